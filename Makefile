@@ -1,0 +1,50 @@
+# The verbs of Rackwise; plain `make` lists them. Wants python3 >= 3.11 and nothing else.
+PYTHON ?= python3
+PROFILE ?=
+KAFKA ?= 1
+export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
+export KAFKA
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+MAKEFLAGS += --no-print-directory
+
+.DEFAULT_GOAL := help
+.PHONY: help venv minimal demo live test check bench golden lock
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+venv:
+	@$(PYTHON) requirements/locks.py install .venv dev.txt
+
+minimal:
+	@$(PYTHON) requirements/locks.py install build/minimal minimal.txt
+
+demo: venv ## the main job on bundled data, no broker needed; ends with a report
+	@$(BIN)/python examples/demo.py
+
+live: venv ## the same against real Kafka brokers, started here and stopped again
+	@$(BIN)/python examples/live.py
+
+test: venv minimal ## all suites, real Kafka and Spark among them
+	$(BIN)/python -m coverage run -m pytest -m "not server"
+	$(BIN)/python -m coverage report
+	build/minimal/bin/python -m pytest tests/core src/rackwise/core
+	$(PYTEST) -m server
+
+check: venv ## format, lint, types, contracts, spelling, locks; changes no file
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/codespell src tests docs examples requirements README.md CHANGELOG.md Makefile
+	@$(PYTHON) requirements/locks.py check
+
+bench: venv ## pairs and ratios; fails where a gate is missed
+	@$(BIN)/python tests/bench/run.py
+
+golden: venv ## asks upstream Java again; fails where a frozen answer changed
+	@$(BIN)/python tests/oracle/golden.py
+
+lock: ## resolves the locked dependencies anew (wants uv)
+	@$(PYTHON) requirements/locks.py compile

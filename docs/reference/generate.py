@@ -1,0 +1,133 @@
+"""Writes the generated pages: commands, errors, audit rules, tables and the map of the source.
+
+Run `python docs/reference/generate.py`; a test regenerates them and compares.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from typer.main import get_command
+
+from rackwise.cli.app import app
+from rackwise.core import errors
+from rackwise.core.audit import RULES
+from rackwise.pipeline import schemas
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "rackwise"
+DATA = {
+    ".toml": "the locked jars: coordinate, size, SHA-512",
+    ".csv": "the shipped price table",
+    ".j2": "the page",
+    ".css": "its style, light, dark and print",
+    ".js": "its script: draws the charts",
+    ".properties": "logging of a quiet Spark",
+}
+
+
+def cli() -> str:
+    """Every command with its options."""
+    lines = ["# Commands", "", "Global options may stand anywhere: `--json --quiet --debug`"]
+    lines += [
+        "`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2 there is"
+    ]
+    lines += ["a difference, 3 stopped half-way, 4 refused before the first write.", ""]
+    for name, command in sorted(get_command(app).commands.items()):
+        lines += [
+            f"## rackwise {name}",
+            "",
+            _paragraph(command.help),
+            "",
+            "| option | means |",
+            "|---|---|",
+        ]
+        for parameter in command.params:
+            shown = ", ".join(f"`{o}`" for o in parameter.opts if o.startswith("-"))
+            shown = shown or f"`{parameter.metavar or parameter.name.upper()}`"
+            lines.append(f"| {shown} | {_cell(getattr(parameter, 'help', None))} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def error_tree() -> str:
+    """The tree and what each leaf means."""
+    tree = (errors.__doc__ or "").split("```")[1]
+    lines = [
+        "# Errors",
+        "",
+        "```",
+        tree.strip(),
+        "```",
+        "",
+        "| error | exit | means |",
+        "|---|---|---|",
+    ]
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, errors.RackwiseError):
+            lines.append(f"| `{name}` | {value.exit_code} | {_cell(value.__doc__)} |")
+    return "\n".join(lines) + "\n"
+
+
+def findings() -> str:
+    """Every audit rule."""
+    lines = ["# Audit rules", "", "| rule | severity | broken when |", "|---|---|---|"]
+    lines += [
+        f"| `{rule.name}` | {rule.severity} | {_cell(rule.sentence)} |" for rule in RULES.values()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def tables() -> str:
+    """Every table of the pipeline with its columns."""
+    lines = ["# Tables of the pipeline", ""]
+    for name, schema in vars(schemas).items():
+        if hasattr(schema, "fields") and name.isupper():
+            columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in schema.fields)
+            lines += [f"## {name.lower()}", "", columns, ""]
+    return "\n".join(lines)
+
+
+def file_map() -> str:
+    """One line per source file, by room: its first sentence about itself."""
+    lines = [
+        "# Map of the source",
+        "",
+        "What each file of `src/rackwise/` is for, in its own words.",
+    ]
+    room = None
+    for file in sorted(SOURCE.rglob("*"), key=lambda f: (f.parent != SOURCE, f.parts)):
+        if file.suffix not in {".py", *DATA} or "__pycache__" in file.parts:
+            continue
+        path = file.relative_to(SOURCE)
+        if path.parts[0] != room and len(path.parts) > 1:
+            room = path.parts[0]
+            lines += ["", f"## {room}", ""]
+        elif room is None:
+            lines += [""]
+        lines.append(f"- `{path}`: {_about(file)}")
+    return "\n".join(lines) + "\n"
+
+
+def _about(file: Path) -> str:
+    if file.suffix != ".py":
+        return DATA[file.suffix]
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return _paragraph(text.split("\n\n", maxsplit=1)[0]).removesuffix(".")
+
+
+def _paragraph(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def _cell(text: str | None) -> str:
+    return _paragraph(text).replace("|", "\\|")
+
+
+PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
+PAGES["../file-map.md"] = file_map
+
+if __name__ == "__main__":
+    for page, make in PAGES.items():
+        (HERE / page).write_text(make())

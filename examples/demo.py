@@ -1,0 +1,27 @@
+"""`make demo`: audit a real cluster's snapshot, price a day of its traffic, end with a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steps import ROOT, rackwise
+
+DATA = Path("examples/demo")
+OUT = Path("build/demo")
+
+
+def main() -> None:
+    """Two commands, then what was real and what was generated."""
+    rackwise("audit", "--snapshot", DATA / "snapshot.json.gz", expect=2)
+    rackwise(
+        *("analyze", DATA / "snapshot.json.gz"),
+        *("--flows", DATA / "flows", "--subnets", DATA / "subnets.csv"),
+        *("--provider", "aws", "--out", OUT),
+    )
+    print("\nReal: the snapshot, taken by `rackwise snapshot` from 24 running Kafka brokers.")
+    print("Generated: the day of flow logs, by `rackwise generate` for that snapshot.")
+    print(f"Report: {ROOT / OUT / 'report.html'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The locked dependencies: install them, compile them, tell whether they are fresh.
+
+    python3 requirements/locks.py install VENV LOCK   make VENV from LOCK, hashes required
+    python3 requirements/locks.py compile             rewrite the locks (wants uv)
+    python3 requirements/locks.py check               fail when pyproject.toml has moved on
+
+Runs on a bare Python, before anything is installed.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+WANTED = (3, 11)
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "requirements"
+MARK = "# dependency tables: sha256 "
+MINIMAL = (
+    "numpy",
+    "hypothesis",
+    "pytest",
+    "pytest-randomly",
+    "pytest-timeout",
+    "hatchling",
+    "editables",
+)
+RELEASES_WAIT = "7 days"
+
+
+def missing() -> list[str]:
+    """What this machine lacks, one line each."""
+    lines = []
+    if sys.version_info < WANTED:
+        had = ".".join(map(str, sys.version_info[:2]))
+        lines.append(
+            f"python3 is {had}; {WANTED[0]}.{WANTED[1]} is wanted; hint: make PYTHON=python3.13"
+        )
+    try:
+        import ensurepip  # noqa: F401 (its presence is the question)
+        import venv  # noqa: F401
+    except ImportError:
+        lines.append("venv is missing; hint: install python3-venv")
+    return lines
+
+
+def digest() -> str:
+    """SHA-256 of the dependency tables of `pyproject.toml`."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    tables = {
+        "build": project["build-system"]["requires"],
+        "python": project["project"]["requires-python"],
+        "required": project["project"]["dependencies"],
+        "extras": project["project"]["optional-dependencies"],
+        "minimal": MINIMAL,
+    }
+    return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
+
+
+def check() -> int:
+    """Whether each lock was compiled from the tables as they stand."""
+    stale = [
+        lock.name
+        for lock in sorted(LOCKS.glob("*.txt"))
+        if not lock.read_text().startswith(MARK + digest())
+    ]
+    for name in stale:
+        print(f"requirements/{name} is older than pyproject.toml; hint: make lock", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def compile_locks() -> int:
+    """Resolve again for every platform and Python; releases enter after seven days."""
+    uv = shutil.which("uv")
+    if uv is None:
+        print("uv is missing; hint: python3 -m pip install uv", file=sys.stderr)
+        return 1
+    for name in ("dev", "minimal"):
+        lock = LOCKS / f"{name}.txt"
+        command = [uv, "pip", "compile", "-", "--universal", "--generate-hashes", "--no-header"]
+        command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--quiet"]
+        command += ["--python-version", "3.11", "--exclude-newer", RELEASES_WAIT]
+        wanted = "\n".join(MINIMAL) if name == "minimal" else f"rackwise[dev] @ {ROOT.as_uri()}"
+        done = subprocess.run(command, input=wanted, text=True, capture_output=True, check=False)
+        if done.returncode:
+            print(done.stderr, file=sys.stderr)
+            return 1
+        body = "".join(
+            line
+            for line in done.stdout.splitlines(keepends=True)
+            if not line.startswith("rackwise")
+        )
+        lock.write_text(f"{MARK}{digest()}\n{body}")
+    return 0
+
+
+def install(venv: Path, lock: Path) -> int:
+    """Make `venv` from `lock` and put this checkout into it; a stamp makes reruns free."""
+    stamp = venv / "rackwise.stamp"
+    state = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == state:
+        return 0
+    if lines := missing():
+        print("\n".join(lines), file=sys.stderr)
+        return 1
+    print(f"installing {lock.name} into {venv.name} (once)", file=sys.stderr, flush=True)
+    stamp.unlink(missing_ok=True)
+    python = venv / "bin" / "python"
+    uv = shutil.which("uv")
+    if uv:
+        make = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(venv)]
+        pip = [uv, "pip", "install", "--quiet", "--python", str(python)]
+    else:
+        make = [sys.executable, "-m", "venv", str(venv)]
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    steps = [
+        make,
+        [*pip, "--require-hashes", "--requirement", str(lock)],
+        [*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)],
+    ]
+    for step in steps:
+        if subprocess.run(step, check=False, env={**os.environ, "PIP_NO_INPUT": "1"}).returncode:
+            print(f"could not run {' '.join(step)}", file=sys.stderr)
+            print("hint: is the package index reachable?", file=sys.stderr)
+            return 1
+    stamp.write_text(state)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run one verb."""
+    match arguments:
+        case ["install", venv, lock]:
+            return install(ROOT / venv, LOCKS / lock)
+        case ["compile"]:
+            return compile_locks()
+        case ["check"]:
+            return check()
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The world, one file or folder per neighbour; no decisions are made here."""

@@ -1,0 +1,73 @@
+"""Files: every format that Rackwise reads or writes, strictly and whole.
+
+```
+strict_json  reading  tables        text, bytes and CSV rows, with all faults of a file found at
+once snapshot  snapshot_text             rackwise.snapshot/1 reassignment  policy
+Kafka's own JSON with a racks CSV; rackwise.policy/1 prices  subnets  rates              tables for
+the bill writing  publishing                 whole or not at all: one file, one result folder
+```
+"""
+
+from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
+from rackwise.adapters.files.prices import (
+    parse_prices,
+    read_prices,
+    shipped_price_table,
+    shipped_prices,
+)
+from rackwise.adapters.files.publishing import (
+    Published,
+    check_out,
+    free_run,
+    publish,
+    read_published,
+)
+from rackwise.adapters.files.rates import parse_clients, parse_rates, read_clients, read_rates
+from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.reassignment import (
+    parse_placement,
+    read_placement,
+    read_reassignment,
+    reassignment_text,
+    write_reassignment,
+)
+from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
+from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
+from rackwise.adapters.files.subnets import read_subnets
+from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
+
+__all__ = [
+    "MAX_BYTES",
+    "PolicyFile",
+    "Published",
+    "check_out",
+    "csv_text",
+    "fingerprint",
+    "free_run",
+    "packed",
+    "parse_clients",
+    "parse_placement",
+    "parse_policy",
+    "parse_prices",
+    "parse_rates",
+    "parse_snapshot",
+    "publish",
+    "read_bytes",
+    "read_clients",
+    "read_placement",
+    "read_policy",
+    "read_prices",
+    "read_published",
+    "read_rates",
+    "read_reassignment",
+    "read_snapshot",
+    "read_subnets",
+    "reassignment_text",
+    "shipped_price_table",
+    "shipped_prices",
+    "snapshot_bytes",
+    "write_bytes",
+    "write_reassignment",
+    "write_snapshot",
+    "write_text",
+]

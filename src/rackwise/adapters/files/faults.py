@@ -1,0 +1,109 @@
+"""What is wrong in one file: the first fault is raised, the others are counted.
+
+A reader that stops at its first complaint makes the user mend a file once per fault; one that
+prints all of them drowns the first. So every check records and goes on with a harmless value, and
+`raise_if_any` ends the reading with one sentence:
+
+```
+plan.json: $.moves[3]: key "topic" stands twice (and 2 more faults)
+```
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.errors import InputError
+
+SHOWN = 60
+"""Characters of a value that a message shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong: `place` is a JSON path, `:LINE`, or empty for the whole file."""
+
+    place: str
+    sentence: str
+    wanted: object = None
+    had: object = None
+    hint: str | None = None
+
+
+class Faults:
+    """The faults of one file; `error` is the class that speaks for it, `file` its name as given."""
+
+    __slots__ = ("count", "error", "file", "first")
+
+    def __init__(self, file: str, error: type[InputError]) -> None:
+        self.file = file
+        self.error = error
+        self.first: Fault | None = None
+        self.count = 0
+
+    def add(self, fault: Fault, *, others: int = 0) -> None:
+        """Record a fault, and `others` like it that are not told one by one."""
+        self.first = self.first or fault
+        self.count += 1 + others
+
+    def wrong(self, place: str, wanted: str, had: object, *, hint: str | None = None) -> None:
+        """Record `PLACE: WANTED is wanted; HAD was read`; `had` is a value of the document."""
+        shown = shown_value(had)
+        self.add(
+            Fault(
+                place=place,
+                sentence=f"{wanted} is wanted; {shown} was read",
+                wanted=wanted,
+                had=shown,
+                hint=hint,
+            )
+        )
+
+    def raise_if_any(self) -> None:
+        """Raise the file's error class for the first fault, naming how many others there are."""
+        if self.first is not None:
+            raise self._error(self.first, self.count - 1)
+
+    def last(self, fault: Fault) -> InputError:
+        """The error to raise for a fault after which nothing else can be read."""
+        self.add(fault)
+        return self._error(self.first or fault, self.count - 1)
+
+    def _error(self, fault: Fault, others: int) -> InputError:
+        more = f" (and {others} more fault{'s' if others > 1 else ''})" if others else ""
+        is_line = fault.place.startswith(":")
+        at = fault.place if is_line else f": {fault.place}" if fault.place else ""
+        return self.error(
+            f"{escaped(self.file)}{at}: {fault.sentence}{more}",
+            wanted=fault.wanted,
+            had=fault.had,
+            hint=fault.hint,
+            where=f"{self.file}{fault.place}" if is_line else fault.place or self.file,
+        )
+
+
+def shown_value(value: object) -> str:
+    r"""A value as its JSON text, escaped and cut to a length that fits a line.
+
+    >>> shown_value(True), shown_value("a\x1bb"), shown_value({"a": [1]})
+    ('true', '"a\\x1bb"', 'an object')
+    """
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    text = escaped(json.dumps(value, default=str))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def quoted(text: str) -> str:
+    """A text from outside between quotes, escaped and cut to a length that fits a line."""
+    cut = text if len(text) <= SHOWN else text[:SHOWN]
+    return f'"{escaped(cut)}"' + ("" if cut == text else "...")

@@ -1,0 +1,273 @@
+"""Policy files: TOML, format `rackwise.policy/1`, with the line of whatever is wrong.
+
+The standard parser of TOML gives values without their lines, so after a fault (and only then) the
+text is walked once more, by tokens, to note the line of every key and item:
+
+```
+3  [[topics]]                       ("topics", 0)                    3
+4  match = ["*"]                    ("topics", 0, "match")           4
+5  spread = { zone = "evn" }        ("topics", 0, "spread", "zone")  5
+```
+
+The walk takes for granted that the text is TOML, which the parser has said. The text itself is
+kept: a plan carries the policy it was made under.
+
+What this does not do: know what the keys mean (see `core.policy`). Source: TOML 1.0.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.core.errors import InvalidPolicy
+from rackwise.core.policy import check_policy, policy_of
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rackwise.core.model import Cluster
+    from rackwise.core.policy import KeyPath, Policy
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""(?:""|")?'
+    r"|'''.*?'''(?:''|')?"
+    r'|"(?:\\.|[^"\\])*"'
+    r"|'[^']*'"
+    r"|\#[^\n]*"
+    r"|[A-Za-z0-9_+:-]+"
+    r"|[\[\]{}=,.\n]",
+    re.DOTALL,
+)
+_PARSER_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_MAX_INTEGER = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFile:
+    """A policy with the text it was read from; `name` is the file's, as given."""
+
+    policy: Policy
+    text: str
+    name: str
+
+    def check(self, cluster: Cluster) -> None:
+        """Refuse a policy that does not fit the cluster, `InvalidPolicy` with the file's line.
+
+        Raises `InvalidRack` where a broker's own rack is malformed.
+        """
+        try:
+            check_policy(self.policy, cluster, where=self.where)
+        except InvalidPolicy as error:
+            _raise_placed(error)
+
+    def where(self, path: KeyPath) -> str:
+        """`policy.toml:14`: the line of a key, or of the nearest one above it that is written."""
+        return _place(self.text, self.name, path)
+
+
+def read_policy(path: str | Path, *, max_bytes: int = MAX_BYTES) -> PolicyFile:
+    """The policy in a TOML file.
+
+    Raises `InvalidConfig` where the path is no readable regular file within `max_bytes`,
+    `InvalidPolicy` where the content is no policy; its `where` is `file:line`.
+    """
+    data = read_bytes(path, error=InvalidPolicy, max_bytes=max_bytes)
+    return parse_policy(data, where=str(path))
+
+
+def parse_policy(data: bytes, *, where: str) -> PolicyFile:
+    """The policy in the content of a TOML file. Raises `InvalidPolicy`."""
+    text = _decoded(data, where)
+    table = _table(text, where)
+    try:
+        policy = policy_of(table, where=lambda path: _place(text, where, path))
+    except InvalidPolicy as error:
+        _raise_placed(error)
+    return PolicyFile(policy=policy, text=text, name=where)
+
+
+def _place(text: str, name: str, path: KeyPath) -> str:
+    lines = lines_of(text)
+    while path and path not in lines:
+        path = path[:-1]
+    return f"{name}:{lines[path]}" if path else name
+
+
+def _raise_placed(error: InvalidPolicy) -> NoReturn:
+    raise InvalidPolicy(
+        f"{escaped(error.where or '')}: {error.message}",
+        wanted=error.wanted,
+        had=error.had,
+        hint=error.hint,
+        where=error.where,
+    ) from None
+
+
+def _decoded(data: bytes, where: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidPolicy(
+            f"{escaped(where)}:{line}: UTF-8 is wanted; byte 0x{data[error.start]:02x} was read",
+            wanted="UTF-8",
+            had=f"0x{data[error.start]:02x}",
+            hint="save the file as UTF-8",
+            where=f"{where}:{line}",
+        ) from None
+
+
+def _table(text: str, where: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text)
+        _check_integers(table)
+    except (ValueError, RecursionError) as error:
+        said = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        found = _PARSER_PLACE.search(said)
+        line = found[1] if found and found[1] else None
+        if found:
+            said = said[: found.start()]
+            line = line or str(text.rstrip("\n").count("\n") + 1)
+        place = f"{where}:{line}" if line else where
+        raise InvalidPolicy(
+            f"{escaped(place)}: TOML is wanted; the parser says: {escaped(said)}",
+            wanted="TOML",
+            had=said,
+            hint="mend the file there; texts stand between quotes, tables between brackets",
+            where=place,
+        ) from None
+    return table
+
+
+def _check_integers(value: object) -> None:
+    if isinstance(value, dict):
+        for item in value.values():
+            _check_integers(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_integers(item)
+    elif isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
+        raise ValueError("an integer of 64 bits is wanted")
+
+
+def lines_of(text: str) -> dict[KeyPath, int]:
+    r"""Line, from 1, of each key, table and item of a text that is TOML.
+
+    >>> lines_of("a = 1\n[[b]]\nc = [1,\n 2]")[("b", 0, "c", 1)]
+    4
+    """
+    return _Walk(text).lines
+
+
+class _Walk:
+    """One pass over the tokens; recursion follows the nesting of inline values."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: dict[KeyPath, int] = {}
+        self._sizes: dict[KeyPath, int] = {}
+        self._tokens = _tokens(text)
+        self._token = ("\n", 1)
+        self._next()
+        table: KeyPath = ()
+        while self._token[0]:
+            if self._token[0] == "\n":
+                self._next()
+            elif self._token[0] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def _next(self) -> str:
+        """Go to the next token; give the one left."""
+        left = self._token[0]
+        self._token = next(self._tokens, ("", self._token[1]))
+        return left
+
+    def _skip_newlines(self) -> None:
+        while self._token[0] == "\n":
+            self._next()
+
+    def _keys(self) -> Iterator[str]:
+        while self._token[0] not in {"=", "]", ""}:
+            if (text := self._next()) != ".":
+                yield _key(text)
+
+    def _header(self) -> KeyPath:
+        line = self._token[1]
+        self._next()
+        is_item = self._token[0] == "["
+        if is_item:
+            self._next()
+        path: KeyPath = ()
+        for key in self._keys():
+            path = (*self._entered(path), key)
+        while self._token[0] == "]":
+            self._next()
+        if is_item:
+            self._sizes[path] = self._sizes.get(path, 0) + 1
+            self.lines.setdefault(path, line)
+        path = self._entered(path)
+        self.lines[path] = line
+        return path
+
+    def _entered(self, path: KeyPath) -> KeyPath:
+        """The path, into the last item where it is an array of tables."""
+        return (*path, self._sizes[path] - 1) if path in self._sizes else path
+
+    def _pair(self, path: KeyPath) -> None:
+        line = self._token[1]
+        for key in self._keys():
+            path = (*path, key)
+            self.lines.setdefault(path, line)
+        self._next()
+        self._value(path)
+
+    def _value(self, path: KeyPath) -> None:
+        if self._token[0] == "[":
+            self._list(path)
+        elif self._token[0] == "{":
+            self._next()
+            while self._token[0] not in {"}", ""}:
+                if self._token[0] in {",", "\n"}:
+                    self._next()
+                else:
+                    self._pair(path)
+            self._next()
+        else:
+            while self._token[0] not in {",", "]", "}", "\n", ""}:
+                self._next()
+
+    def _list(self, path: KeyPath) -> None:
+        self._next()
+        index = 0
+        while self._token[0] not in {"]", ""}:
+            if self._token[0] in {",", "\n"}:
+                self._next()
+                continue
+            self.lines[(*path, index)] = self._token[1]
+            self._value((*path, index))
+            index += 1
+        self._next()
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Tokens that are no comments, with their lines."""
+    line, seen = 1, 0
+    for match in _TOKEN.finditer(text):
+        line += text.count("\n", seen, match.start())
+        seen = match.start()
+        if not match[0].startswith("#"):
+            yield match[0], line
+
+
+def _key(text: str) -> str:
+    """The key that a text spells, bare or quoted."""
+    if text[0] in "\"'":
+        return str(next(iter(tomllib.loads(f"{text} = 0"))))
+    return text

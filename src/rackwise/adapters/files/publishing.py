@@ -1,0 +1,327 @@
+"""Publishing a result folder: the old result or the new one, never a mix, whatever is killed when.
+
+Goals, in order: a reader of the folder always finds one whole result; a killed run leaves the last
+one as it was; what is published is on the disk; nothing that is not ours is touched.
+
+One rename decides. All files of a run are written into a folder of its own and synced, then the
+link `current` is renamed into place; the names at the top are links through it, made once:
+
+```
+DIR/report.html   -> current/report.html        DIR/runs/5f0c9a7d21be/report.html
+DIR/summary.json  -> current/summary.json                            /summary.json
+DIR/csv           -> current/csv                                     /csv/by_topic.csv
+DIR/manifest.json -> current/manifest.json                           /manifest.json
+DIR/current       -> runs/5f0c9a7d21be          <- the one rename
+```
+
+The same input gives the same run id; a run that finds its folder there takes `ID-2`, `ID-3`, so
+the folder that readers follow is never written to. After the rename what nobody can reach any more
+goes: other runs, and the tables of the run before where they lie in DIR. The manifest names the
+run, its tables and each file with its SHA-256. A lock on DIR keeps publishers apart; it goes with
+the process that holds it.
+
+What this does not do: write the tables (see the pipeline); follow a DIR on an object store.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.files.node import document
+from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
+from rackwise.core.canonical import canonical_json
+from rackwise.core.errors import InvalidConfig, OtherFormat
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rackwise.adapters.files.node import Node
+
+FORMAT = "rackwise.manifest/1"
+SUMMARY_FORMAT = "rackwise.summary/1"
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+CURRENT = "current"
+RUNS = "runs"
+TABLES = "tables/runs"
+
+_RUN_ID = re.compile(r"[0-9a-f]{12}")
+_RUN = re.compile(r"[0-9a-f]{12}(?:-[0-9]+)?")
+_UNFINISHED = re.compile(r"\..*\.unfinished")
+_FILE = re.compile(r"[A-Za-z0-9_]+[A-Za-z0-9_.-]*(?:/[A-Za-z0-9_]+[A-Za-z0-9_.-]*)*")
+
+
+class Disk:
+    """The steps of a publication, one call each: between any two the process may end."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder, and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Write a file that nobody reads yet and wait until it is on the disk."""
+        write_synced(path, data)
+
+    def link(self, path: Path, target: str) -> None:
+        """Make a link, or point it elsewhere, in one step."""
+        beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+        beside.unlink(missing_ok=True)
+        beside.symlink_to(target)
+        beside.rename(path)
+
+    def sync(self, folder: Path) -> None:
+        """Wait until the names in a folder are on the disk."""
+        sync_folder(folder)
+
+    def remove(self, path: Path) -> None:
+        """Remove a link, or a folder with all that is in it."""
+        if path.is_symlink():
+            path.unlink()
+        else:
+            shutil.rmtree(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A result folder as it stands; `tables` is where its tables are, `files` path -> SHA-256."""
+
+    folder: Path
+    run_id: str
+    tables: str
+    files: Mapping[str, str]
+    summary: Mapping[str, Any]
+
+
+def free_run(runs: str | Path, run_id: str) -> str:
+    """A name for a run that the folder of runs does not have: `ID`, else `ID-2`, `ID-3`.."""
+    name, number = run_id, 1
+    while (Path(runs) / name).exists():
+        number += 1
+        name = f"{run_id}-{number}"
+    return name
+
+
+def check_out(out: str | Path) -> str | None:
+    """Where the tables of the result in DIR are; None where there is no result yet.
+
+    To be called before work begins: raises `OtherFormat` for a result of another format,
+    `InvalidConfig` where DIR is no folder.
+    """
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidConfig(
+            f"{escaped(str(out))} is no folder; a folder is wanted, or a new name",
+            wanted="a folder",
+            had="something else",
+            hint="give --out the path of a folder",
+            where=str(out),
+        )
+    if not (folder / MANIFEST).exists():
+        return None
+    return _manifest(folder / MANIFEST, OtherFormat)["tables"].text()
+
+
+def publish(
+    out: str | Path,
+    *,
+    run_id: str,
+    files: Mapping[str, bytes],
+    tables: str,
+    disk: Disk | None = None,
+) -> Path:
+    """Put a result in DIR; give the folder it lies in. All or nothing.
+
+    `run_id`: 12 hex digits; `files`: path below DIR, `/` between folders -> content; `tables`:
+    where the run's tables are, `tables/runs/NAME` for those in DIR. Raises `OtherFormat`,
+    `InvalidConfig`, `WorldError`; the result that was there then still is.
+    """
+    folder = Path(out)
+    _check_names(run_id, files)
+    work = disk or Disk()
+    try:
+        check_out(folder)
+        work.make_folder(folder / RUNS)
+        with _locked(folder):
+            old_tables = check_out(folder)
+            run = free_run(folder / RUNS, run_id)
+            _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables))
+            work.sync(folder / RUNS)
+            tops = sorted({path.partition("/")[0] for path in (*files, MANIFEST)})
+            _link_tops(work, folder, tops)
+            work.link(folder / CURRENT, f"{RUNS}/{run}")
+            work.sync(folder)
+            _tidy(work, folder, run, tops)
+            _tidy_tables(work, folder, run_id, keep=tables, old=old_tables)
+    except OSError as cause:
+        raise not_written(str(out), cause) from None
+    return folder / RUNS / run
+
+
+def read_published(out: str | Path, *, max_bytes: int = MAX_BYTES) -> Published:
+    """The result in DIR: its manifest and its summary.
+
+    Raises `InvalidConfig` where DIR holds none, it is of another format, or its summary is not the
+    one that was published.
+    """
+    folder = Path(out)
+    while (folder / MANIFEST).exists():
+        home = (folder / MANIFEST).resolve().parent
+        try:
+            return _read(folder, home, max_bytes)
+        except InvalidConfig:
+            if home.exists():
+                raise
+    raise InvalidConfig(
+        f"{escaped(str(out))} holds no result: {MANIFEST} is not there",
+        wanted=MANIFEST,
+        had=None,
+        hint=f"rackwise analyze SNAPSHOT --out {escaped(str(out))} makes one",
+        where=str(out),
+    )
+
+
+def _read(folder: Path, home: Path, max_bytes: int) -> Published:
+    """The result whose files lie in `home`; a publication may take that folder away meanwhile."""
+    fields = _manifest(home / MANIFEST, InvalidConfig)
+    hashes = _hashes(fields["files"])
+    tables, run_id = fields["tables"].text(), fields["run_id"].text()
+    fields["files"].faults.raise_if_any()
+    data = read_bytes(home / SUMMARY, error=InvalidConfig, max_bytes=max_bytes)
+    name = str(folder / SUMMARY)
+    had = hashlib.sha256(data).hexdigest()
+    if had != hashes.get(SUMMARY):
+        raise InvalidConfig(
+            f"{escaped(name)} was changed after it was published",
+            wanted=hashes.get(SUMMARY),
+            had=had,
+            hint="run rackwise analyze again",
+            where=name,
+        )
+    summary = document(data, where=name, error=InvalidConfig, format=SUMMARY_FORMAT)
+    return Published(folder=home, run_id=run_id, tables=tables, files=hashes, summary=summary.value)
+
+
+def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str, Node]:
+    data = read_bytes(path, error=InvalidConfig)
+    try:
+        root = document(data, where=str(path), error=InvalidConfig, format=FORMAT)
+    except InvalidConfig as error:
+        raise other(
+            error.message,
+            wanted=error.wanted,
+            had=error.had,
+            hint=error.hint if other is InvalidConfig else "give another --out",
+            where=error.where,
+        ) from None
+    return root.members(("files", "format", "run_id", "tables"))
+
+
+def _hashes(node: Node) -> dict[str, str]:
+    hashes = {}
+    for path, entry in node.entries():
+        fields = entry.members(("bytes", "sha256"))
+        fields["bytes"].size()
+        hashes[path] = fields["sha256"].text()
+    return hashes
+
+
+def _with_manifest(run_id: str, files: Mapping[str, bytes], tables: str) -> dict[str, bytes]:
+    manifest = canonical_json(
+        {
+            "files": {
+                path: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                for path, data in files.items()
+            },
+            "format": FORMAT,
+            "run_id": run_id,
+            "tables": tables,
+        }
+    )
+    return {**files, MANIFEST: manifest.encode() + b"\n"}
+
+
+def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:
+    """Names of files never come from cluster text; this is where that would be seen."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise InvalidConfig(
+            f"a run id of 12 hex digits is wanted; {escaped(run_id)} was given",
+            wanted="12 hex digits",
+            had=run_id,
+        )
+    for path in files:
+        if not _FILE.fullmatch(path) or path.partition("/")[0] in {CURRENT, RUNS, MANIFEST}:
+            raise InvalidConfig(
+                f"a plain path below the folder is wanted; {escaped(path)} was given",
+                wanted="letters, digits, . _ -",
+                had=path,
+            )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_run(disk: Disk, home: Path, files: Mapping[str, bytes]) -> None:
+    folders = {home, *((home / path).parent for path in files)}
+    for folder in sorted(folders):
+        disk.make_folder(folder)
+    for path in sorted(files):
+        disk.write(home / path, files[path])
+    for folder in sorted(folders):
+        disk.sync(folder)
+
+
+def _link_tops(disk: Disk, folder: Path, tops: list[str]) -> None:
+    for name in tops:
+        place, target = folder / name, f"{CURRENT}/{name}"
+        if place.is_symlink() and str(place.readlink()) == target:
+            continue
+        if place.exists() or place.is_symlink():
+            raise InvalidConfig(
+                f"{escaped(str(place))} was not made by Rackwise; it would be replaced",
+                wanted=f"a link to {target}",
+                had="something else",
+                hint="move it away, or give another --out",
+                where=str(place),
+            )
+        disk.link(place, target)
+
+
+def _tidy(disk: Disk, folder: Path, run: str, tops: list[str]) -> None:
+    """Remove what no reader can reach any more: other runs, links without a target."""
+    for path in sorted(folder.iterdir()):
+        if not path.is_symlink():
+            continue
+        is_left = str(path.readlink()) == f"{CURRENT}/{path.name}" and path.name not in tops
+        if is_left or _UNFINISHED.fullmatch(path.name):
+            disk.remove(path)
+    for path in sorted((folder / RUNS).iterdir()):
+        if path.name != run and _RUN.fullmatch(path.name) and path.is_dir():
+            disk.remove(path)
+
+
+def _tidy_tables(disk: Disk, folder: Path, run_id: str, *, keep: str, old: str | None) -> None:
+    """Remove tables in DIR of the run before, and unfinished ones of this run's id."""
+    runs = folder / TABLES
+    is_here = keep.startswith(f"{TABLES}/") and runs.is_dir()
+    for path in sorted(runs.iterdir()) if is_here else ():
+        name = f"{TABLES}/{path.name}"
+        is_ours = _RUN.fullmatch(path.name) and not path.is_symlink()
+        if is_ours and name != keep and (name == old or path.name.partition("-")[0] == run_id):
+            disk.remove(path)

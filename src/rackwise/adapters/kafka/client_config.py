@@ -1,0 +1,224 @@
+r"""Client settings from a Java-properties file, as every Kafka tool takes them.
+
+```
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \
+  username="audit" password="${env:KAFKA_PASSWORD}";
+ssl.truststore.type=PEM
+ssl.truststore.location=/etc/kafka/ca.pem
+```
+
+`${env:NAME}` is replaced from the environment, so a file need not hold a password. A file that
+does hold one must belong to its reader alone. Settings about security that cannot be obeyed are
+refused, never passed over; those of producers and consumers (`acks`, `group.id`) mean nothing here.
+Stores are PEM files: Python reads no JKS.
+
+Source: KIP-651 (PEM), KIP-421 (`${env:NAME}`), java.util.Properties.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, NoReturn, final
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.override import override
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAX_BYTES = 1 << 20
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+SECRETS = ("sasl.jaas.config", "ssl.key.password")
+UNDERSTOOD = (
+    *SECRETS,
+    "security.protocol",
+    "sasl.mechanism",
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.enabled.protocols",
+)
+GUARDED = ("security.", "sasl.", "ssl.")
+
+_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@final
+class Secret:
+    """A text that is shown only where it is asked for: `repr`, `str` and `format` give `***`."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself, for the one call that needs it."""
+        return self._text
+
+    @override
+    def __repr__(self) -> str:
+        return "***"
+
+    @override
+    def __format__(self, _: str) -> str:
+        return "***"
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled")
+
+
+def read_client_config(
+    path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None
+) -> dict[str, str | Secret]:
+    """The settings of a client properties file; values of `SECRETS` come as `Secret`.
+
+    `environ`: where `${env:NAME}` is looked up, `os.environ` by default. Raises `InvalidConfig` for
+    a file that is not regular, too large, not UTF-8, readable by others while it holds a secret,
+    or that has a setting about security which is not understood.
+    """
+    name = os.fspath(path)
+    text, mode = _read(name)
+    settings: dict[str, str | Secret] = {}
+    for line, key, value in _properties(text):
+        where = f"{name}:{line}"
+        if key.startswith(GUARDED) and key not in UNDERSTOOD:
+            raise InvalidConfig(
+                f"setting {escaped(key)} is not understood",
+                wanted=", ".join(UNDERSTOOD),
+                had=key,
+                hint=f"SASL {', '.join(MECHANISMS)} and TLS with PEM files are supported",
+                where=where,
+            )
+        if key in SECRETS and mode & (stat.S_IRWXG | stat.S_IRWXO) and _holds_secret(value):
+            raise InvalidConfig(
+                f"{escaped(name)} holds {key} and must be readable by its owner alone; "
+                f"its mode is {mode:04o}",
+                wanted="0600",
+                had=f"{mode:04o}",
+                hint=f"chmod 600 {escaped(name)}",
+                where=where,
+            )
+        resolved = _resolved(value, os.environ if environ is None else environ, where)
+        settings[key] = Secret(resolved) if key in SECRETS else resolved
+    return settings
+
+
+def _read(name: str) -> tuple[str, int]:
+    """Text and permission bits of a regular file, both of the same open file."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InvalidConfig(
+            f"client settings {escaped(name)} cannot be read: {error.strerror}",
+            hint="give the path of a properties file",
+            where=name,
+        ) from None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidConfig(
+                f"{escaped(name)} is no regular file", hint="give a properties file", where=name
+            )
+        raw = os.read(handle, MAX_BYTES + 1)
+    finally:
+        os.close(handle)
+    if len(raw) > MAX_BYTES:
+        raise InvalidConfig(
+            f"client settings of at most {MAX_BYTES} bytes are wanted; {escaped(name)} is larger",
+            wanted=MAX_BYTES,
+            had=status.st_size,
+            where=name,
+        )
+    try:
+        return raw.decode("utf-8"), stat.S_IMODE(status.st_mode)
+    except UnicodeDecodeError as error:
+        raise InvalidConfig(
+            f"{escaped(name)} is wanted in UTF-8; byte {error.start} is not", where=name
+        ) from None
+
+
+def _properties(text: str) -> Iterator[tuple[int, str, str]]:
+    r"""`line number, key, value` of each entry, as java.util.Properties reads them.
+
+    >>> list(_properties("a = 1\n! note\nb:x\\\n  y\n"))
+    [(1, 'a', '1'), (3, 'b', 'xy')]
+    """
+    pending, started = "", 0
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        started = started if pending else number
+        pending += line
+        if _is_continued(pending):
+            pending = pending[:-1] or " "
+            continue
+        yield started, *_entry(pending.strip("\n"))
+        pending = ""
+    if pending.strip():
+        yield started, *_entry(pending)
+
+
+def _is_continued(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _entry(line: str) -> tuple[str, str]:
+    found = re.match(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
+    key, value = found.groups() if found else (line, "")
+    return _unescaped(key), _unescaped(value)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(
+        r"\\(u[0-9a-fA-F]{4}|.)",
+        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else _ESCAPES.get(m[1], m[1]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _holds_secret(value: str) -> bool:
+    """Whether the value itself gives something away, rather than naming where to look it up."""
+    if _REFERENCE.fullmatch(value.strip()) or not value.strip():
+        return False
+    given = jaas_options(value).get("password")
+    return given is None or not _REFERENCE.fullmatch(given)
+
+
+def _resolved(value: str, environ: Mapping[str, str], where: str) -> str:
+    def look_up(reference: re.Match[str]) -> str:
+        found = environ.get(reference[1])
+        if found is None:
+            raise InvalidConfig(
+                f"environment variable {reference[1]} is wanted; it is not set",
+                wanted=reference[1],
+                hint=f"export {reference[1]}, or write the value into a file of mode 0600",
+                where=where,
+            )
+        return found
+
+    return _REFERENCE.sub(look_up, value)
+
+
+def jaas_options(text: str) -> dict[str, str]:
+    r"""The options of a JAAS login line: `... required username="u" password="p\"q";`.
+
+    >>> jaas_options('org.example.Module required username="u" password="p\\"q";')
+    {'username': 'u', 'password': 'p"q'}
+    """
+    pairs = re.findall(r'([A-Za-z0-9_.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s;"]+))', text)
+    return {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}

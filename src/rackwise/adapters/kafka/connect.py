@@ -1,0 +1,276 @@
+"""A connection to a cluster: kafka-python's admin client, opened in bounded time, its logs quiet.
+
+Requests go to chosen brokers all at once, so that one broker that does not answer costs its own
+answer and nobody else's. What touches kafka-python's inside is here and in `connections`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import kafka.errors as kafka_errors
+from kafka.admin import KafkaAdminClient
+
+from rackwise.adapters.kafka.connections import DISBELIEF, net_client
+from rackwise.adapters.kafka.permissions import missing_permission
+from rackwise.adapters.kafka.security import security_arguments
+from rackwise.core.errors import (
+    AuthenticationFailed,
+    InvalidConfig,
+    RackwiseError,
+    ServerRefused,
+    Unreachable,
+)
+from rackwise.core.override import override
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self
+
+    from rackwise.adapters.kafka.client_config import Secret
+
+Answer = TypeVar("Answer")
+Message: TypeAlias = Any
+"""A request or response of `kafka.protocol`: classes that are made from field tables at import."""
+
+CONNECT_S = 15.0
+"""A cluster that has not answered this long is unreachable."""
+PATIENCE = "default.api.timeout.ms"
+"""The setting that changes that."""
+ANSWER_S = 30.0
+"""How long one broker may think about one request, and how long a failed request is tried again."""
+RETRY_S = 0.2
+MAX_DIGITS = 10
+
+_PASSING = (
+    kafka_errors.RetriableError,
+    kafka_errors.UnknownBrokerIdError,
+    kafka_errors.BrokerNotAvailableError,
+)
+
+
+def connect(
+    bootstrap: str,
+    client_config: Mapping[str, str | Secret] | None = None,
+    *,
+    timeout_s: float | None = None,
+) -> KafkaAdminClient:
+    """An admin client of the cluster behind `bootstrap`, `HOST:PORT[,HOST:PORT...]`; close it.
+
+    `client_config`: settings under Kafka's own names, as `read_client_config` gives them. Raises
+    `InvalidConfig`, `AuthenticationFailed`, or `Unreachable` after `timeout_s`; by default that is
+    the setting `default.api.timeout.ms`, else `CONNECT_S`.
+    """
+    servers = bootstrap_servers(bootstrap)
+    settings = client_config or {}
+    arguments = security_arguments(settings)
+    timeout_ms = _patience_ms(settings) if timeout_s is None else int(timeout_s * 1000)
+    _quiet_logs()
+    made: list[Message] = []
+    open_client: Message = KafkaAdminClient
+
+    def client(**config: Message) -> Message:
+        made.append(net_client(**config))
+        return made[-1]
+
+    with _LastWords() as heard:
+        try:
+            admin: KafkaAdminClient = open_client(
+                bootstrap_servers=servers,
+                client_id="rackwise",
+                request_timeout_ms=int(ANSWER_S * 1000),
+                bootstrap_timeout_ms=timeout_ms,
+                kafka_client=client,
+                **arguments,
+            )
+        except (kafka_errors.KafkaError, OSError) as error:
+            raise _not_connected(bootstrap, [*heard.errors, error]) from None
+        else:
+            return admin
+        finally:
+            if not _is_bootstrapped(made):
+                _abandon(made)
+
+
+def bootstrap_servers(text: str) -> list[str]:
+    """`["a:9092", "b:9092"]` from `a:9092,b:9092`. Raises `InvalidConfig`."""
+    servers = [server.strip() for server in text.split(",")]
+    for server in servers:
+        host, _, port = server.rpartition(":")
+        if not host or not 0 < _number(port) < 1 << 16:
+            raise InvalidConfig(
+                f"a bootstrap server HOST:PORT is wanted; {escaped(server) or 'nothing'} was given",
+                wanted="HOST:PORT",
+                had=server,
+                hint="for example --bootstrap-server kafka-1.internal:9092",
+            )
+    return servers
+
+
+def _patience_ms(settings: Mapping[str, str | Secret]) -> int:
+    text = str(settings.get(PATIENCE, int(CONNECT_S * 1000))).strip()
+    if not 0 < _number(text) < 1 << 31:
+        raise InvalidConfig(
+            f"{PATIENCE} of 1 or more milliseconds is wanted; {escaped(text)} was given",
+            wanted="1 or more",
+            had=text,
+            hint=f"for example {PATIENCE}=60000",
+            where=PATIENCE,
+        )
+    return int(text)
+
+
+def _number(text: str) -> int:
+    """The number of up to ten digits that a text is, or 0."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+    return int(text) if is_number else 0
+
+
+def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> Answer:
+    """What `call` gives, tried again while brokers come and go, for `ANSWER_S` at most.
+
+    `doing` completes "the cluster would not ...". Raises `Unreachable`, `MissingPermission`,
+    `AuthenticationFailed` or `ServerRefused`.
+    """
+    deadline = time.monotonic() + ANSWER_S
+    while True:
+        try:
+            return call()
+        except _PASSING as error:
+            if time.monotonic() >= deadline:
+                raise refusal(error, doing=doing) from None
+            admin._controller_id = None  # noqa: SLF001 (it may be the one that is gone)
+            time.sleep(RETRY_S)
+        except kafka_errors.KafkaError as error:
+            raise refusal(error, doing=doing) from None
+
+
+def send(admin: KafkaAdminClient, request: Message) -> Message:
+    """The answer of any one broker to a request. Raises kafka-python's errors."""
+    manager: Message = admin._manager  # noqa: SLF001 (no public door)
+    return manager.run(manager.send, request)
+
+
+def send_to_each(admin: KafkaAdminClient, requests: Mapping[int, Message]) -> dict[int, Message]:
+    """Broker -> its answer, or the `KafkaError` that took its place; all are asked at once."""
+    manager: Message = admin._manager  # noqa: SLF001 (the public methods stop at the first failure)
+
+    async def gather() -> dict[int, Message]:
+        if any(manager.cluster.broker_metadata(broker) is None for broker in requests):
+            await manager.cluster.refresh_metadata()
+        waiting: dict[int, Message] = {}
+        answers: dict[int, Message] = {}
+        for broker, request in requests.items():
+            try:
+                waiting[broker] = manager.send(request, node_id=broker)
+            except kafka_errors.KafkaError as error:
+                answers[broker] = error
+        for broker, future in waiting.items():
+            try:
+                answers[broker] = await future
+            except kafka_errors.KafkaError as error:
+                answers[broker] = error
+        return answers
+
+    answers: dict[int, Message] = manager.run(gather)
+    return answers
+
+
+def refusal(error: Exception, *, doing: str) -> RackwiseError:
+    """The leaf of our tree for an error of kafka-python."""
+    name = type(error).__name__
+    if isinstance(error, kafka_errors.AuthorizationError):
+        return missing_permission(name, doing=doing)
+    if isinstance(error, DISBELIEF):
+        return AuthenticationFailed(
+            f"the cluster refuses the login: {escaped(str(error))}",
+            had=name,
+            hint="check sasl.mechanism, user name and password in the client settings",
+        )
+    if isinstance(error, _PASSING):
+        return Unreachable(
+            f"the cluster would not {doing} within {ANSWER_S:.0f} s: {escaped(str(error))}",
+            wanted=f"an answer within {ANSWER_S:.0f} s",
+            had=name,
+            hint="look whether its brokers run and can be reached at their advertised addresses",
+        )
+    return ServerRefused(
+        f"the cluster would not {doing}: {escaped(str(error))}",
+        had=name,
+        hint="look into the brokers' logs; Kafka 2.4 or later is wanted",
+    )
+
+
+def reason(error: Exception | int) -> str:
+    """The name of an error, or of a Kafka error code, without its suffix; for notes.
+
+    >>> reason(29)
+    'TopicAuthorizationFailed'
+    """
+    of_code: Message = kafka_errors.for_code
+    kind = of_code(error) if isinstance(error, int) else type(error)
+    return str(kind.__name__.removesuffix("Error"))
+
+
+def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
+    told = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
+    last = (told or errors)[-1]
+    if isinstance(last, (*DISBELIEF, kafka_errors.AuthorizationError)):
+        return refusal(last, doing="let us in")
+    return Unreachable(
+        f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",
+        wanted="an answer",
+        had=type(last).__name__,
+        hint="check host, port and, in the client settings, security.protocol: a TLS listener "
+        "hangs up on a plain client",
+    )
+
+
+def _is_bootstrapped(made: list[Message]) -> bool:
+    return bool(made) and made[-1]._manager.bootstrapped  # noqa: SLF001 (no public door)
+
+
+def _abandon(made: list[Message]) -> None:
+    """End the input/output thread of a client whose constructor failed."""
+    for client in made:
+        client.close()
+        client._manager._net.stop()  # noqa: SLF001 (what KafkaAdminClient.close does)
+
+
+class _LastWords(logging.Handler):
+    """Keeps the errors that kafka-python only logs while it tries to connect."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.errors: list[Exception] = []
+
+    def __enter__(self) -> Self:
+        logging.getLogger("kafka.net.manager").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("kafka.net.manager").removeHandler(self)
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        self.errors += [each for each in arguments if isinstance(each, Exception)]
+
+
+def _above_debug(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.INFO
+
+
+def _quiet_logs() -> None:
+    """Keep kafka-python's loggers from DEBUG, where it writes passwords, whatever others set."""
+    top = logging.getLogger("kafka")
+    if top.level < logging.INFO:
+        top.setLevel(logging.INFO)
+    if not top.handlers:
+        top.addHandler(logging.NullHandler())
+    for name in [*logging.root.manager.loggerDict]:
+        if name == "kafka" or name.startswith("kafka."):
+            logging.getLogger(name).addFilter(_above_debug)

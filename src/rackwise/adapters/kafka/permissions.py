@@ -1,0 +1,48 @@
+"""What each command needs to be allowed, in one table: for hints, preflights, the reference page.
+
+A right is (resource, operation) as `kafka-acls` names them. Reads that lack a right outside
+`snapshot` are not failures: what they would have shown is noted as not visible.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from rackwise.core.errors import MissingPermission
+
+NEEDED = MappingProxyType(
+    {
+        "snapshot": (("cluster", "Describe"), ("topic", "Describe")),
+        "snapshot of configs": (("topic", "DescribeConfigs"), ("cluster", "DescribeConfigs")),
+        "snapshot of groups": (("group", "Describe"),),
+    }
+)
+"""Command -> the rights it needs."""
+
+_SCOPES = {"cluster": "--cluster", "topic": "--topic '*'", "group": "--group '*'"}
+_RESOURCE_OF_ERROR = {
+    "ClusterAuthorizationFailedError": "cluster",
+    "TopicAuthorizationFailedError": "topic",
+    "GroupAuthorizationFailedError": "group",
+}
+
+
+def acl_line(resource: str, operation: str) -> str:
+    """The `kafka-acls` line that grants one right.
+
+    >>> acl_line("cluster", "Describe")
+    'kafka-acls --add --allow-principal User:NAME --operation Describe --cluster'
+    """
+    scope = _SCOPES[resource]
+    return f"kafka-acls --add --allow-principal User:NAME --operation {operation} {scope}"
+
+
+def missing_permission(error: str, *, doing: str, operation: str = "Describe") -> MissingPermission:
+    """The refusal for an authorization error of the cluster, named as kafka-python names it."""
+    resource = _RESOURCE_OF_ERROR.get(error, "cluster")
+    return MissingPermission(
+        f"{resource.capitalize()}:{operation} is wanted to {doing}; the principal does not have it",
+        wanted=f"{resource.capitalize()}:{operation}",
+        had=error,
+        hint=acl_line(resource, operation),
+    )

@@ -1,0 +1,253 @@
+"""A cluster as it is at one moment, read through Kafka's Admin API (4.x, and 3.x with ZooKeeper).
+
+Goals, in order: never mix two states of the cluster without saying so; never let a zero stand for
+what could not be seen; ask little: one request per live broker for sizes, one for configs.
+
+```
+brokers, reassignments -> topics -> sizes -> configs -> groups -> reassignments, brokers again
+          '--------------------- equal? --------------------------------'
+                   yes: done        no: read all again, three times at most, then note `torn`
+```
+
+A broker is live when it is listed and not fenced. The protocol before KIP-1073, and every cluster
+on ZooKeeper, cannot tell fenced brokers: there `is_fenced` is None and listed is live. A replica
+may be on a broker that is not listed; that broker is dead and its rack not known.
+
+A running reassignment is known to the controller before every broker has heard of it. Its replica
+list is taken from the controller; where in-sync replicas or leader lie outside it, the reading is
+not whole and is repeated.
+
+What this does not do: judge (`core.audit`), or change anything.
+
+Source: KIP-36, KIP-455 (reassignments), KIP-827 (sizes of log folders), KIP-1073 (fenced brokers).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.kafka.configs import no_configs, read_configs
+from rackwise.adapters.kafka.connect import ask
+from rackwise.adapters.kafka.groups import read_groups
+from rackwise.adapters.kafka.sizes import Sizes, no_sizes, read_sizes
+from rackwise.adapters.kafka.topics import read_layout, read_reassignments
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.model import Broker, Cluster, Note
+from rackwise.core.racks import Rack, check_one_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kafka.admin import KafkaAdminClient
+
+    from rackwise.adapters.kafka.configs import SeenConfigs
+    from rackwise.adapters.kafka.topics import Layout
+    from rackwise.core.model import Group
+
+READINGS = 3
+"""How often a cluster that changes under our eyes is read before it is called torn."""
+
+
+def read_cluster(
+    admin: KafkaAdminClient,
+    *,
+    taken_at: str,
+    topics: Sequence[str] = ("*",),
+    sizes: bool = True,
+    configs: bool = True,
+    groups: bool = False,
+    resolve: Callable[[str], Sequence[str]] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Cluster:
+    """The cluster behind `admin`, cut down to the topics that match a glob of `topics`.
+
+    `taken_at`: UTC, ISO 8601 with `Z`. `resolve`: host name -> IP addresses, for flow logs; a host
+    that is an IP address needs none. `progress(count)` is called as brokers answer. What could not
+    be seen is in `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`,
+    `ServerRefused`; `InvalidConfig` where `topics` is empty; `InvalidRack` where the brokers' racks
+    are no racks, or of two forms.
+    """
+    if not topics:
+        raise InvalidConfig(
+            "a topic glob is wanted; none was given", hint="leave it out to read all topics"
+        )
+    wishes = _Wishes(tuple(topics), sizes, configs, groups, progress or _unwatched)
+    seen = _read_once(admin, wishes)
+    for _ in range(READINGS - 1):
+        if seen.is_whole:
+            break
+        seen = _read_once(admin, wishes)
+    brokers = tuple(_broker(each, seen.sizes, resolve) for each in seen.description.brokers)
+    check_one_form((broker.id, broker.rack) for broker in brokers)
+    return Cluster(
+        cluster_id=seen.description.cluster_id,
+        taken_at=taken_at,
+        brokers=brokers,
+        topics=MappingProxyType(
+            {
+                topic.name: replace(
+                    topic,
+                    min_insync_replicas=seen.configs.min_insync_replicas.get(topic.name),
+                    retention_bytes=seen.configs.retention_bytes.get(topic.name),
+                )
+                for topic in seen.layout.topics
+            }
+        ),
+        partitions=replace(seen.layout.table, bytes=seen.sizes.bytes),
+        groups=seen.groups,
+        configs=seen.configs.configs,
+        notes=(
+            *_torn(seen),
+            *seen.notes,
+            *_unmatched(seen, wishes),
+            *_unresolved(brokers, resolve),
+        ),
+    )
+
+
+def resolved_addresses(host: str) -> tuple[str, ...]:
+    """The IP addresses that DNS has for a host now, sorted; empty where it has none."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return ()
+    addresses = {ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found}
+    return tuple(str(each) for each in sorted(addresses, key=lambda a: (a.version, int(a))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    topics: tuple[str, ...]
+    sizes: bool
+    configs: bool
+    groups: bool
+    progress: Callable[[int], None]
+
+    def is_wanted(self, topic: str) -> bool:
+        return any(fnmatchcase(topic, glob) for glob in self.topics)
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    cluster_id: str | None
+    brokers: tuple[Mapping[str, Any], ...]
+
+    @property
+    def live(self) -> list[int]:
+        return [each["broker_id"] for each in self.brokers if not each.get("is_fenced")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    description: _Description
+    layout: Layout
+    sizes: Sizes
+    configs: SeenConfigs
+    groups: tuple[Group, ...]
+    notes: tuple[Note, ...]
+    is_whole: bool
+
+
+def _unwatched(_: int) -> None:
+    """Nobody watches the progress."""
+
+
+def _read_once(admin: KafkaAdminClient, wishes: _Wishes) -> _Seen:
+    """All that is wished, between two readings of brokers and reassignments."""
+    description = _describe(admin)
+    reassignments = read_reassignments(admin)
+    layout = read_layout(admin, wishes.is_wanted, reassignments)
+    wishes.progress(1)
+    table, live, progress = layout.table, description.live, wishes.progress
+    sizes = (
+        read_sizes(admin, table, live, is_wanted=wishes.is_wanted, progress=progress)
+        if wishes.sizes
+        else no_sizes(table)
+    )
+    configs = (
+        read_configs(admin, table.topics, live, progress=progress)
+        if wishes.configs
+        else no_configs()
+    )
+    groups, group_notes = (
+        read_groups(admin, table, live, progress=progress) if wishes.groups else ((), ())
+    )
+    return _Seen(
+        description=description,
+        layout=layout,
+        sizes=sizes,
+        configs=configs,
+        groups=groups,
+        notes=(*layout.notes, *sizes.notes, *configs.notes, *group_notes),
+        is_whole=layout.is_consistent
+        and read_reassignments(admin) == reassignments
+        and _describe(admin) == description,
+    )
+
+
+def _describe(admin: KafkaAdminClient) -> _Description:
+    found = ask(admin, admin.describe_cluster, doing="describe itself")
+    return _Description(
+        cluster_id=found["cluster_id"],
+        brokers=tuple(sorted(found["brokers"], key=lambda each: each["broker_id"])),
+    )
+
+
+def _broker(
+    found: Mapping[str, Any], sizes: Sizes, resolve: Callable[[str], Sequence[str]] | None
+) -> Broker:
+    is_fenced, rack = found.get("is_fenced"), found["rack"]
+    return Broker(
+        id=found["broker_id"],
+        rack=Rack(rack) if rack is not None else None,
+        is_live=not is_fenced,
+        is_fenced=is_fenced,
+        host=found["host"],
+        port=found["port"],
+        addresses=_addresses(found["host"], resolve),
+        log_dirs=sizes.log_dirs.get(found["broker_id"], ()),
+    )
+
+
+def _addresses(host: str, resolve: Callable[[str], Sequence[str]] | None) -> tuple[str, ...]:
+    try:
+        return (str(ipaddress.ip_address(host)),)
+    except ValueError:
+        return () if resolve is None else tuple(resolve(host))
+
+
+def _torn(seen: _Seen) -> tuple[Note, ...]:
+    if seen.is_whole:
+        return ()
+    return (
+        Note(
+            kind="torn",
+            text=f"brokers or reassignments changed during each of {READINGS} readings; "
+            "parts of this snapshot are of different moments",
+        ),
+    )
+
+
+def _unmatched(seen: _Seen, wishes: _Wishes) -> tuple[Note, ...]:
+    return tuple(
+        Note(kind="not-visible", text=f"no topic that matches {glob} is visible to this principal")
+        for glob in wishes.topics
+        if glob != "*" and not any(fnmatchcase(topic, glob) for topic in seen.layout.table.topics)
+    )
+
+
+def _unresolved(
+    brokers: Sequence[Broker], resolve: Callable[[str], Sequence[str]] | None
+) -> tuple[Note, ...]:
+    if resolve is None:
+        return ()
+    return tuple(
+        Note(kind="not-visible", text=f"broker {broker.id}: host {broker.host} has no IP address")
+        for broker in brokers
+        if not broker.addresses
+    )

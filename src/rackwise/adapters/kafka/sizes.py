@@ -1,0 +1,147 @@
+"""Sizes of partitions and log folders: one DescribeLogDirs request per live broker.
+
+The size of a partition is that of its leader's log; without a leader, of the largest in-sync one;
+else it is not known. A broker that does not answer, or may not, leaves a note and unknown sizes:
+an empty answer from a broker that holds replicas is "not visible", not zero.
+
+Source: KIP-113, KIP-827 (volumes), KIP-1066 (cordoned folders).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from kafka.protocol.admin import DescribeLogDirsRequest
+
+from rackwise.adapters.kafka.connect import Message, reason, send_to_each
+from rackwise.core.model import UNKNOWN, LogDir, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kafka.admin import KafkaAdminClient
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import PartitionTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """`bytes`: int64 [partitions], -1 = not known; log folders by broker id."""
+
+    bytes: NDArray[np.int64]
+    log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+
+def no_sizes(table: PartitionTable) -> Sizes:
+    """What is known where sizes were not asked for."""
+    return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64))
+
+
+def read_sizes(
+    admin: KafkaAdminClient,
+    table: PartitionTable,
+    live: Sequence[int],
+    *,
+    is_wanted: Callable[[str], bool],
+    progress: Callable[[int], None],
+) -> Sizes:
+    """Sizes of all partitions of the table, from the live brokers, asked at once."""
+    answers = send_to_each(admin, {broker: DescribeLogDirsRequest(topics=None) for broker in live})
+    progress(len(answers))
+    notes = []
+    logs = _Logs(table)
+    log_dirs = {}
+    for broker, answer in sorted(answers.items()):
+        problem = _problem(broker, answer, table)
+        if problem:
+            notes.append(Note(kind="not-visible", text=f"sizes on broker {broker}: {problem}"))
+        if isinstance(answer, Exception):
+            continue
+        log_dirs[broker] = tuple(
+            sorted((_log_dir(found) for found in answer.results), key=lambda each: each.path)
+        )
+        for topic, partition, size in _sizes(answer):
+            logs.add(broker, topic, partition, size)
+    hidden = sorted(filter(is_wanted, logs.strangers))
+    if hidden:
+        notes.append(
+            Note(
+                kind="not-visible",
+                text=f"{len(hidden)} topics have logs but are not listed to this principal, "
+                f"such as {hidden[0]}: Topic:Describe is missing, or they were created just now",
+            )
+        )
+    return Sizes(bytes=logs.bytes, log_dirs=log_dirs, notes=tuple(notes))
+
+
+def _problem(broker: int, answer: Message, table: PartitionTable) -> str | None:
+    """Why the answer of a broker tells less than it should, or None."""
+    if isinstance(answer, Exception):
+        return f"no answer ({reason(answer)})"
+    failed = [code for code in (answer.error_code, *_codes(answer)) if code]
+    if failed:
+        return reason(failed[0])
+    if (table.replicas.values == broker).any() and not any(_sizes(answer)):
+        return "it holds replicas and shows none (is Cluster:Describe granted?)"
+    return None
+
+
+def _codes(answer: Message) -> Iterator[int]:
+    return (found.error_code for found in answer.results)
+
+
+def _sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
+    """`topic, partition, bytes` of each log that is not a future one."""
+    return (
+        (topic.name, partition.partition_index, partition.partition_size)
+        for found in answer.results
+        for topic in found.topics
+        for partition in topic.partitions
+        if not partition.is_future_key
+    )
+
+
+def _log_dir(found: Message) -> LogDir:
+    return LogDir(
+        path=found.log_dir,
+        total_bytes=_known(found.total_bytes),
+        usable_bytes=_known(found.usable_bytes),
+        error=reason(found.error_code) if found.error_code else None,
+        is_cordoned=bool(found.is_cordoned),
+    )
+
+
+def _known(size: int | None) -> int | None:
+    return None if size is None or size < 0 else size
+
+
+class _Logs:
+    """Gathers log sizes broker by broker into one size per partition."""
+
+    def __init__(self, table: PartitionTable) -> None:
+        self._table = table
+        self._leader = table.leader.tolist()
+        firsts = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
+        self._rows = {
+            name: range(first, end)
+            for name, first, end in zip(table.topics, firsts[:-1], firsts[1:], strict=True)
+        }
+        self.bytes = np.full(len(table), UNKNOWN, dtype=np.int64)
+        self.strangers: set[str] = set()
+
+    def add(self, broker: int, topic: str, partition: int, size: int) -> None:
+        """The log of one replica."""
+        rows = self._rows.get(topic)
+        if rows is None:
+            self.strangers.add(topic)
+            return
+        if partition >= len(rows):
+            return
+        row = rows[partition]
+        leader = self._leader[row]
+        if leader == broker or (leader == UNKNOWN and broker in self._table.isr.row(row)):
+            self.bytes[row] = max(self.bytes[row], size)

@@ -1,0 +1,162 @@
+"""Topics and partitions of a cluster as columns, joined with the reassignments that are running."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from kafka.protocol.metadata import MetadataRequest
+
+from rackwise.adapters.kafka.connect import Message, ask, reason, send
+from rackwise.core.model import UNKNOWN, Note, PartitionTable, Ragged, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from uuid import UUID
+
+    from kafka.admin import KafkaAdminClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassignment:
+    """A running move of one partition as the controller lists it: broker ids in list order."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where replicas are: the table, its topics without configs, and what was odd.
+
+    `is_consistent` is false where a broker had not yet heard what the controller said.
+    """
+
+    table: PartitionTable
+    topics: tuple[Topic, ...]
+    notes: tuple[Note, ...]
+    is_consistent: bool
+
+
+def read_reassignments(admin: KafkaAdminClient) -> dict[tuple[str, int], Reassignment]:
+    """(topic, partition) -> its running reassignment, from the controller."""
+    listed = ask(admin, admin.list_partition_reassignments, doing="list reassignments")
+    return {
+        (each.topic, each.partition): Reassignment(
+            replicas=tuple(found["replicas"]),
+            adding=tuple(found["adding_replicas"]),
+            removing=tuple(found["removing_replicas"]),
+        )
+        for each, found in listed.items()
+    }
+
+
+def read_layout(
+    admin: KafkaAdminClient,
+    is_wanted: Callable[[str], bool],
+    reassignments: Mapping[tuple[str, int], Reassignment],
+) -> Layout:
+    """All wanted topics, in canonical order. Raises what `ask` raises."""
+    answer = ask(admin, lambda: send(admin, _request()), doing="list topics")
+    wanted = sorted(
+        (topic for topic in answer.topics if topic.name and is_wanted(topic.name)),
+        key=lambda topic: topic.name.encode("utf-8", "surrogatepass"),
+    )
+    seen = [topic for topic in wanted if not topic.error_code]
+    columns = _Columns(reassignments)
+    for number, topic in enumerate(seen):
+        for partition in sorted(topic.partitions, key=lambda each: each.partition_index):
+            columns.add(number, topic.name, partition)
+    return Layout(
+        table=columns.table(tuple(topic.name for topic in seen)),
+        topics=tuple(_topic(topic) for topic in seen),
+        notes=tuple(
+            Note(
+                kind="not-visible",
+                text=f"topic {topic.name}: {reason(topic.error_code)}",
+            )
+            for topic in wanted
+            if topic.error_code
+        ),
+        is_consistent=columns.is_consistent,
+    )
+
+
+def _request() -> MetadataRequest:
+    return MetadataRequest(
+        topics=None,
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def _topic(topic: Message) -> Topic:
+    return Topic(name=topic.name, id=topic_id_text(topic.topic_id), is_internal=topic.is_internal)
+
+
+def topic_id_text(topic_id: UUID | None) -> str | None:
+    """Kafka's own text of a topic id: 22 characters of URL-safe base64; None for none.
+
+    >>> from uuid import UUID
+    >>> topic_id_text(UUID("6b9ac8b1-8ba5-4a3c-8f8d-5fb1a2b0c7d3"))
+    'a5rIsYulSjyPjV-xorDH0w'
+    """
+    if topic_id is None or not topic_id.int:
+        return None
+    return base64.urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode("ascii")
+
+
+class _Columns:
+    """Grows the columns of a partition table row by row, in canonical order."""
+
+    def __init__(self, reassignments: Mapping[tuple[str, int], Reassignment]) -> None:
+        self._reassignments = reassignments
+        self._topic: list[int] = []
+        self._partition: list[int] = []
+        self._leader: list[int] = []
+        self._lists: tuple[list[Message], list[Message], list[Message], list[Message]] = (
+            [],
+            [],
+            [],
+            [],
+        )
+        self.is_consistent = True
+
+    def add(self, number: int, topic: str, partition: Message) -> None:
+        """One row; of a moving partition the controller knows more than the broker."""
+        replicas, isr, leader = partition.replica_nodes, partition.isr_nodes, partition.leader_id
+        move = self._reassignments.get((topic, partition.partition_index))
+        adding, removing = (move.adding, move.removing) if move else ((), ())
+        if move:
+            replicas = move.replicas
+            outside = set(isr) - set(replicas) | ({leader} - {UNKNOWN} - set(replicas))
+            if outside:
+                self.is_consistent = False
+                isr = [broker for broker in isr if broker not in outside]
+                leader = UNKNOWN if leader in outside else leader
+        self._topic.append(number)
+        self._partition.append(partition.partition_index)
+        self._leader.append(leader if leader >= 0 else UNKNOWN)
+        for column, row in zip(self._lists, (replicas, isr, adding, removing), strict=True):
+            column.append(row)
+
+    def table(self, topics: tuple[str, ...]) -> PartitionTable:
+        """The finished table; sizes and rates are not known."""
+        unknown = np.full(len(self._topic), UNKNOWN, dtype=np.int64)
+        replicas, isr, adding, removing = (Ragged.of(rows) for rows in self._lists)
+        return PartitionTable(
+            topics=topics,
+            topic=np.array(self._topic, dtype=np.int32),
+            partition=np.array(self._partition, dtype=np.int32),
+            leader=np.array(self._leader, dtype=np.int32),
+            replicas=replicas,
+            isr=isr,
+            adding=adding,
+            removing=removing,
+            bytes=unknown,
+            bytes_in_per_s=unknown,
+        )

@@ -1,0 +1,200 @@
+"""Fetching jars from a Maven repository: in parallel, capped, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import urllib.parse
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidConfig, JarMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rackwise.adapters.sandbox.lock import Jar, Places
+
+MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+THREADS = 4
+TRIES = 2
+ANSWER_S = 20.0
+MVN_S = 60.0
+CHUNK = 1 << 16
+HASH_SHOWN = 16
+NOT_TRIED = "another jar failed before it"
+
+
+@dataclass(frozen=True, slots=True)
+class Unfetched:
+    """A repository did not give a jar, and why."""
+
+    reason: str
+
+
+def fetch(
+    jars: Sequence[Jar],
+    *,
+    places: Places,
+    environment: Mapping[str, str],
+    advance: Callable[[int], None],
+) -> dict[str, Path]:
+    """Coordinate -> path in the cache, or in Maven's own folder, for every jar asked for.
+
+    Raises `JarMissing` for the first one that cannot be had, `InvalidConfig` for a bad address.
+    """
+    repository = repository_of(environment)
+    _make(places.cache)
+    found: dict[str, Path] = {}
+    reasons: dict[str, str] = {}
+    for jar, outcome in _downloaded(jars, repository, places.cache):
+        if isinstance(outcome, Path):
+            found[jar.coordinate] = outcome
+            advance(jar.size)
+        else:
+            reasons[jar.coordinate] = outcome.reason
+    tried_first = sorted(jars, key=lambda jar: reasons.get(jar.coordinate) == NOT_TRIED)
+    for jar in tried_first:
+        if jar.coordinate not in found:
+            path = _by_mvn(jar, places, environment)
+            if path is None:
+                raise _missing(jar, reasons[jar.coordinate], repository, places)
+            found[jar.coordinate] = path
+            advance(jar.size)
+    return found
+
+
+def _make(cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache).close()
+    except OSError as error:
+        raise InvalidConfig(
+            f"a folder to keep jars in is wanted; {cache} cannot be written: {error.strerror}",
+            wanted="a folder that can be written",
+            had=str(cache),
+            hint="set RACKWISE_CACHE to a folder of yours",
+        ) from error
+
+
+def repository_of(environment: Mapping[str, str]) -> str:
+    """RACKWISE_MAVEN_URL or Maven Central, without a slash at its end. Raises `InvalidConfig`."""
+    address = environment.get("RACKWISE_MAVEN_URL") or MAVEN_CENTRAL
+    parts = urllib.parse.urlsplit(address)
+    if parts.scheme not in {"https", "http"} or not parts.hostname or "@" in parts.netloc:
+        raise InvalidConfig(
+            "RACKWISE_MAVEN_URL is wanted as https://HOST/PATH without a name and password in it",
+            hint="a repository that asks for a password is reached through Maven: "
+            "unset RACKWISE_MAVEN_URL and put it into ~/.m2/settings.xml",
+        )
+    return address.rstrip("/")
+
+
+def _downloaded(
+    jars: Sequence[Jar], repository: str, cache: Path
+) -> Iterator[tuple[Jar, Path | Unfetched]]:
+    """Each jar with its path, or with the reason; after a first failure the rest is not tried."""
+    is_over = threading.Event()
+
+    def work(jar: Jar) -> Path | Unfetched:
+        reason = Unfetched(NOT_TRIED)
+        for _ in range(TRIES):
+            if is_over.is_set():
+                return reason
+            try:
+                return _received(jar, repository, cache)
+            except (OSError, HTTPException) as error:
+                reason = Unfetched(str(error) or type(error).__name__)
+        is_over.set()
+        return reason
+
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="jars") as threads:
+        try:
+            tasks = {threads.submit(work, jar): jar for jar in jars}
+            for task in as_completed(tasks):
+                yield tasks[task], task.result()
+        finally:
+            is_over.set()
+
+
+def _received(jar: Jar, repository: str, cache: Path) -> Path:
+    """Write one jar into the cache: to a file aside, hashed on the way, then renamed.
+
+    Reads one byte past the locked size at most. Raises `JarMissing` for another file than the
+    locked one, `OSError` and `HTTPException` for a failed transfer.
+    """
+    had = hashlib.sha512()
+    size = 0
+    handle, aside = tempfile.mkstemp(prefix=".", suffix=".part", dir=cache)
+    try:
+        with (
+            os.fdopen(handle, "wb") as file,
+            urllib.request.urlopen(f"{repository}/{jar.path}", timeout=ANSWER_S) as answer,  # noqa: S310 (repository_of lets only http and https pass)
+        ):
+            while chunk := answer.read(min(CHUNK, jar.size + 1 - size)):
+                had.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        if size != jar.size or had.hexdigest() != jar.sha512:
+            raise _other(jar, repository, size, had.hexdigest())
+        target = cache / jar.file_name
+        return Path(aside).replace(target)
+    finally:
+        Path(aside).unlink(missing_ok=True)
+
+
+def _other(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
+    at_least = "more than " if size > jar.size else ""
+    shown = at_least + str(min(size, jar.size))
+    return JarMissing(
+        f"jar {jar.coordinate} of {jar.size} bytes with SHA-512 {jar.sha512[:HASH_SHOWN]}... is "
+        f"wanted; {_host(repository)} gave {shown} bytes with {sha512[:HASH_SHOWN]}...",
+        wanted=jar.sha512,
+        had=sha512,
+        hint="that repository has another file under this name: "
+        "set RACKWISE_MAVEN_URL to one that can be trusted",
+    )
+
+
+def _missing(jar: Jar, reason: str, repository: str, places: Places) -> JarMissing:
+    return JarMissing(
+        f"jar {jar.coordinate} is wanted; {_host(repository)} did not give it: {reason}",
+        wanted=jar.sha512,
+        had=None,
+        hint="set RACKWISE_MAVEN_URL to a Maven repository that can be reached from here, or put "
+        f"{jar.file_name} into {places.cache} (RACKWISE_CACHE names another folder)",
+    )
+
+
+def _by_mvn(jar: Jar, places: Places, environment: Mapping[str, str]) -> Path | None:
+    """Let an installed Maven fetch a jar into its own folder; None where that does not help."""
+    mvn = shutil.which("mvn", path=environment.get("PATH", os.defpath))
+    if mvn is None:
+        return None
+    ask = [mvn, "-q", "-B", "dependency:get", f"-Dartifact={jar.coordinate}", "-Dtransitive=false"]
+    try:
+        subprocess.run(  # noqa: S603 (a fixed program, coordinates of the lock)
+            ask,
+            check=True,
+            capture_output=True,
+            timeout=MVN_S,
+            stdin=subprocess.DEVNULL,
+            env=dict(environment),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return places.find(jar)
+
+
+def _host(repository: str) -> str:
+    return urllib.parse.urlsplit(repository).netloc

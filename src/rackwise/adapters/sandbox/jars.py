@@ -1,0 +1,55 @@
+"""The locked jars: found or fetched, and checked by SHA-512 at every use.
+
+`jars.toml` lists each jar once: its Maven coordinate, size, SHA-512 and the sets it belongs to. It
+names no address, for the hash says what the jar is and any source will do. In this order:
+
+```
+1 the cache          RACKWISE_CACHE, else XDG_CACHE_HOME/rackwise/jars, else ~/.cache/rackwise/jars
+2 Maven's own        ~/.m2/repository
+3 a repository       RACKWISE_MAVEN_URL, else Maven Central; over HTTP(S), into the cache
+4 mvn                `mvn dependency:get`, where Maven is installed (its settings know mirrors)
+```
+
+A damaged jar in 1 or 2 is passed over, and in 1 replaced; a fetched jar that is not the locked one
+is refused. A jar appears in the cache by a rename, whole or not at all.
+
+What this does not do: resolve dependencies. The lock holds closures.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.sandbox.fetch import fetch
+from rackwise.adapters.sandbox.lock import KAFKA_3, KAFKA_4, Places, locked_jars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+__all__ = ["KAFKA_3", "KAFKA_4", "locked_jars", "resolve"]
+
+
+def resolve(
+    name: str,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    advance: Callable[[int], None] = lambda _bytes: None,
+) -> list[Path]:
+    """Paths of all jars of a set, in the order of the lock, each just checked.
+
+    `advance` hears the bytes of each jar that is there. Raises `JarMissing`, `InvalidConfig`.
+    """
+    places = Places.of(environment)
+    jars = locked_jars(name)
+    found: dict[str, Path] = {}
+    for jar in jars:
+        path = places.find(jar)
+        if path is not None:
+            found[jar.coordinate] = path
+            advance(jar.size)
+    missing = [jar for jar in jars if jar.coordinate not in found]
+    if missing:
+        found |= fetch(missing, places=places, environment=environment, advance=advance)
+    return [found[jar.coordinate] for jar in jars]

@@ -1,0 +1,165 @@
+"""Kafka 4.3 in KRaft mode: folders formatted and configured for n brokers on loopback.
+
+With three or more brokers nodes 0-2 are controllers too, so the death of one costs no quorum; with
+fewer, node 0 alone is. The log folders are formatted by writing `meta.properties` (KIP-631: version
+1, cluster, node and directory id), which saves a Java start per broker.
+
+```
+node 0  broker controller  rack a        node 3  broker  rack a
+node 1  broker controller  rack b        node 4  broker  rack b     ...
+node 2  broker controller  rack c
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.sandbox.blueprint import Blueprint, described, new_uuid, properties_text
+from rackwise.adapters.sandbox.ports import HOST, free_ports
+from rackwise.adapters.sandbox.process import ServerProcess
+from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.core.errors import WorldError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rackwise.adapters.sandbox.blueprint import Request
+
+CONTROLLERS = 3
+FIXED_FEATURES = {"metadata.version", "kraft.version"}
+"""Set by the format: the newest metadata, and the static quorum's version 0."""
+FEATURES_S = 30.0
+LOG4J2 = {
+    "rootLogger.level": "info",
+    "rootLogger.appenderRef.console.ref": "console",
+    "appender.console.type": "Console",
+    "appender.console.name": "console",
+    "appender.console.layout.type": "PatternLayout",
+    "appender.console.layout.pattern": "[%d] %p %m (%c)%n",
+}
+
+
+def kraft_blueprint(request: Request, folder: Path) -> Blueprint:
+    """Write `folder/broker-N` and `folder/log4j2.properties`; nothing is started."""
+    ports = free_ports(request.brokers + _controllers(request))
+    listeners, controllers = ports[: request.brokers], ports[request.brokers :]
+    logging = folder / "log4j2.properties"
+    logging.write_text(properties_text(LOG4J2))
+    cluster = new_uuid()
+    servers = {
+        node: _node(request, node, folder, cluster=cluster, port=port, controllers=controllers)
+        for node, port in enumerate(listeners)
+    }
+    return Blueprint(brokers=described(request, listeners), ports=listeners, servers=servers)
+
+
+def _controllers(request: Request) -> int:
+    return CONTROLLERS if request.brokers >= CONTROLLERS else 1
+
+
+def _node(
+    request: Request,
+    node: int,
+    folder: Path,
+    *,
+    cluster: str,
+    port: int,
+    controllers: Sequence[int],
+) -> ServerProcess:
+    home = folder / f"broker-{node}"
+    data = home / "data"
+    data.mkdir(parents=True)
+    formatted = {"version": "1", "cluster.id": cluster, "node.id": str(node)}
+    formatted["directory.id"] = new_uuid()
+    (data / "meta.properties").write_text(properties_text(formatted))
+    properties = _properties(request, node, port, controllers) | {"log.dirs": str(data)}
+    configured = home / "server.properties"
+    configured.write_text(properties_text(properties | dict(request.overrides)))
+    logging = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
+    command = [*request.java(logging), "kafka.Kafka", str(configured)]
+    return ServerProcess(name=f"broker {node}", command=command, folder=home)
+
+
+def _properties(
+    request: Request, node: int, port: int, controllers: Sequence[int]
+) -> dict[str, str]:
+    voters = ",".join(f"{voter}@{HOST}:{each}" for voter, each in enumerate(controllers))
+    listeners, roles = f"PLAINTEXT://{request.host_of(node)}:{port}", "broker"
+    if node < len(controllers):
+        listeners += f",CONTROLLER://{HOST}:{controllers[node]}"
+        roles = "broker,controller"
+    rack = request.rack_of(node)
+    replicas = str(min(3, request.brokers))
+    return {
+        "process.roles": roles,
+        "node.id": str(node),
+        "controller.quorum.voters": voters,
+        "listeners": listeners,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        **({} if rack is None else {"broker.rack": rack}),
+        **common_properties(replicas),
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": "1",
+        "share.coordinator.state.topic.num.partitions": "3",
+        **_patience(request),
+    }
+
+
+def common_properties(replicas: str) -> dict[str, str]:
+    """What brokers of every mode are given: small thread pools, small internal topics."""
+    return {
+        "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        "offsets.topic.replication.factor": replicas,
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "3",
+        "group.initial.rebalance.delay.ms": "0",
+        "num.network.threads": "2",
+        "num.io.threads": "2",
+        "log.cleaner.dedupe.buffer.size": "2097152",
+    }
+
+
+def _patience(request: Request) -> dict[str, str]:
+    """How soon a silent broker is fenced: few have seconds; many starve each other at first."""
+    if request.is_small:
+        return {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+    return {
+        "broker.session.timeout.ms": "18000",
+        "initial.broker.registration.timeout.ms": "300000",
+        "controller.quorum.election.timeout.ms": "5000",
+        "controller.quorum.fetch.timeout.ms": "10000",
+    }
+
+
+def finalize_features(bootstrap: str) -> None:
+    """Switch on what Kafka's own format switches on: every stable feature at its newest (KIP-1022).
+
+    Without it the new consumer protocol, share groups and the rest of 4.3 are missing, for the
+    written `meta.properties` carry no feature levels. Raises `WorldError`.
+    """
+    from rackwise.adapters.kafka.connect import ask, connect
+
+    doing = "finalize its features"
+    with connect(bootstrap) as admin:
+        wanted = {
+            name: levels["supported"][1]
+            for name, levels in ask(admin, admin.describe_features, doing=doing).items()
+            if name not in FIXED_FEATURES
+        }
+        ask(admin, lambda: admin.update_features(wanted), doing=doing)
+
+        def are_finalized() -> bool:
+            now = ask(admin, admin.describe_features, doing=doing)
+            return all(now[name].get("finalized", (0, 0))[1] == wanted[name] for name in wanted)
+
+        if not comes_true(are_finalized, FEATURES_S):
+            raise WorldError(
+                f"features {', '.join(wanted)} are wanted finalized within {FEATURES_S:.0f} s; "
+                "they are not",
+                wanted=str(wanted),
+            )

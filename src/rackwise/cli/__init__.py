@@ -1,0 +1,21 @@
+"""The command line: each command gathers, decides, acts, shows; core decides in one call."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command of `sys.argv`; without its packages, say what to install."""
+    try:
+        from rackwise.cli.main import run
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        print("error: typer is wanted by the command line; it is not installed", file=sys.stderr)
+        print("hint: pip install 'rackwise[cli]'", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,5 @@
+"""`python -m rackwise.cli` equals `rackwise`."""
+
+from rackwise.cli import main
+
+main()

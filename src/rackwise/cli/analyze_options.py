@@ -1,0 +1,138 @@
+"""The options of `rackwise analyze` that are values: read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Literal, cast
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CHOICES = {
+    "flow_format": ("vpc", "canonical"),
+    "side": ("auto", "egress", "broker"),
+    "dedupe": ("side", "exact"),
+    "keep": ("bronze",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The options that are values, checked."""
+
+    flow_format: Literal["vpc", "canonical"]
+    levels: tuple[str, ...]
+    first_day: date | None
+    last_day: date | None
+    side: Literal["auto", "egress", "broker"]
+    dedupe: Literal["side", "exact"]
+    max_quarantine: Decimal
+    keep: tuple[str, ...]
+    conf: Mapping[str, str]
+
+
+def wanted(
+    *,
+    flow_format: str,
+    levels: str | None,
+    first_day: str | None,
+    last_day: str | None,
+    side: str,
+    dedupe: str,
+    max_quarantine: str,
+    keep: Sequence[str],
+    conf: Sequence[str],
+) -> Wanted:
+    """The options as values. Raises `InvalidConfig` for one that is none of its kind."""
+    first, last = _day("--from", first_day), _day("--to", last_day)
+    if first and last and last < first:
+        raise InvalidConfig(
+            f"--to at or after --from is wanted; {last} is before {first}",
+            wanted=str(first),
+            had=str(last),
+            hint="both days are kept: one day is --from DAY --to DAY",
+        )
+    for one in keep:
+        _one_of("keep", one)
+    return Wanted(
+        flow_format=cast("Literal['vpc', 'canonical']", _one_of("flow_format", flow_format)),
+        levels=_levels(levels),
+        first_day=first,
+        last_day=last,
+        side=cast("Literal['auto', 'egress', 'broker']", _one_of("side", side)),
+        dedupe=cast("Literal['side', 'exact']", _one_of("dedupe", dedupe)),
+        max_quarantine=_share(max_quarantine),
+        keep=tuple(sorted(set(keep))),
+        conf=dict(_pair(text) for text in conf),
+    )
+
+
+def _one_of(name: str, text: str) -> str:
+    choices = CHOICES[name]
+    if text not in choices:
+        option = f"--{name.replace('_', '-')}"
+        raise InvalidConfig(
+            f"{option} wants one of {', '.join(choices)}; {escaped(text)} was given",
+            wanted=", ".join(choices),
+            had=text,
+            hint=f"give {option} one of these",
+        )
+    return text
+
+
+def _day(option: str, text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidConfig(
+            f"{option} wants a day such as 2026-11-01; {escaped(text)} was given",
+            wanted="2026-11-01",
+            had=text,
+            hint="write year, month and day with hyphens",
+        ) from None
+
+
+def _levels(text: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
+    if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
+        raise InvalidConfig(
+            f"--levels wants different names, coarsest first; {escaped(text or '')} was given",
+            wanted="region,zone",
+            had=text,
+            hint="for example --levels region,zone",
+        )
+    return names
+
+
+def _share(text: str) -> Decimal:
+    try:
+        share = Decimal(text)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not (share.is_finite() and 0 <= share <= 1):
+        raise InvalidConfig(
+            f"--max-quarantine wants a share from 0 to 1; {escaped(text)} was given",
+            wanted="0..1",
+            had=text,
+            hint="one row of a hundred is 0.01",
+        )
+    return share
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_pair, value = text.partition("=")
+    if not (key and is_pair):
+        raise InvalidConfig(
+            f"--conf wants KEY=VALUE; {escaped(text)} was given",
+            wanted="KEY=VALUE",
+            had=text,
+            hint="for example --conf spark.driver.memory=2g",
+        )
+    return key, value

@@ -1,0 +1,333 @@
+"""What `rackwise analyze` gathers, runs, publishes and shows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwise.adapters import files
+from rackwise.adapters.files.subnets import read_subnets
+from rackwise.cli.shell import version
+from rackwise.core.errors import (
+    InputError,
+    InvalidPolicy,
+    InvalidPrices,
+    InvalidRates,
+    InvalidSnapshot,
+    InvalidSubnets,
+    MissingDependency,
+)
+from rackwise.core.findings import Severity
+from rackwise.core.policy import DEFAULT_POLICY, Policy
+from rackwise.core.text import escaped
+from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot, read_snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from rackwise.cli.analyze_options import Wanted
+    from rackwise.cli.shell import Shell
+    from rackwise.core.racks import Rack
+    from rackwise.core.subnets import Subnet
+    from rackwise.core.traffic import Price, RateRow
+    from rackwise.pipeline.job import Analysis
+
+TABLES = "tables"
+REPORT = "report.html"
+SUMMARY = "summary.json"
+SNAPSHOT_NAMES = ("*.json", "*.json.gz")
+INSTALL = 'pip install "rackwise[spark]"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The options that are files, read; `input_bytes`: None where not all are at hand."""
+
+    snapshots: tuple[Snapshot, ...]
+    failed: tuple[FailedSnapshot, ...]
+    flows: tuple[str, ...]
+    subnets: tuple[Subnet, ...]
+    clients: Mapping[str, Mapping[str, Rack]]
+    rates: tuple[RateRow, ...]
+    prices: tuple[Price, ...]
+    policy: Policy
+    digests: Mapping[str, str]
+    input_bytes: int | None
+
+
+class _Reader:
+    """Reads the files of options, each once, and keeps what they were."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self.digests: dict[str, str] = {}
+
+    def read(self, what: str, path: str | Path, error: type[InputError]) -> bytes:
+        """The content of a file, whose digest is kept under `what`."""
+        data = files.read_bytes(path, error=error, max_bytes=self._shell.max_input)
+        self.digests[what] = hashlib.sha256(data).hexdigest()
+        return data
+
+
+def gathered(
+    shell: Shell,
+    snapshots: Sequence[str],
+    *,
+    flows: Sequence[str],
+    subnets: Path | None,
+    clients: Path | None,
+    rates: Path | None,
+    prices: Path | None,
+    policy: Path | None,
+) -> Given:
+    """Everything that is read before Spark starts.
+
+    A snapshot that cannot be read is kept as failed while another one can; else its error is
+    raised. Raises what the readers of the other files raise.
+    """
+    reader = _Reader(shell)
+    places = _snapshot_files(snapshots)
+    read, failed = _snapshots(shell, places)
+    if not read:
+        raise failed[0].error
+    return Given(
+        snapshots=read,
+        failed=failed,
+        flows=tuple(flows),
+        subnets=_subnets(reader, subnets),
+        clients={}
+        if clients is None
+        else files.parse_clients(reader.read("clients", clients, InvalidRates), where=str(clients)),
+        rates=() if rates is None else _rates(reader, rates),
+        prices=_prices(reader, prices),
+        policy=DEFAULT_POLICY if policy is None else _policy(reader, policy, read),
+        digests=reader.digests,
+        input_bytes=_sizes([*places, *flows]),
+    )
+
+
+def _snapshot_files(given: Sequence[str]) -> list[str]:
+    """Files for files, folders and globs, each once, in order of their names."""
+    found: set[str] = set()
+    for text in given:
+        path = Path(text)
+        names = [text]
+        if path.is_dir():
+            names = [str(file) for kind in SNAPSHOT_NAMES for file in path.glob(kind)]
+        elif not path.exists():
+            pattern = str(path.relative_to(path.anchor))
+            names = [str(file) for file in Path(path.anchor).glob(pattern)]
+        if not names:
+            raise InvalidSnapshot(
+                f"a snapshot is wanted; there is none at {escaped(text)}",
+                wanted="FILE.json, FILE.json.gz, a folder or a glob",
+                had=text,
+                hint="make one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
+                where=text,
+            )
+        found.update(names)
+    return sorted(found)
+
+
+def _snapshots(
+    shell: Shell, places: Sequence[str]
+) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...]]:
+    read: list[Snapshot] = []
+    failed: list[FailedSnapshot] = []
+    with shell.progress("reading snapshots", total=len(places)) as advance:
+        for place in places:
+            try:
+                data = files.read_bytes(place, error=InvalidSnapshot, max_bytes=shell.max_input)
+            except InputError as error:
+                failed.append(FailedSnapshot(file=place, error=error))
+            else:
+                parse = partial(files.parse_snapshot, where=place)
+                one, other = read_snapshots([(place, data)], parse)
+                read += one
+                failed += other
+            advance(1)
+    return tuple(read), tuple(failed)
+
+
+def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
+    if path is None:
+        return ()
+    data = reader.read("subnets", path, InvalidSubnets)
+    return read_subnets(path, max_bytes=len(data))
+
+
+def _rates(reader: _Reader, path: Path) -> tuple[RateRow, ...]:
+    if path.suffix not in {".parquet", ".parq"}:
+        return files.parse_rates(reader.read("rates", path, InvalidRates), where=str(path))
+    data = reader.read("rates", path, InvalidRates)
+    with _installed():
+        from rackwise.pipeline.rate_files import parse_rate_parquet
+
+        return parse_rate_parquet(data, where=str(path))
+
+
+def _prices(reader: _Reader, path: Path | None) -> tuple[Price, ...]:
+    if path is None:
+        return files.shipped_prices()
+    return files.parse_prices(reader.read("prices", path, InvalidPrices), where=str(path))
+
+
+def _policy(reader: _Reader, path: Path, read: Sequence[Snapshot]) -> Policy:
+    found = files.parse_policy(reader.read("policy", path, InvalidPolicy), where=str(path))
+    last = {one.name: one for one in sorted(read, key=lambda one: (one.taken_at, one.file))}
+    for name in sorted(last):
+        found.check(last[name].cluster)
+    return found.policy
+
+
+def _sizes(places: Iterable[str]) -> int | None:
+    """Bytes of all local files and folders; None where a place is no such thing."""
+    total = 0
+    for text in places:
+        path = Path(text)
+        if path.is_dir():
+            total += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        elif path.is_file():
+            total += path.stat().st_size
+        else:
+            return None
+    return total
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Says what to install where a package of the bill is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("rackwise"):
+            raise
+        raise MissingDependency(
+            f"{error.name} is wanted to analyze; it is not installed",
+            wanted=error.name,
+            hint=INSTALL,
+        ) from None
+
+
+class _Steps:
+    """Tells each step on stderr when it is done: `4/9 gold: traffic  12 s`."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._running: tuple[str, float] | None = None
+
+    def begin(self, number: int, of: int, name: str) -> None:
+        """The step before is done, another one begins."""
+        self.end()
+        self._running = (f"{number}/{of} {name}", time.monotonic())
+
+    def end(self) -> None:
+        """The step that runs is done."""
+        if self._running is not None:
+            name, since = self._running
+            self._shell.note(f"{name}  {time.monotonic() - since:.0f} s")
+        self._running = None
+
+
+def made(
+    shell: Shell,
+    given: Given,
+    options: Wanted,
+    out: Path,
+    *,
+    provider: str,
+    tables: str | None,
+    master: str | None,
+) -> Analysis:
+    """Run the pipeline and publish what it made.
+
+    Raises what `pipeline.job.analyze`, a session and publishing raise; the result that was in
+    `out` then still is.
+    """
+    files.check_out(out)
+    base = str(out / TABLES) if tables is None else tables
+    steps = _Steps(shell)
+    with _installed():
+        from rackwise.pipeline.job import STEPS, analyze
+        from rackwise.pipeline.request import AnalyzeRequest
+        from rackwise.pipeline.session import SMALL_BELOW_BYTES, session
+        from rackwise.report import html
+
+        is_small = given.input_bytes is not None and given.input_bytes < SMALL_BELOW_BYTES
+        request = AnalyzeRequest(
+            version=version(),
+            snapshots=given.snapshots,
+            failed=given.failed,
+            tables=base,
+            flows=given.flows,
+            flow_format=options.flow_format,
+            subnets=given.subnets,
+            clients=given.clients,
+            rates=given.rates,
+            prices=given.prices,
+            provider=provider,
+            policy=given.policy,
+            levels=options.levels,
+            first_day=options.first_day,
+            last_day=options.last_day,
+            side=options.side,
+            dedupe=options.dedupe,
+            max_quarantine=options.max_quarantine,
+            keep=options.keep,
+            digests=given.digests,
+            progress=steps.begin,
+        )
+        with session(
+            master=master, profile="small" if is_small else "batch", conf=options.conf
+        ) as spark:
+            found = analyze(spark, request)
+        steps.begin(len(STEPS), len(STEPS), STEPS[-1])
+        _publish(out, found, html.render, is_inside=tables is None)
+        steps.end()
+    return found
+
+
+def _publish(
+    out: Path, found: Analysis, render: Callable[[Mapping[str, object]], str], *, is_inside: bool
+) -> None:
+    summary = found.summary
+    text = json.dumps(summary, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=1)
+    content = {
+        REPORT: render(summary),
+        SUMMARY: text + "\n",
+        **{f"csv/{name}.csv": files.csv_text(*table) for name, table in found.csv.items()},
+    }
+    files.publish(
+        out,
+        run_id=summary["run_id"],
+        files={name: text.encode() for name, text in content.items()},
+        tables=str(Path(found.tables).relative_to(out)) if is_inside else found.tables,
+    )
+
+
+def show(shell: Shell, found: Analysis, out: Path) -> None:
+    """The summary on stdout, as a document or for people, with the path of the report."""
+    if shell.is_json:
+        shell.document(found.summary)
+        return
+    from rackwise.report import terminal
+
+    shell.text(terminal.render(found.summary, width=shell.width, color=shell.has_color()))
+    shell.text(escaped(str(out / REPORT)))
+
+
+def exit_code(found: Analysis, given: Given, *, is_asked: bool) -> int:
+    """1 when a snapshot could not be read, 2 when asked and the policy fails on a finding."""
+    if given.failed:
+        return 1
+    order = [*map(str, Severity)]
+    fail_on = given.policy.audit.fail_on
+    failing = order[: order.index(fail_on) + 1] if fail_on in order else []
+    is_found = any(row["severity"] in failing for row in found.summary["findings"]["by_rule"])
+    return 2 if is_asked and is_found else 0

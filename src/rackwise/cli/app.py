@@ -1,0 +1,56 @@
+"""The application: its global options and its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rackwise.cli.analyze import analyze
+from rackwise.cli.audit import audit
+from rackwise.cli.generate import generate
+from rackwise.cli.report import report
+from rackwise.cli.sandbox import sandbox
+from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
+from rackwise.cli.snapshot import snapshot
+
+app = typer.Typer(
+    name="rackwise",
+    help="Rack awareness for Apache Kafka: audit, and the bill for bytes that cross racks.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog="Global options may stand anywhere. Exit: 0 done, 1 error, 2 there is a difference, "
+    "3 stopped half-way, 4 refused before the first write.",
+)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"rackwise {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on stderr but errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of internal errors.")] = False,
+    color: Annotated[
+        Color, typer.Option(help="When to use colour; NO_COLOR is respected.")
+    ] = Color.AUTO,
+    max_input: Annotated[
+        str, typer.Option(metavar="SIZE", help="Largest input file, unpacked.")
+    ] = MAX_INPUT,
+    version: Annotated[  # noqa: ARG001 (its callback has done the work)
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Global options; `Shell.of` has read them already, this declares them for the help."""
+    del json, quiet, debug, color
+    size_in_bytes(max_input)
+
+
+for command in (snapshot, audit, analyze, report, generate, sandbox):
+    app.command(command.__name__)(command)

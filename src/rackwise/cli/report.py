@@ -1,0 +1,56 @@
+"""`rackwise report`: the report of a published result, rendered again from its summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rackwise.cli.shell import Shell
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
+
+REPORT = "report.html"
+
+
+def report(
+    context: typer.Context,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `rackwise analyze --out DIR` wrote.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where it goes. [default: DIR/report.html]")
+    ] = None,
+) -> int:
+    """Render the report again; needs neither Spark nor Java.
+
+    Exit: 0 written, 1 error.
+    """
+    shell: Shell = context.obj
+    from rackwise.adapters import files
+    from rackwise.report import html, terminal
+
+    published = files.read_published(folder, max_bytes=shell.max_input)
+    page = html.render(published.summary)
+    if out is not None:
+        files.write_text(out, page)
+    else:
+        content = {
+            name: files.read_bytes(
+                published.folder / name, error=InvalidConfig, max_bytes=shell.max_input
+            )
+            for name in published.files
+        }
+        files.publish(
+            folder,
+            run_id=published.run_id,
+            files={**content, REPORT: page.encode()},
+            tables=published.tables,
+        )
+    if shell.is_json:
+        shell.document(published.summary)
+        return 0
+    shell.text(terminal.render(published.summary, width=shell.width, color=shell.has_color()))
+    shell.text(escaped(str(out or folder / REPORT)))
+    return 0

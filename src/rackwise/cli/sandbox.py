@@ -1,0 +1,127 @@
+"""`rackwise sandbox`: a real Kafka cluster on this machine until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.shell import Shell, escaped_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwise.adapters.sandbox import Sandbox
+
+FORMAT = "rackwise.sandbox/1"
+LOOK_EVERY_S = 0.5
+
+
+def sandbox(
+    context: typer.Context,
+    brokers: Annotated[int, typer.Option(min=1, metavar="N", help="How many brokers.")] = 4,
+    racks: Annotated[
+        str, typer.Option(metavar="RACKS", help="Dealt in turn, comma between; '' for none.")
+    ] = "a,b,c",
+    zookeeper: Annotated[
+        bool, typer.Option("--zookeeper", help="Kafka 3.9 on ZooKeeper, not 4.3 in KRaft mode.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Empty folder for logs and data, kept; else a passing one."
+        ),
+    ] = None,
+) -> int:
+    """Start a real Kafka cluster on loopback; Ctrl-C stops it.
+
+    Needs Java 17 or later and fetches the jars once. Prints the bootstrap line when every broker
+    serves. Exit: 0 after Ctrl-C, 143 after SIGTERM, 1 error or the last broker died.
+    """
+    shell: Shell = context.obj
+    java_home, start = gathered(shell, zookeeper=zookeeper)
+    kind = "3.9 on ZooKeeper" if zookeeper else "4.3 in KRaft mode"
+    shell.note(f"starting {brokers} broker{'s' * (brokers > 1)} of Kafka {kind}")
+    with shell.progress("brokers that answer", total=brokers) as advance:
+        cluster = start(
+            java_home=java_home,
+            brokers=brokers,
+            racks=[rack.strip() for rack in racks.split(",")] if racks else (),
+            folder=folder,
+            advance=advance,
+        )
+    with cluster:
+        show(shell, cluster, has_zookeeper=zookeeper)
+        try:
+            watch(shell, cluster)
+        except KeyboardInterrupt:
+            shell.note("stopping")
+    return 0
+
+
+def gathered(shell: Shell, *, zookeeper: bool) -> tuple[Path, Callable[..., Sandbox]]:
+    """The home of Java and what starts the cluster, its jars fetched and checked."""
+    from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, locked_jars, resolve
+    from rackwise.pipeline.java import find_java
+
+    java = find_java(os.environ, tell=shell.note)
+    jars = KAFKA_3 if zookeeper else KAFKA_4
+    size = sum(jar.size for jar in locked_jars(jars))
+    with shell.progress("bytes of jars", total=size) as advance:
+        resolve(jars, advance=advance)
+    return java.home, Sandbox.zookeeper if zookeeper else Sandbox.kraft
+
+
+def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
+    """Where the cluster listens, on stdout at once: a script may be waiting for it."""
+    keeper = cluster.zookeeper_connect if has_zookeeper else None
+    if shell.is_json:
+        shell.document(document(cluster, keeper))
+    else:
+        shell.text(f"bootstrap-server {cluster.bootstrap}")
+        if keeper is not None:
+            shell.text(f"zookeeper-connect {keeper}")
+    sys.stdout.flush()
+    for broker in cluster.brokers:
+        rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
+        shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
+    shell.note(f"logs and data: {cluster.folder}")
+    shell.note("Ctrl-C stops it")
+
+
+def document(cluster: Sandbox, keeper: str | None) -> dict[str, Any]:
+    """The same as one JSON document; `rack` is null where a broker has none."""
+    return {
+        "format": FORMAT,
+        "bootstrap_server": cluster.bootstrap,
+        "zookeeper_connect": keeper,
+        "folder": str(cluster.folder),
+        "brokers": [
+            {
+                "id": broker.id,
+                "rack": None if broker.rack is None else str(broker.rack),
+                "host": broker.host,
+                "port": broker.port,
+                "pid": cluster.pid(broker.id),
+            }
+            for broker in cluster.brokers
+        ],
+    }
+
+
+def watch(shell: Shell, cluster: Sandbox) -> None:
+    """Tell of each server that ends by itself; raise `ServerDied` once all brokers have."""
+    told: set[str] = set()
+    while True:
+        deaths = cluster.deaths()
+        for death in deaths:
+            if death.message not in told:
+                told.add(death.message)
+                shell.warn(f"{death.message}\n{escaped_lines(death.hint or '')}")
+        if not cluster.has_brokers:
+            raise deaths[-1]
+        time.sleep(LOOK_EVERY_S)

@@ -1,0 +1,238 @@
+"""What a command talks through: data to stdout, the rest to stderr; JSON or text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.errors import InvalidConfig, RackwiseError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+MAX_INPUT = "256MiB"
+UNITS = {
+    "": 1,
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
+QUIET_S = 2.0
+"""Work shorter than this shows no progress."""
+LINE_EVERY_S = 10.0
+"""Where there is no terminal, progress is a line this often."""
+
+
+class Color(StrEnum):
+    """When to use colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def version() -> str:
+    """The version, as it stands in `pyproject.toml`."""
+    from importlib.metadata import version as installed
+
+    return installed("rackwise")
+
+
+def size_in_bytes(text: str) -> int:
+    """`256MiB` -> 268435456. Raises `InvalidConfig` for another unit, zero or less."""
+    digits = text.rstrip("BkKMGi")
+    unit = text[len(digits) :]
+    if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
+        raise InvalidConfig(
+            f"a size such as 256MiB is wanted; {escaped(text)!r} was given",
+            wanted=" ".join(filter(None, UNITS)),
+            had=text,
+            hint=f"units: {' '.join(filter(None, UNITS))}; a bare number is bytes",
+        )
+    return int(digits) * UNITS[unit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """How this run of the command line speaks; made once, handed to each command as `ctx.obj`."""
+
+    is_json: bool = False
+    is_quiet: bool = False
+    is_debug: bool = False
+    color: str = Color.AUTO
+    max_input_text: str = MAX_INPUT
+
+    @classmethod
+    def of(cls, options: Sequence[str]) -> Shell:
+        """From the global options as given; the option's own parser tells of a wrong value."""
+        values = {"--color": str(Color.AUTO), "--max-input": MAX_INPUT}
+        pending = iter(options)
+        for option in pending:
+            name, is_joined, value = option.partition("=")
+            if name in values:
+                values[name] = value if is_joined else next(pending, values[name])
+        return cls(
+            is_json="--json" in options,
+            is_quiet="--quiet" in options,
+            is_debug="--debug" in options,
+            color=values["--color"],
+            max_input_text=values["--max-input"],
+        )
+
+    @property
+    def max_input(self) -> int:
+        """The cap on one input file after unpacking, in bytes."""
+        return size_in_bytes(self.max_input_text)
+
+    def has_color(self, *, stderr: bool = False) -> bool:
+        """Whether to colour this stream: `--color`, then NO_COLOR, then if it is a terminal."""
+        if self.color != Color.AUTO:
+            return self.color == Color.ALWAYS
+        return not os.environ.get("NO_COLOR") and (sys.stderr if stderr else sys.stdout).isatty()
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal; 100 where there is none."""
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns
+        except (OSError, ValueError):
+            return 100
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """One JSON document on stdout, keys sorted."""
+        self.text(json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False))
+
+    def text(self, text: str) -> None:
+        """Data for people on stdout."""
+        print(text, flush=True)
+
+    def note(self, text: str) -> None:
+        """Talk on stderr; silent under `--quiet`."""
+        if not self.is_quiet:
+            _say(text)
+
+    def warn(self, text: str) -> None:
+        """A warning on stderr; it says what to do."""
+        _say(self._marked("warning", "33", text))
+
+    def error(self, error: RackwiseError) -> None:
+        """One line (and a hint) for people, or one JSON line, on stderr."""
+        if self.is_json:
+            _say(json.dumps(error.as_dict(), ensure_ascii=False))
+            return
+        _say(self._marked("error", "31", escaped(error.message)))
+        if error.hint:
+            _say(self._marked("hint", "36", escaped_lines(error.hint)))
+
+    def usage(self, message: str) -> None:
+        """A usage error: the caller mistyped."""
+        self.error(
+            InvalidConfig(message.rstrip("."), hint="rackwise --help, or rackwise COMMAND --help")
+        )
+
+    def internal(self, error: Exception) -> None:
+        """A fault of our own, told without a traceback."""
+        summary = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
+        self.error(RackwiseError(summary, hint="run again with --debug and report what it prints"))
+
+    def _marked(self, mark: str, code: str, text: str) -> str:
+        return (
+            f"\x1b[{code}m{mark}:\x1b[0m {text}"
+            if self.has_color(stderr=True)
+            else f"{mark}: {text}"
+        )
+
+    @contextmanager
+    def progress(self, label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Show how far the work is once it takes over two seconds; yields `advance(count)`.
+
+        On a terminal a bar with done/total, rate and time left; else one line each ten seconds.
+        """
+        meter = Meter(self, label, total)
+        try:
+            yield meter.advance
+        finally:
+            meter.close()
+
+
+def _say(text: str) -> None:
+    """Talk on stderr; that nobody listens is no reason to stop."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def escaped_lines(text: str) -> str:
+    """Escaped, but line by line: hints may carry a server's last log lines."""
+    return "\n".join(escaped(line) for line in text.splitlines())
+
+
+class Meter:
+    """Counts done work and draws it on stderr; see `Shell.progress`."""
+
+    def __init__(self, shell: Shell, label: str, total: int | None) -> None:
+        self._shell = shell
+        self._label = label
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+        self._told = self._started - LINE_EVERY_S + QUIET_S
+        self._bar: Any = None
+
+    def advance(self, count: int) -> None:
+        """Add finished units."""
+        self._done += count
+        now = time.monotonic()
+        if self._shell.is_quiet or now - self._started < QUIET_S:
+            return
+        if sys.stderr.isatty():
+            self._draw()
+        elif now - self._told >= LINE_EVERY_S:
+            self._told = now
+            of = f"/{self._total}" if self._total is not None else ""
+            rate = self._done / (now - self._started)
+            left = (
+                f", {(self._total - self._done) / rate:.0f} s left" if self._total and rate else ""
+            )
+            self._shell.note(f"{self._label}: {self._done}{of}, {rate:.0f}/s{left}")
+
+    def _draw(self) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
+
+            console = Console(stderr=True, no_color=not self._shell.has_color(stderr=True))
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}", justify="right", markup=False),
+                TimeRemainingColumn(),
+                console=console,
+                transient=True,
+            )
+            self._bar.add_task(self._label, total=self._total, rate="")
+            self._bar.start()
+        rate = f"{self._done / (time.monotonic() - self._started):.0f}/s"
+        self._bar.update(self._bar.task_ids[0], completed=self._done, rate=rate)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,186 @@
+"""`rackwise snapshot`: a cluster, or a reassignment with its racks, as one snapshot file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.shell import Shell
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+
+FORMAT = "rackwise.snapshot-summary/1"
+
+
+def snapshot(
+    context: typer.Context,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to write it; FILE.gz is packed.")
+    ],
+    bootstrap_server: Annotated[
+        str | None, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")
+    ] = None,
+    client_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
+    ] = None,
+    reassignment: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Kafka's reassignment JSON, no cluster.")
+    ] = None,
+    racks: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="broker,rack: goes with --reassignment.")
+    ] = None,
+    topics: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Only these topics; repeatable.")
+    ] = None,
+    no_sizes: Annotated[bool, typer.Option("--no-sizes", help="Do not ask for sizes.")] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="Consumer groups as well.")] = False,
+    resolve: Annotated[
+        bool, typer.Option("--resolve", help="IP addresses of broker hosts, from DNS.")
+    ] = False,
+) -> int:
+    """Write a snapshot of a cluster: brokers, racks, topics, where replicas are, sizes.
+
+    Reads only. Exit: 0 written, 1 error, 4 the principal lacks a right.
+    """
+    shell: Shell = context.obj
+    if (bootstrap_server is None) == (reassignment is None):
+        raise InvalidConfig(
+            "exactly one of --bootstrap-server and --reassignment is wanted",
+            wanted=1,
+            had=2 if bootstrap_server else 0,
+            hint="--bootstrap-server H:P reads a cluster, --reassignment FILE Kafka's own JSON",
+        )
+    if bootstrap_server is not None:
+        _refuse({"--racks": racks}, wanted="--reassignment")
+        cluster = cluster_of_brokers(
+            shell,
+            bootstrap_server,
+            client_config,
+            topics=tuple(topics or ("*",)),
+            sizes=not no_sizes,
+            groups=groups,
+            resolve=resolve,
+        )
+    else:
+        idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes, "--groups": groups}
+        idle |= {"--resolve": resolve, "--client-config": client_config}
+        _refuse(idle, wanted="--bootstrap-server")
+        cluster = _cluster_of_files(shell, reassignment, racks)
+    from rackwise.adapters import files
+
+    files.write_snapshot(cluster, out)
+    _show(shell, cluster, out)
+    return 0
+
+
+def cluster_of_brokers(
+    shell: Shell,
+    bootstrap: str,
+    client_config: Path | None,
+    *,
+    topics: Sequence[str] = ("*",),
+    sizes: bool = True,
+    groups: bool = False,
+    resolve: bool = False,
+) -> Cluster:
+    """A running cluster as it is now, with progress on stderr."""
+    try:
+        from rackwise.adapters import kafka
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"{error.name} is wanted to talk to brokers; it is not installed",
+            wanted=error.name,
+            hint="pip install 'rackwise[kafka]'",
+        ) from None
+
+    settings = kafka.read_client_config(client_config) if client_config is not None else {}
+    with (
+        closing(kafka.connect(bootstrap, settings)) as admin,
+        shell.progress("reading the cluster") as advance,
+    ):
+        return kafka.read_cluster(
+            admin,
+            taken_at=utc_now(),
+            topics=topics,
+            sizes=sizes,
+            groups=groups,
+            resolve=kafka.resolved_addresses if resolve else None,
+            progress=advance,
+        )
+
+
+def utc_now() -> str:
+    """The clock: UTC to the second, ISO 8601 with `Z`."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: TID251 (the one reading of it)
+
+
+def _refuse(given: Mapping[str, object], *, wanted: str) -> None:
+    """Refuse options that mean nothing without `wanted`."""
+    idle = [option for option, value in given.items() if value]
+    if idle:
+        raise InvalidConfig(
+            f"{', '.join(idle)} {'goes' if len(idle) == 1 else 'go'} with {wanted}",
+            wanted=wanted,
+            had=", ".join(idle),
+            hint=f"leave {'it' if len(idle) == 1 else 'them'} out, or give {wanted}",
+        )
+
+
+def _cluster_of_files(shell: Shell, reassignment: Path | None, racks: Path | None) -> Cluster:
+    if reassignment is None or racks is None:
+        raise InvalidConfig(
+            "--reassignment FILE wants --racks CSV",
+            wanted="--racks",
+            hint="a CSV with the columns broker,rack: reassignment JSON names no rack",
+        )
+    from rackwise.adapters import files
+
+    return files.read_reassignment(
+        reassignment, racks, taken_at=utc_now(), max_bytes=shell.max_input
+    )
+
+
+def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
+    for note in cluster.notes:
+        shell.warn(escaped(f"{note.kind}: {note.text}"))
+    document = _summary(cluster, out)
+    if shell.is_json:
+        shell.document(document)
+        return
+    counts = ", ".join(
+        _counted(document[f"{noun}s"], noun)
+        for noun in ("broker", "rack", "topic", "partition", "group")
+        if noun != "group" or cluster.groups
+    )
+    shell.text(f"{escaped(str(out))}: {counts}, {_counted(len(cluster.notes), 'note')}")
+
+
+def _summary(cluster: Cluster, out: Path) -> dict[str, Any]:
+    racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
+    return {
+        "format": FORMAT,
+        "file": str(out),
+        "source": cluster.source,
+        "cluster_id": cluster.cluster_id,
+        "taken_at": cluster.taken_at,
+        "brokers": len(cluster.brokers),
+        "brokers_live": sum(broker.is_live for broker in cluster.brokers),
+        "brokers_without_rack": sum(broker.rack is None for broker in cluster.brokers),
+        "racks": len(racks),
+        "topics": len(cluster.topics),
+        "partitions": len(cluster.partitions),
+        "groups": len(cluster.groups),
+        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
+    }
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,1 @@
+"""The pure room: values in, values out; no clock, no files, no network."""

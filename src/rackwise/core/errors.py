@@ -1,0 +1,216 @@
+"""Every error that Rackwise raises on purpose: one tree, one root.
+
+```
+RackwiseError(message, *, wanted=None, had=None, hint=None, where=None)
+├─ InputError (also ValueError)        what you gave is wrong
+│  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
+│  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
+│  └─ PartialRacks
+├─ AuditFailed                         .findings; only from Findings.raise_if_any()
+├─ Refused                             the world forbids it now, nothing was written
+│  ├─ SessionConflict  QuarantineExceeded  OutputNotShared  BytesLost  OtherFormat
+│  └─ MissingPermission
+├─ PartialFailure                      .done .failed .skipped, kept per item
+├─ WorldError                          a neighbour failed
+│  └─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
+└─ MissingDependency (ImportError)     says the exact pip command
+   └─ JavaMissing  SparkMissing  JarMissing
+```
+
+`str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
+apart from the sentence. `where` is a JSON path, `file:line`, topic-partition or znode. A branch is
+never added by a feature; a leaf is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class RackwiseError(Exception):
+    """The root; `exit_code` is what the command line ends with when nothing catches it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        wanted: object = None,
+        had: object = None,
+        hint: str | None = None,
+        where: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.wanted = wanted
+        self.had = had
+        self.hint = hint
+        self.where = where
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields for one JSON line: error, message, wanted, had, hint, where."""
+        return {
+            "error": type(self).__name__,
+            "message": self.message,
+            "wanted": _plain(self.wanted),
+            "had": _plain(self.had),
+            "hint": self.hint,
+            "where": self.where,
+        }
+
+
+def _plain(value: object) -> object:
+    """Values that JSON has stay themselves; everything else becomes text."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+class InputError(RackwiseError, ValueError):
+    """What you gave is wrong."""
+
+
+class InvalidRack(InputError):
+    """A rack text that is no path of one to four levels."""
+
+
+class InvalidSnapshot(InputError):
+    """A snapshot file, reassignment file or racks file that cannot be what it says."""
+
+
+class InvalidPolicy(InputError):
+    """A policy that is malformed, contradicts itself or names what is not there."""
+
+
+class InvalidPlan(InputError):
+    """A plan or reassignment JSON that cannot be carried out as written."""
+
+
+class InvalidConfig(InputError):
+    """An option, path or size that is out of range."""
+
+
+class InvalidFlows(InputError):
+    """Flow files without the columns their format demands."""
+
+
+class InvalidSubnets(InputError):
+    """A subnet table that is malformed or gives one network two racks."""
+
+
+class InvalidPrices(InputError):
+    """A price table that is malformed, ambiguous, or silent about a day with bytes."""
+
+
+class InvalidRates(InputError):
+    """A rates or clients table that is malformed."""
+
+
+class InvalidSummary(InputError):
+    """A summary document of another format, or one that was cut or edited."""
+
+
+class PartialRacks(InputError):
+    """Some brokers have a rack and some have none, where all or none is demanded."""
+
+
+class AuditFailed(RackwiseError):
+    """Raised by `Findings.raise_if_any`; the findings are its `.findings`."""
+
+    exit_code = 2
+
+    def __init__(
+        self, message: str, *, findings: Sequence[object], hint: str | None = None
+    ) -> None:
+        super().__init__(message, wanted=0, had=len(findings), hint=hint)
+        self.findings = findings
+
+
+class Refused(RackwiseError):
+    """The world forbids it now; nothing was written."""
+
+    exit_code = 4
+
+
+class SessionConflict(Refused):
+    """An active Spark session contradicts the master or remote that was asked for."""
+
+
+class QuarantineExceeded(Refused):
+    """More bad rows than allowed; nothing was published."""
+
+
+class OutputNotShared(Refused):
+    """A remote Spark server does not see the output folder."""
+
+
+class BytesLost(Refused):
+    """Bytes in differ from bytes out; nothing was published, and the fault is Rackwise's."""
+
+
+class OtherFormat(Refused):
+    """The output folder holds a result of another format version."""
+
+
+class MissingPermission(Refused):
+    """The principal lacks a right; the hint is the line of kafka-acls that grants it."""
+
+
+class PartialFailure(RackwiseError):
+    """Some items went through and some did not; each is kept."""
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        done: Sequence[object] = (),
+        failed: Sequence[object] = (),
+        skipped: Sequence[object] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(
+            message, wanted=len(done) + len(failed) + len(skipped), had=len(done), hint=hint
+        )
+        self.done = tuple(done)
+        self.failed = tuple(failed)
+        self.skipped = tuple(skipped)
+
+
+class WorldError(RackwiseError):
+    """A neighbour failed: a broker, ZooKeeper, Spark, a disk."""
+
+
+class Unreachable(WorldError):
+    """Nobody answered in time."""
+
+
+class AuthenticationFailed(WorldError):
+    """The neighbour answered and does not believe who we are."""
+
+
+class ServerRefused(WorldError):
+    """The neighbour answered with an error code of its own; `had` is that code."""
+
+
+class ServerDied(WorldError):
+    """A server we started ended, or never became ready; the hint has its last log lines."""
+
+
+class MissingDependency(RackwiseError, ImportError):
+    """A package, a Java or a jar is not there; the hint has the exact command."""
+
+
+class JavaMissing(MissingDependency):
+    """No Java of at least version 17."""
+
+
+class SparkMissing(MissingDependency):
+    """PySpark is not installed."""
+
+
+class JarMissing(MissingDependency):
+    """A jar of the lock could not be had, or is not the one that was locked."""

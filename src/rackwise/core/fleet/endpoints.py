@@ -1,0 +1,179 @@
+"""Everybody who sends or receives in the generated world: one row per address.
+
+An endpoint is an address with what is known of it: rack, cluster, whether its interface is logged,
+and, for a broker, the port it listens on. Brokers come first, then clients, cluster by cluster. A
+client that runs in a container shares the interface of its machine, whose own address is in no
+subnet table: only the packet's address tells its rack.
+
+```
+endpoint   address        machine       rack   cluster  broker  port  is_logged
+0          10.2.0.10      the same      /eu/a  0        0       9092  yes
+1          10.3.0.10      the same      /eu/a  0        0       9092  yes    broker 0 too
+..
+72         10.0.15.41     100.64.1.0    /eu/a  0        -1      0     yes        in a container
+73         192.168.0.22   the same      -      0        -1      0     no
+```
+
+What this does not do: draw who talks to whom; see `topology` and `traffic`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.model import Ragged
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.fleet.draws import Stream
+    from rackwise.core.model import Broker, Cluster
+    from rackwise.core.racks import Rack
+
+NOBODY = -1
+"""In integer columns: no broker, no rack, no endpoint."""
+V4 = 4
+INTERFACE_HEX = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One row; `rack`, `broker`: indices, -1 = none; `machine`: None where it is the same."""
+
+    address: str
+    rack: int
+    cluster: int
+    machine: str | None = None
+    broker: int = NOBODY
+    port: int = 0
+    is_logged: bool = True
+
+    @property
+    def is_ipv4(self) -> bool:
+        """Whether the address is of version 4."""
+        return ip_address(self.address).version == V4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """The rows as columns.
+
+    `address`, `machine`: int32 codes of `words`; `interface`: int32 codes of `interfaces`; `rack`,
+    `cluster`, `broker`: int32 indices, -1 = none; `broker` counts over all clusters.
+    """
+
+    words: tuple[str, ...]
+    interfaces: tuple[str, ...]
+    address: NDArray[np.int32]
+    machine: NDArray[np.int32]
+    interface: NDArray[np.int32]
+    rack: NDArray[np.int32]
+    cluster: NDArray[np.int32]
+    broker: NDArray[np.int32]
+    port: NDArray[np.int32]
+    is_logged: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerEndpoints:
+    """Broker index -> its IPv4 endpoints (`four`), IPv6 endpoint or -1 (`six`), id (`ids`)."""
+
+    four: Ragged
+    six: NDArray[np.int32]
+    ids: NDArray[np.int32]
+
+
+def broker_endpoints(
+    clusters: Sequence[Cluster], racks: Mapping[Rack, int]
+) -> tuple[list[Endpoint], BrokerEndpoints]:
+    """The rows of all brokers, in order of the clusters and ids.
+
+    Raises `InvalidSnapshot` when a broker has no IPv4 address, no port, or shares an address.
+    """
+    rows: list[Endpoint] = []
+    four: list[list[int]] = []
+    six: list[int] = []
+    ids: list[int] = []
+    owners: dict[str, str] = {}
+    for number, cluster in enumerate(clusters):
+        for broker in cluster.brokers:
+            _check(
+                broker, f"broker {broker.id} of cluster {escaped(str(cluster.cluster_id))}", owners
+            )
+            four.append([])
+            six.append(NOBODY)
+            for address in broker.addresses:
+                row = Endpoint(
+                    address=address,
+                    rack=NOBODY if broker.rack is None else racks[broker.rack],
+                    cluster=number,
+                    broker=len(ids),
+                    port=broker.port or 0,
+                )
+                if row.is_ipv4:
+                    four[-1].append(len(rows))
+                else:
+                    six[-1] = len(rows)
+                rows.append(row)
+            ids.append(broker.id)
+    return rows, BrokerEndpoints(
+        four=Ragged.of(four), six=np.array(six, dtype=np.int32), ids=np.array(ids, dtype=np.int32)
+    )
+
+
+def endpoint_columns(stream: Stream, rows: Sequence[Endpoint]) -> Endpoints:
+    """The columns of the rows; every machine has an interface of its own."""
+    machines = [row.machine or row.address for row in rows]
+    words = _distinct([*(row.address for row in rows), *machines])
+    code = {word: place for place, word in enumerate(words)}
+    machine_words = _distinct(machines)
+    machine_code = {word: place for place, word in enumerate(machine_words)}
+    tags = zip(stream.raw(len(machine_words)), stream.below(16, len(machine_words)), strict=True)
+    return Endpoints(
+        words=words,
+        interfaces=tuple(f"eni-{int(high):016x}{int(low):x}" for high, low in tags),
+        address=_column(code[row.address] for row in rows),
+        machine=_column(code[machine] for machine in machines),
+        interface=_column(machine_code[machine] for machine in machines),
+        rack=_column(row.rack for row in rows),
+        cluster=_column(row.cluster for row in rows),
+        broker=_column(row.broker for row in rows),
+        port=_column(row.port for row in rows),
+        is_logged=np.array([row.is_logged for row in rows], dtype=bool),
+    )
+
+
+def _check(broker: Broker, name: str, owners: dict[str, str]) -> None:
+    if broker.port is None or not any(ip_address(a).version == V4 for a in broker.addresses):
+        had = f"{', '.join(broker.addresses) or 'no address'} and port {broker.port}"
+        raise InvalidSnapshot(
+            f"an IPv4 address and a port of every broker are wanted; {name} has {had}",
+            wanted="an IPv4 address and a port",
+            had=had,
+            hint="take the snapshot with `rackwise snapshot --resolve`",
+        )
+    for address in broker.addresses:
+        other = owners.setdefault(address, name)
+        if other != name:
+            raise InvalidSnapshot(
+                f"an address for each broker alone is wanted; {other} and {name} share {address}",
+                wanted="distinct addresses",
+                had=address,
+                hint="flow logs know brokers by address: generate with --addresses to make some up",
+            )
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
+
+
+def _column(values: Iterable[int]) -> NDArray[np.int32]:
+    return np.fromiter(values, dtype=np.int32)

@@ -1,0 +1,223 @@
+"""What it takes to be whole again after the loss of a rack, and who stops reading meanwhile.
+
+Goals, in order: money by the same rule as the bill, exact; what is not known (a size, a price)
+makes the sum unknown and never smaller; a million partitions cost a few array passes per level.
+
+Rules. All brokers of a rack die and come back empty in the same rack. Each replica they held is
+copied from the nearest source: of the live replicas in sync outside the lost rack the one that
+parts from it at the finest level, the first in list order of equals. Its price is that of
+replication across that level on the day, from the source's region. Where no source is left nothing
+is copied: the data is lost, which the blast radius tells.
+
+```
+lose /eu/a            replicas        nearest source    parts at
+orders-0   1 GiB      /eu/a /eu/b     /eu/b             zone       0.02 usd
+orders-1   2 GiB      /eu/a /us/a     /us/a             region     0.10 usd
+orders-2   4 GiB      /eu/a           none              -          nothing to copy from
+```
+
+A group is lost when each of its members is in the rack. Paths shorter than the deepest one are
+padded by their last segment, as the audit does.
+
+What this does not do: say where replicas would go if the rack never came back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.policy import DEFAULT_POLICY, Policy
+from rackwise.core.racks import padded, prefix
+from rackwise.core.traffic import REGION, price_of, usd_nano
+from rackwise.core.view import View, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster, Group, Member
+    from rackwise.core.racks import Rack
+    from rackwise.core.traffic import Price
+
+KIND = "replicate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackRestore:
+    """What the loss of one rack leaves to do; `level` from 1, the coarsest.
+
+    `cross_bytes`: bytes copied from outside the rack, None where a size is not known; `usd_nano`:
+    their price in nano-dollars, None where that or a price is not known; `groups_lost`: groups all
+    of whose members are in the rack; `members_lost` of `members`.
+    """
+
+    rack: str
+    level: int
+    cross_bytes: int | None
+    usd_nano: int | None
+    groups_lost: int
+    members_lost: int
+    members: int
+
+
+def rack_restores(
+    cluster: Cluster,
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    prices: Sequence[Price],
+    day: date,
+    rack_of: Callable[[Group, Member], Rack | None],
+) -> Mapping[str, RackRestore]:
+    """Rack -> what its loss leaves to do, for every rack that has a broker, at every level.
+
+    `prices`: rows of one provider; `rack_of`: where a group's member is. Raises `InvalidPrices`
+    for an ambiguous row and for a day that rows leave out, `InvalidRack` for a malformed rack.
+    """
+    view = View(cluster, policy)
+    tariff = _Tariff(view, prices, day)
+    racks = [
+        [_ancestors(view, rack_of(group, m)) for m in group.members] for group in cluster.groups
+    ]
+    found: dict[str, RackRestore] = {}
+    for level, names in enumerate(view.tree.names):
+        crossing, nanos = _sums(view, level, tariff)
+        for node, name in enumerate(names):
+            is_in = [[rack[level : level + 1] == (name,) for rack in group] for group in racks]
+            found[name] = RackRestore(
+                rack=name,
+                level=level + 1,
+                cross_bytes=crossing[node],
+                usd_nano=nanos[node],
+                groups_lost=sum(1 for members in is_in if members and all(members)),
+                members_lost=sum(map(sum, is_in)),
+                members=sum(map(len, is_in)),
+            )
+    return found
+
+
+def _ancestors(view: View, rack: Rack | None) -> tuple[str, ...]:
+    """Names of a rack and all above it, coarsest first; nothing for a rack that is not known."""
+    if rack is None:
+        return ()
+    levels = padded(rack.levels, view.tree.depth)
+    return tuple(prefix(levels, depth, is_path=rack.is_path) for depth in range(1, len(levels) + 1))
+
+
+class _Tariff:
+    """Prices of replication on one day, each looked up once."""
+
+    def __init__(self, view: View, prices: Sequence[Price], day: date) -> None:
+        self._view = view
+        self._prices = prices
+        self._day = day
+        self._found: dict[tuple[int, str | None], Price | None] = {}
+        self._region = view.levels.index(REGION) if REGION in view.levels else None
+
+    def regions(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Node of each place's region; 0 where no level is called so."""
+        if self._region is None:
+            return np.zeros(len(places), dtype=np.int64)
+        nodes: NDArray[np.int64] = self._view.tree.nodes[self._region].astype(np.int64)
+        return nodes[places]
+
+    def of(self, level: int, region: int) -> Price | None:
+        """The price across a level, from 1, out of a region's node; None where there is none."""
+        name = None
+        if self._region is not None:
+            name = self._view.tree.names[self._region][region].rpartition("/")[2]
+        key = (level, name)
+        if key not in self._found:
+            choice = price_of(
+                self._prices,
+                region=name,
+                level=self._view.levels[level - 1],
+                kind=KIND,
+                day=self._day,
+            )
+            self._found[key] = None if choice is None else choice.price
+        return self._found[key]
+
+
+class _Copies(NamedTuple):
+    """Lost replicas that have a source, by column.
+
+    `node`: the lost rack; `source`: place of the broker to copy from; `level`: where the two part,
+    from 1; `bytes`: -1 = not known.
+    """
+
+    node: NDArray[np.int64]
+    source: NDArray[np.int64]
+    level: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+
+def _sums(view: View, level: int, tariff: _Tariff) -> tuple[list[int | None], list[int | None]]:
+    """Bytes and nano-dollars of the copies into each node of a level."""
+    count = len(view.tree.names[level])
+    crossing: list[int | None] = [0] * count
+    nanos: list[int | None] = [0] * count
+    for copies in _copies(view, level):
+        keys = np.stack([copies.node, copies.level, tariff.regions(copies.source)], axis=1)
+        kinds, which = np.unique(keys, axis=0, return_inverse=True)
+        for number, (node, parted, region) in enumerate(kinds.tolist()):
+            sizes = copies.bytes[which.ravel() == number]
+            price = tariff.of(parted, region)
+            is_known = bool((sizes >= 0).all())
+            crossing[node] = _add(crossing[node], sum(sizes.tolist()) if is_known else None)
+            nano = None if price is None or not is_known else _nano(sizes, price)
+            nanos[node] = _add(nanos[node], nano)
+    return crossing, nanos
+
+
+def _add(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _nano(sizes: NDArray[np.int64], price: Price) -> int:
+    """Nano-dollars for replicas of these sizes, out and in rounded apart for each replica."""
+    distinct, counts = np.unique(sizes, return_counts=True)
+    return sum(
+        count
+        * (
+            usd_nano(size, price.nano_usd_per_gb_out, price.gb_bytes)
+            + usd_nano(size, price.nano_usd_per_gb_in, price.gb_bytes)
+        )
+        for size, count in zip(distinct.tolist(), counts.tolist(), strict=True)
+    )
+
+
+def _copies(view: View, level: int) -> Iterator[_Copies]:
+    """Copies to make when nodes of a level die, of partitions with equally long lists together."""
+    nodes = view.tree.nodes.astype(np.int64)
+    for rows, (placed, isr) in blocks(view.placed, view.table.isr):
+        places = view.placed_places[placed]
+        ids, in_sync = view.placed.values[placed], view.table.isr.values[isr]
+        is_source = view.live[places] & (ids[:, :, None] == in_sync[:, None, :]).any(axis=2)
+        own = nodes[level][places]
+        is_outside = (own[:, :, None] != own[:, None, :]) & (own >= 0)[:, None, :]
+        parted = np.where(is_outside & is_source[:, None, :], _parted(nodes, places), 0)
+        if not parted.shape[1]:
+            continue
+        nearest = parted.argmax(axis=2)
+        depth = np.take_along_axis(parted, nearest[:, :, None], axis=2)[:, :, 0]
+        row, lost = np.nonzero((depth > 0) & (own >= 0))
+        yield _Copies(
+            own[row, lost],
+            places[row, nearest[row, lost]],
+            depth[row, lost],
+            view.table.bytes[rows[row]],
+        )
+
+
+def _parted(nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Level, from 1, at which two replicas of a row part: int64 [rows, replicas, replicas]."""
+    parted = np.zeros((*places.shape, places.shape[1]), dtype=np.int64)
+    for level in range(len(nodes) - 1, -1, -1):
+        own = nodes[level][places]
+        parted = np.where(own[:, :, None] != own[:, None, :], level + 1, parted)
+    return parted

@@ -1,0 +1,77 @@
+"""Who leads, and who should by the list.
+
+The preferred leader is the first placed replica: Kafka returns leadership to it when asked to
+elect. `leader_racks` are tried in order; the first that holds a replica of the partition is the
+one where its preferred leader belongs. A partition in none of them is free.
+
+```
+leader_racks = /a, /b      [2 1 3] in /b /a /c     leader-rack: wanted a replica in /a first; had 2
+                           [2 3]   in /b /c        fine, none is in /a
+                           [3 4]   in /c /d        free
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.findings import Batch
+from rackwise.core.view import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwise.core.policy import TopicRules
+    from rackwise.core.view import View
+
+
+def leader_rack(view: View) -> Iterator[Batch]:
+    """Preferred leaders on brokers that must not lead, or outside the rack that should."""
+    preferred = view.preferred
+    rows = np.flatnonzero(np.isin(preferred, view.policy.brokers.no_lead))
+    if len(rows):
+        text, examples = distinct([preferred[rows]])
+        texts = [
+            ("a preferred leader that may lead", str(broker))
+            for broker in preferred[rows][examples].tolist()
+        ]
+        yield Batch(rule="leader-rack", texts=texts, text=text, row=rows)
+    for number, rules in enumerate(view.rules):
+        if rules.leader_racks:
+            yield from _outside(view, number, rules)
+
+
+def _outside(view: View, number: int, rules: TopicRules) -> Iterator[Batch]:
+    rows = np.flatnonzero(view.row_rules == number)
+    lists, preferred = view.placed.take(rows), view.preferred[rows]
+    first = view.tree.places(preferred.astype(np.int32))
+    is_settled = np.zeros(len(rows), dtype=np.bool_)
+    for rack in rules.leader_racks:
+        inside = view.below(rack)
+        held = view.sums(lists, inside[view.tree.places(lists.values)]) > 0
+        bad = np.flatnonzero(held & ~is_settled & ~inside[first])
+        is_settled |= held
+        if len(bad):
+            text, examples = distinct([preferred[bad]])
+            texts = [
+                (f"a preferred leader in {rack}", str(broker))
+                for broker in preferred[bad][examples].tolist()
+            ]
+            yield Batch(rule="leader-rack", texts=texts, text=text, row=rows[bad])
+
+
+def not_preferred_leader(view: View) -> Iterator[Batch]:
+    """Partitions that are led by another replica than the first."""
+    leader, preferred = view.table.leader, view.preferred
+    rows = np.flatnonzero((leader != preferred) & (leader >= 0) & (preferred >= 0))
+    if len(rows):
+        text, examples = distinct([preferred[rows], leader[rows]])
+        texts = [
+            (f"leader {wanted}", f"leader {had}")
+            for wanted, had in zip(
+                preferred[rows][examples].tolist(), leader[rows][examples].tolist(), strict=True
+            )
+        ]
+        yield Batch(rule="not-preferred-leader", texts=texts, text=text, row=rows)

@@ -1,0 +1,287 @@
+"""Which rack an address belongs to: a table of networks, longest prefix first.
+
+Goals, in order: the same answer as a walk over all networks; no comparison of ranges, only of equal
+integers, because that is what joins are fast at; few integers.
+
+Length classes. The networks of one address family are cut into at most three classes of prefix
+length, L1 < L2 < L3. A network belongs to the least class that is not shorter than its prefix and
+is written out as the `2^(L - length)` buckets of that length which it covers; inside a class a
+bucket keeps its longest network. The cut is the one with the fewest buckets in all:
+
+```
+10.0.0.0/16 -> a   10.0.5.0/24 -> b   10.0.5.16/28 -> c          classes 16, 24, 28
+
+10.0.5.17   /28: 10.0.5.16 -> c                                   the finest class answers: c
+10.0.5.1    /28: no   /24: 10.0.5.0 -> b                          b
+10.0.4.1    /28: no   /24: no   /16: 10.0.0.0 -> a                a
+10.1.0.1    /28: no   /24: no   /16: no                           not known
+```
+
+Within a class a longer network never hides behind a shorter one, and a finer class holds longer
+prefixes alone: the first class that answers, finest first, has the longest prefix.
+
+IPv6 is looked up by its upper 64 bits, so its networks are at most /64; the families share nothing.
+
+What this does not do: read files, join frames (`pipeline.racks`), ask anybody about an address.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.errors import InvalidRack, InvalidSubnets
+from rackwise.core.racks import Rack
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+MAX_CLASSES = 3
+MAX_BUCKETS = 2**20
+V4_BITS = 32
+V6_BITS = 64
+"""How many leading bits of an IPv6 address are looked at."""
+OCTETS = 4
+HEADER = ["cidr", "rack"]
+PAIRS_END = "<>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """One row of a subnet table; `where` is its file and line, for messages."""
+
+    network: Network
+    rack: Rack
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthClass:
+    """Buckets of one length of one family: leading bits of an address, as an integer -> rack.
+
+    `version` is 4 or 6, `length` in bits.
+    """
+
+    version: int
+    length: int
+    buckets: Mapping[int, Rack]
+
+    @property
+    def shift(self) -> int:
+        """By how much the looked-at bits of an address are shifted right to give its bucket."""
+        return bits(self.version) - self.length
+
+
+def bits(version: int) -> int:
+    """How many leading bits of an address are looked at: 32 of IPv4, 64 of IPv6."""
+    return V4_BITS if version == OCTETS else V6_BITS
+
+
+def ipv4(text: str) -> int | None:
+    """`10.0.0.1` -> 167772161; None for what is not four octets 0..255 without leading zeros.
+
+    >>> ipv4("10.0.0.1"), ipv4("10.0.0.256"), ipv4("010.0.0.1")
+    (167772161, None, None)
+    """
+    octets = text.split(".")
+    if len(octets) != OCTETS:
+        return None
+    number = 0
+    for octet in octets:
+        if not (octet.isascii() and octet.isdigit()) or str(int(octet)) != octet:
+            return None
+        if int(octet) >= 2**8:
+            return None
+        number = number * 2**8 + int(octet)
+    return number
+
+
+def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
+    """A subnet table, as CSV with the header `cidr,rack` or as `rack@cidr<>rack@cidr`.
+
+    The second form is what AutoMQ and WarpStream are configured with. Raises `InvalidSubnets`
+    naming `where` and the line; the table itself is judged by `length_classes`.
+    """
+    rows = _pairs(text, where) if "@" in text.partition(",")[0] else _csv(text, where)
+    subnets = tuple(_subnet(cidr, rack, place) for cidr, rack, place in rows)
+    if not subnets:
+        raise InvalidSubnets(
+            f"at least one network is wanted; {where} has none",
+            wanted=1,
+            had=0,
+            hint="a line is cidr,rack such as 10.0.5.0/24,/eu/a",
+            where=where,
+        )
+    return subnets
+
+
+def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
+    """The classes to look an address up in, IPv4 before IPv6, finest first within a family.
+
+    Raises `InvalidSubnets` when one network has two racks, an IPv6 prefix is longer than /64, or
+    more than 2^20 buckets would be needed.
+    """
+    by_network = _unambiguous(subnets)
+    made: list[LengthClass] = []
+    for version in (4, 6):
+        family = [subnet for subnet in by_network if subnet.network.version == version]
+        lengths = cut(Counter(subnet.network.prefixlen for subnet in family))
+        _check_size(family, lengths)
+        made += [_length_class(version, length, family, lengths) for length in reversed(lengths)]
+    return tuple(made)
+
+
+def cut(networks: Mapping[int, int]) -> tuple[int, ...]:
+    """Prefix length -> number of networks, cut into classes: the lengths of the classes, ascending.
+
+    The fewest buckets win, then the shortest lengths. `{8: 1, 16: 1, 24: 1, 32: 1}` -> `8 16 32`.
+    """
+    lengths = sorted(networks)
+    if not lengths:
+        return ()
+    count = min(MAX_CLASSES, len(lengths))
+    choices = ((*some, lengths[-1]) for some in combinations(lengths[:-1], count - 1))
+    return min(choices, key=lambda classes: (buckets_of(networks, classes), classes))
+
+
+def buckets_of(networks: Mapping[int, int], classes: Sequence[int]) -> int:
+    """How many buckets these networks fill when cut into these classes."""
+    return sum(
+        count * 2 ** (_class_of(length, classes) - length) for length, count in networks.items()
+    )
+
+
+def rack_of(address: str, classes: Sequence[LengthClass]) -> Rack | None:
+    """The rack of the longest network that holds the address; None if none does.
+
+    Raises `ValueError` for a text that is no address.
+    """
+    found = ip_address(address)
+    number = int(found) >> (found.max_prefixlen - bits(found.version))
+    for one in classes:
+        if one.version == found.version and (rack := one.buckets.get(number >> one.shift)):
+            return rack
+    return None
+
+
+def _class_of(length: int, classes: Sequence[int]) -> int:
+    return next(one for one in classes if one >= length)
+
+
+def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
+    """Each network once. Raises `InvalidSubnets` where two rows disagree or one is too long."""
+    by_network: dict[Network, Subnet] = {}
+    for subnet in subnets:
+        first = by_network.setdefault(subnet.network, subnet)
+        if first.rack != subnet.rack:
+            raise InvalidSubnets(
+                f"one rack for {subnet.network} is wanted; {first.where} says {first.rack} "
+                f"and {subnet.where} says {subnet.rack}",
+                wanted=str(first.rack),
+                had=str(subnet.rack),
+                hint=f"delete {first.where} or {subnet.where}",
+                where=subnet.where,
+            )
+        if subnet.network.prefixlen > bits(subnet.network.version):
+            raise InvalidSubnets(
+                f"an IPv6 prefix of at most /{V6_BITS} is wanted; {subnet.network} was read",
+                wanted=V6_BITS,
+                had=subnet.network.prefixlen,
+                hint="give the whole /64 to one rack",
+                where=subnet.where,
+            )
+    return list(by_network.values())
+
+
+def _check_size(family: Sequence[Subnet], lengths: Sequence[int]) -> None:
+    size = buckets_of(Counter(subnet.network.prefixlen for subnet in family), lengths)
+    if size > MAX_BUCKETS:
+        widest = min(family, key=lambda subnet: subnet.network.prefixlen)
+        raise InvalidSubnets(
+            f"a table of at most {MAX_BUCKETS} buckets is wanted; {len(family)} networks of "
+            f"/{widest.network.prefixlen} to /{lengths[-1]} need {size}",
+            wanted=MAX_BUCKETS,
+            had=size,
+            hint="leave out networks that hold no client, or split the widest ones",
+            where=widest.where,
+        )
+
+
+def _length_class(
+    version: int, length: int, family: Sequence[Subnet], lengths: Sequence[int]
+) -> LengthClass:
+    buckets: dict[int, Rack] = {}
+    mine = [s for s in family if _class_of(s.network.prefixlen, lengths) == length]
+    for subnet in sorted(mine, key=lambda s: s.network.prefixlen):
+        first = int(subnet.network.network_address) >> (subnet.network.max_prefixlen - length)
+        covered = range(first, first + 2 ** (length - subnet.network.prefixlen))
+        buckets.update(dict.fromkeys(covered, subnet.rack))
+    return LengthClass(version=version, length=length, buckets=buckets)
+
+
+def _csv(text: str, where: str) -> Iterable[tuple[str, str, str]]:
+    rows = csv.reader(text.splitlines())
+    for row in rows:
+        number, cells = rows.line_num, [cell.strip() for cell in row]
+        if number == 1 and [cell.lower() for cell in cells] == HEADER:
+            continue
+        if not cells or cells[0].startswith("#"):
+            continue
+        if len(cells) != len(HEADER):
+            raise InvalidSubnets(
+                f"a line cidr,rack is wanted; {where}:{number} has {len(cells)} cells",
+                wanted=len(HEADER),
+                had=len(cells),
+                hint="a line looks like 10.0.5.0/24,/eu/a",
+                where=f"{where}:{number}",
+            )
+        yield cells[0], cells[1], f"{where}:{number}"
+
+
+def _pairs(text: str, where: str) -> Iterable[tuple[str, str, str]]:
+    for number, pair in enumerate(text.strip().split(PAIRS_END), start=1):
+        rack, at, cidr = pair.strip().rpartition("@")
+        if not at:
+            raise InvalidSubnets(
+                f"rack@cidr is wanted; pair {number} of {where} is {escaped(pair.strip())!r}",
+                wanted="rack@cidr",
+                had=pair.strip(),
+                hint="pairs look like use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19",
+                where=f"{where} pair {number}",
+            )
+        yield cidr, rack, f"{where} pair {number}"
+
+
+def _subnet(cidr: str, rack: str, where: str) -> Subnet:
+    try:
+        network = ip_network(cidr)
+    except ValueError:
+        network = None
+    if network is None or "/" not in cidr:
+        raise InvalidSubnets(
+            f"a network such as 10.0.5.0/24, without host bits, is wanted; "
+            f"{where} has {escaped(cidr)!r}",
+            wanted="10.0.5.0/24",
+            had=cidr,
+            hint="write the first address of the network, a slash and the prefix length",
+            where=where,
+        )
+    known = Rack(rack)
+    try:
+        known.levels  # noqa: B018 (reading it is the check)
+    except InvalidRack as error:
+        raise InvalidSubnets(
+            f"{where}: {error.message}",
+            wanted=error.wanted,
+            had=error.had,
+            hint=error.hint,
+            where=where,
+        ) from None
+    return Subnet(network=network, rack=known, where=where)

@@ -1,0 +1,331 @@
+"""The bill: what a gigabyte costs at the level it crosses, and money without rounding loss.
+
+Goals, in order: every byte is in exactly one row; money is exact and equal wherever it is computed;
+a price that is missing, ambiguous or guessed is said, never filled in.
+
+Constraints. Bytes and money are integers: a price is nano-dollars per GB (`usd * 10^9`), a GB is
+`gb_bytes` bytes (2^30 or 10^9, the provider's own), so
+
+```
+usd_nano = floor((2 * bytes * price + gb_bytes) / (2 * gb_bytes))        half up
+    27 bytes at 0.02 per 2^30 bytes: (2*27*20000000 + 2^30) / 2^31 = 1.0029..  -> 1 nano-dollar
+```
+
+Choosing a price. A row fits a flow when its region, kind and level are the flow's or `*`. Of the
+rows valid on the day (`valid_from <= day < valid_to`) the most specific wins, region before kind
+before level:
+
+```
+region     kind       level   out          zone fetch in eu-1:   row 3 (region beats kind)
+*          *          zone    0.01         zone replicate, any:  row 2 (kind beats `*`)
+*          replicate  *       0            zone fetch in us-1:   row 1
+eu-1       *          zone    0.02
+```
+
+Two rows equally specific on one day are an error, and so is a day after the last row's end or in a
+gap between rows. A day before the oldest row takes that row and is marked extrapolated. No row at
+all for a level is no error: its bytes are unpriced, which is not the same as free.
+
+Sharing bytes out. `apportion` gives `floor(total * w / W)` to each and the rest one by one to the
+largest remainders, earlier first: `100` over `1 1 1` is `34 33 33`. The sum is always the total.
+
+What this does not do: know any price by heart; read price files; decide which bytes cross (that is
+`core.racks.crossing_level`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from rackwise.core.errors import InvalidPrices, InvalidRates
+from rackwise.core.racks import level_names
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+Key = TypeVar("Key", bound=tuple[str, ...])
+
+NANO = 10**9
+"""Nano-dollars in a dollar."""
+
+MONTH_S = 30 * 86_400
+"""The month of 30-day figures, in seconds."""
+
+MAX_RATE = 10**13
+"""The greatest bytes per second that are believed; a day of it stays within 63 bits."""
+
+ANY = "*"
+"""In a price row: any region, level or kind."""
+
+REGION = "region"
+"""The level whose names are the regions of a price table."""
+
+PRECEDENCE = ("flow log", "otlp", "telemetry", "request log", "rates", "model")
+"""Sources, most trusted first: of a cluster's day and kind only the first one present is money."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """One row of a price table; `row` is its text as shown to people.
+
+    Prices are nano-dollars per `gb_bytes` bytes, out for the sender and in for the receiver; valid
+    on `valid_from <= day < valid_to`, None = open.
+    """
+
+    provider: str
+    region: str
+    level: str
+    kind: str
+    nano_usd_per_gb_out: int
+    nano_usd_per_gb_in: int
+    gb_bytes: int
+    valid_from: date
+    valid_to: date | None
+    source: str
+    is_checked: bool
+    row: str
+
+    @property
+    def specificity(self) -> tuple[bool, bool, bool]:
+        """Region before kind before level; greater is more specific."""
+        return (self.region != ANY, self.kind != ANY, self.level != ANY)
+
+    def fits(self, *, region: str | None, level: str, kind: str) -> bool:
+        """Whether the row speaks of such flows, on whatever day."""
+        return (
+            self.region in {ANY, region} and self.level in {ANY, level} and self.kind in {ANY, kind}
+        )
+
+    def is_valid_on(self, day: date) -> bool:
+        """Whether the day lies in the row's validity."""
+        return self.valid_from <= day and (self.valid_to is None or day < self.valid_to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceChoice:
+    """The price of a flow; `is_extrapolated` where the day lies before the oldest row."""
+
+    price: Price
+    is_extrapolated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRow:
+    """One row of a rates table: bytes per second that enter a topic, and those one group reads.
+
+    A topic may have several rows, one per group; `bytes_in_per_s` then is equal in all of them or
+    None in some.
+    """
+
+    cluster: str
+    topic: str
+    bytes_in_per_s: int | None = None
+    client_group: str | None = None
+    bytes_out_per_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """`ins`: (cluster, topic) -> bytes_per_s; `outs`: (cluster, topic, group) -> bytes_per_s."""
+
+    ins: Mapping[tuple[str, str], int]
+    outs: Mapping[tuple[str, str, str], int]
+
+
+def usd_nano(bytes_: int, nano_per_gb: int, gb_bytes: int) -> int:
+    """Nano-dollars for bytes at a price per `gb_bytes` bytes, half up.
+
+    >>> usd_nano(26, 20_000_000, 2**30), usd_nano(27, 20_000_000, 2**30)
+    (0, 1)
+    """
+    return (2 * bytes_ * nano_per_gb + gb_bytes) // (2 * gb_bytes)
+
+
+def usd_text(nano: int) -> str:
+    """Dollars with nine digits: `0.420000000`.
+
+    >>> usd_text(420_000_000), usd_text(-1)
+    ('0.420000000', '-0.000000001')
+    """
+    whole, rest = divmod(abs(nano), NANO)
+    return f"{'-' if nano < 0 else ''}{whole}.{rest:09d}"
+
+
+def per_month(nano: int, observed_s: int) -> int:
+    """What was seen in `observed_s` seconds, as 30 days; nano-dollars, half up."""
+    return (2 * nano * MONTH_S + observed_s) // (2 * observed_s)
+
+
+def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
+    """`floor(total * w / W)` each, the rest by largest remainder, earlier first; sums to the total.
+
+    Raises `InvalidRates` when all weights are 0. Source: Hamilton's method.
+
+    >>> apportion(100, (1, 1, 1)), apportion(7, (3, 3, 1))
+    ((34, 33, 33), (3, 3, 1))
+    """
+    whole = sum(weights)
+    if whole <= 0:
+        raise InvalidRates(
+            f"weights above 0 are wanted to share {total} bytes; all {len(weights)} are 0",
+            wanted="a sum above 0",
+            had=whole,
+            hint="give a rate above 0 to at least one topic",
+        )
+    shares = [total * weight // whole for weight in weights]
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
+    for i in by_remainder[: total - sum(shares)]:
+        shares[i] += 1
+    return tuple(shares)
+
+
+def named_levels(depth: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of `depth` levels, coarsest first; depth 1 needs none and is `zone`.
+
+    Raises `InvalidPrices` when a deeper tree has too few names: prices are of named levels.
+    """
+    if len(names) < depth and depth > 1:
+        raise InvalidPrices(
+            f"names of {depth} rack levels are wanted to price them; "
+            f"{len(names)} {'is' if len(names) == 1 else 'are'} given",
+            wanted=depth,
+            had=len(names),
+            hint="name them coarsest first, for example --levels region,zone",
+        )
+    return level_names(depth, names)
+
+
+def prices_of(prices: Iterable[Price], provider: str) -> tuple[Price, ...]:
+    """The rows of one provider. Raises `InvalidPrices` when there is none."""
+    rows = tuple(prices)
+    kept = tuple(price for price in rows if price.provider == provider)
+    if not kept:
+        had = ", ".join(sorted({escaped(price.provider) for price in rows})) or "none"
+        raise InvalidPrices(
+            f'prices of provider "{escaped(provider)}" are wanted; the table has {had}',
+            wanted=provider,
+            had=had,
+            hint="choose another --provider, or add rows to the table of --prices",
+        )
+    return kept
+
+
+def price_of(
+    prices: Sequence[Price], *, region: str | None, level: str, kind: str, day: date
+) -> PriceChoice | None:
+    """The price of flows of a kind that cross a level on a day; None where no row fits.
+
+    `prices` are rows of one provider; `region` is None where racks name none. Raises
+    `InvalidPrices` when two rows are equally specific, and when the day lies in a gap or after the
+    last row's end.
+    """
+    fitting = [price for price in prices if price.fits(region=region, level=level, kind=kind)]
+    if not fitting:
+        return None
+    valid = [price for price in fitting if price.is_valid_on(day)]
+    if valid:
+        return PriceChoice(price=_most_specific(valid, level, day), is_extrapolated=False)
+    oldest = min(price.valid_from for price in fitting)
+    if day < oldest:
+        rows = [price for price in fitting if price.valid_from == oldest]
+        return PriceChoice(price=_most_specific(rows, level, day), is_extrapolated=True)
+    raise _not_covered(fitting, level, day)
+
+
+def _most_specific(valid: Sequence[Price], level: str, day: date) -> Price:
+    best = max(price.specificity for price in valid)
+    rows = [price for price in valid if price.specificity == best]
+    if len(rows) > 1:
+        first, second = sorted(escaped(price.row) for price in rows)[:2]
+        raise InvalidPrices(
+            f"one price for level {escaped(level)} on {day} is wanted; two rows fit equally: "
+            f"{first} and {second}",
+            wanted=1,
+            had=len(rows),
+            hint="delete one of the two, or end the older one (valid_to) where the newer begins",
+            where=first,
+        )
+    return rows[0]
+
+
+def _not_covered(fitting: Sequence[Price], level: str, day: date) -> InvalidPrices:
+    """The error for a day that all rows leave out; the row before it exists, one after it may."""
+    before = max(
+        (price for price in fitting if price.valid_from <= day),
+        key=lambda price: (price.valid_to or price.valid_from, price.specificity, price.row),
+    )
+    after = min(
+        (price for price in fitting if price.valid_from > day),
+        key=lambda price: (price.valid_from, price.specificity, price.row),
+        default=None,
+    )
+    around = f"the row before ends {before.valid_to} ({escaped(before.row)})"
+    if after is not None:
+        around += f", the next begins {after.valid_from} ({escaped(after.row)})"
+    return InvalidPrices(
+        f"a price for level {escaped(level)} on {day} is wanted; {around}",
+        wanted=str(day),
+        had=around,
+        hint=f"add to the table of --prices: {csv_line(before, level=level, day=day)}",
+        where=before.row,
+    )
+
+
+def csv_line(like: Price, *, level: str, day: date) -> str:
+    """A line to complete and add to a price table: the two prices and the source are left open."""
+    cells = (
+        like.provider,
+        like.region,
+        level,
+        like.kind,
+        "<out>",
+        "<in>",
+        str(like.gb_bytes),
+        str(day),
+        "",
+        "<source>",
+        "true",
+    )
+    return ",".join(escaped(cell) for cell in cells)
+
+
+def rates_of(rows: Iterable[RateRow]) -> Rates:
+    """Rows put together by topic and by group.
+
+    Raises `InvalidRates` when two rows give one topic or one group different rates.
+    """
+    ins: dict[tuple[str, str], int] = {}
+    outs: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        topic = (row.cluster, row.topic)
+        if row.bytes_in_per_s is not None:
+            _put(ins, topic, row.bytes_in_per_s, f"topic {escaped(row.topic)}")
+        if row.client_group is not None and row.bytes_out_per_s is not None:
+            _put(
+                outs,
+                (*topic, row.client_group),
+                row.bytes_out_per_s,
+                f"group {escaped(row.client_group)} of topic {escaped(row.topic)}",
+            )
+    return Rates(ins=ins, outs=outs)
+
+
+def _put(rates: dict[Key, int], key: Key, rate: int, what: str) -> None:
+    if not 0 <= rate <= MAX_RATE:
+        raise InvalidRates(
+            f"a rate between 0 and {MAX_RATE} is wanted for {what}; {rate} was read",
+            wanted=f"0..{MAX_RATE}",
+            had=rate,
+            hint="rates are bytes per second",
+        )
+    had = rates.setdefault(key, rate)
+    if had != rate:
+        raise InvalidRates(
+            f"one rate is wanted for {what}; {had} and {rate} were read",
+            wanted=had,
+            had=rate,
+            hint="give the topic's bytes_in_per_s once, or the same in each of its rows",
+        )

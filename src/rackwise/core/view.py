@@ -1,0 +1,276 @@
+"""A cluster seen through a policy, as columns of small integers that rules can be counted on.
+
+Goals, in order: every judge (the audit, the blast radius) reads the same words the same way; a
+million partitions cost a few passes over arrays; nothing is computed that no rule asks for.
+
+Words:
+
+- placed: the replicas without those that a running reassignment adds (KIP-455);
+- place: the column of a broker in the rack tree, the last one for any broker that is not listed;
+- live: listed and not fenced; usable: live and not to be drained;
+- in sync: members of the ISR on live brokers, added replicas included, as Kafka counts them;
+- preferred: the first placed replica.
+
+Distinct patterns. Most partitions of a cluster look alike from far away: with three racks, three
+replicas have ten ways to lie in them. Rules are therefore judged, and their texts written, once for
+each distinct row of codes:
+
+```
+row    racks     sorted     pattern        patterns   judged
+0      a b c     a b c      0              0 a b c    even
+1      c a b     a b c      0              1 a a b    off: wanted "/a 1, /c 1", had "/a 2, /c 0"
+2      a b a     a a b      1
+```
+
+What this does not do: judge.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.racks import RackTree, level_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster, Ragged
+    from rackwise.core.policy import Policy, TopicRules
+
+_TABLE_SIZE = 1 << 22
+"""Codes below this are numbered by a table, others by sorting."""
+
+
+class RackPatterns(NamedTuple):
+    """Partitions with the same rules and number of replicas, by how they lie in the finest racks.
+
+    `pattern`: of each row; `nodes` int64 [patterns, replicas]: rising, -1 = rack not known;
+    `unusable` bool: whether the replica is on a broker that is dead or to be drained.
+    """
+
+    rules: TopicRules
+    rows: NDArray[np.int64]
+    pattern: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    unusable: NDArray[np.bool_]
+
+
+class View:
+    """Columns of one cluster under one policy; each is computed when it is first read."""
+
+    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+        self.cluster = cluster
+        self.policy = policy
+        self.table = cluster.partitions
+        self.tree = RackTree.of(
+            ((broker.id, broker.rack) for broker in cluster.brokers), missing=policy.racks.missing
+        )
+        self.levels = level_names(self.tree.depth, policy.racks.levels)
+
+    @cached_property
+    def live(self) -> NDArray[np.bool_]:
+        """By place: whether the broker is live; false for what is not listed."""
+        live = {broker.id: broker.is_live for broker in self.cluster.brokers}
+        return np.array([*(live[id_] for id_ in self.tree.brokers.tolist()), False])
+
+    @cached_property
+    def drained(self) -> NDArray[np.bool_]:
+        """By place: whether the broker should hold nothing; false for what is not listed."""
+        return np.append(np.isin(self.tree.brokers, self.policy.brokers.drain), False)
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """By place: live and not drained."""
+        return self.live & ~self.drained
+
+    @cached_property
+    def placed(self) -> Ragged:
+        """Broker ids of the placed replicas."""
+        return self.table.placed
+
+    @cached_property
+    def preferred(self) -> NDArray[np.int64]:
+        """Broker id of the first placed replica, int64 [rows], -1 where there is none."""
+        firsts = self.placed.offsets[:-1]
+        ids = np.append(self.placed.values, np.int32(-1))[firsts].astype(np.int64)
+        return np.where(self.placed.lengths > 0, ids, -1)
+
+    @cached_property
+    def placed_places(self) -> NDArray[np.int64]:
+        """Place of each placed replica, aligned with `placed.values`."""
+        return self.tree.places(self.placed.values)
+
+    @cached_property
+    def isr_places(self) -> NDArray[np.int64]:
+        """Place of each member of the ISR, aligned with the table's `isr.values`."""
+        return self.tree.places(self.table.isr.values)
+
+    @cached_property
+    def in_sync(self) -> NDArray[np.int64]:
+        """Number of live members of the ISR, int64 [rows]."""
+        return self.sums(self.table.isr, self.live[self.isr_places])
+
+    @property
+    def min_isr(self) -> NDArray[np.int64]:
+        """`min.insync.replicas` of each partition's topic, int64 [rows], -1 = not known."""
+        return self.topic_min_isr[self.table.topic]
+
+    @cached_property
+    def topic_min_isr(self) -> NDArray[np.int64]:
+        """`min.insync.replicas` of each topic of the table, -1 = not known."""
+        topics = (self.cluster.topics.get(name) for name in self.table.topics)
+        known = [
+            -1 if topic is None or topic.min_insync_replicas is None else topic.min_insync_replicas
+            for topic in topics
+        ]
+        return np.array(known, dtype=np.int64)
+
+    @cached_property
+    def _ruled(self) -> tuple[tuple[TopicRules, ...], NDArray[np.int64]]:
+        names = self.table.topics
+        if not self.policy.topics:
+            blocks: list[tuple[int, ...]] = [()] * len(names)
+        else:
+            blocks = [self.policy.blocks_of(name) for name in names]
+        rules: dict[TopicRules, int] = {}
+        by_blocks: dict[tuple[int, ...], int] = {}
+        for matching in dict.fromkeys(blocks):
+            found = self.policy.rules_from(matching, self.levels)
+            by_blocks[matching] = rules.setdefault(found, len(rules))
+        codes = np.array([by_blocks[matching] for matching in blocks], dtype=np.int64)
+        return tuple(rules), codes
+
+    @property
+    def rules(self) -> tuple[TopicRules, ...]:
+        """The distinct rules that topics of this cluster have."""
+        return self._ruled[0]
+
+    @property
+    def topic_rules(self) -> NDArray[np.int64]:
+        """Index into `rules` of each topic of the table."""
+        return self._ruled[1]
+
+    @cached_property
+    def row_rules(self) -> NDArray[np.int64]:
+        """Index into `rules` of each row."""
+        return self.topic_rules[self.table.topic]
+
+    @cached_property
+    def rack_patterns(self) -> tuple[RackPatterns, ...]:
+        """All rows, by rules and number of placed replicas."""
+        leaf = self.tree.nodes[-1].astype(np.int64)
+        codes = np.where(leaf >= 0, (leaf + 1) * 2 + ~self.usable, 0)[self.placed_places]
+        found = []
+        for number, rules in enumerate(self.rules):
+            rows = np.flatnonzero(self.row_rules == number)
+            for chosen, (index,) in blocks(self.placed, rows=rows):
+                if not index.shape[1]:
+                    continue
+                lying = np.sort(codes[index], axis=1)
+                pattern, examples = distinct(list(lying.T))
+                kept = lying[examples]
+                found.append(RackPatterns(rules, chosen, pattern, kept // 2 - 1, kept % 2 == 1))
+        return tuple(found)
+
+    def usable_below(self, level: int) -> NDArray[np.int64]:
+        """Usable brokers below each node of a level."""
+        nodes = self.tree.nodes[level]
+        inside = self.usable & (nodes >= 0)
+        return np.bincount(nodes[inside], minlength=len(self.tree.names[level]))
+
+    def inside(self, level: int, node: int) -> NDArray[np.bool_]:
+        """By place: whether the broker lies below a node."""
+        inside: NDArray[np.bool_] = self.tree.nodes[level] == node
+        return inside
+
+    def below(self, rack: str) -> NDArray[np.bool_]:
+        """By place: whether the broker lies below the rack with this text, if there is one."""
+        place = self.tree.find(rack)
+        return np.zeros(len(self.live), dtype=np.bool_) if place is None else self.inside(*place)
+
+    @staticmethod
+    def sums(rows: Ragged, values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum over each row of one value per ragged value."""
+        totals = np.zeros(len(values) + 1, dtype=np.int64)
+        np.cumsum(values, out=totals[1:])
+        return totals[rows.offsets[1:]] - totals[rows.offsets[:-1]]
+
+
+def blocks(
+    *columns: Ragged, rows: NDArray[np.int64] | None = None
+) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+    """Rows of equal lengths together: `rows, [index of each value: rows x length, per column]`.
+
+    `rows`: only these, rising; all where None. The indices point into the columns' values.
+    """
+    wanted = np.arange(len(columns[0]), dtype=np.int64) if rows is None else rows
+    if not len(wanted):
+        return
+    pattern, examples = distinct([column.lengths[wanted] for column in columns])
+    for code, example in enumerate(examples.tolist()):
+        chosen = wanted if len(examples) == 1 else wanted[pattern == code]
+        yield (
+            chosen,
+            [
+                column.offsets[chosen][:, None] + np.arange(column.lengths[wanted[example]])
+                for column in columns
+            ],
+        )
+
+
+def distinct(
+    columns: Sequence[NDArray[np.signedinteger]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the distinct rows of one column or more: `code of each row, an example row of each`.
+
+    All columns have one length, one or more. Codes rise with the rows read as numbers.
+    """
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    space = 1
+    for column in columns:
+        low = int(column.min())
+        size = int(column.max()) - low + 1
+        key = key * size + (column - np.int64(low))
+        space *= size
+        if space > _TABLE_SIZE:
+            values, key = np.unique(key, return_inverse=True)
+            space = len(values)
+    example = np.full(space, -1, dtype=np.int64)
+    example[key] = np.arange(len(key))
+    used = example >= 0
+    code = np.cumsum(used) - 1
+    return code[key], example[used]
+
+
+def matches(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which values of a row are equal and not negative: bool [rows, length, length]."""
+    return np.equal(codes[:, :, None], codes[:, None, :]) & (codes >= 0)[:, None, :]
+
+
+def firsts(same: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of `matches`: whether a value is there and stands first among its equals: [rows, length]."""
+    length = same.shape[1]
+    earlier = np.tri(length, length, -1, dtype=np.bool_)
+    there = np.diagonal(same, axis1=1, axis2=2)
+    return there & ~(same & earlier).any(axis=2)
+
+
+def joined(rows: Ragged) -> tuple[NDArray[np.int64], list[str]]:
+    """Rows of ids as texts, ids rising: `code of each row, texts`; an empty row is `none`."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    texts: list[str] = []
+    for chosen, (index,) in blocks(rows):
+        if not index.shape[1]:
+            code[chosen] = len(texts)
+            texts.append("none")
+            continue
+        values = np.sort(rows.values[index], axis=1)
+        pattern, examples = distinct(list(values.T))
+        code[chosen] = pattern + len(texts)
+        texts.extend(", ".join(map(str, values[example].tolist())) for example in examples.tolist())
+    return code, texts

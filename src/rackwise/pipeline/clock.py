@@ -1,0 +1,33 @@
+"""Days and hours of epoch seconds, in UTC whatever the session's time zone, by integer division."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from pyspark.sql import Column
+
+HOUR_S = 3600
+DAY_S = 86_400
+EPOCH_ORDINAL = 719_163
+"""Proleptic Gregorian ordinal of 1970-01-01."""
+
+
+def hour_of(at: Column) -> Column:
+    """Hours since 1970-01-01 UTC of an epoch second; bigint."""
+    return F.call_function("div", at, F.lit(HOUR_S))
+
+
+def day_of(at: Column) -> Column:
+    """Days since 1970-01-01 UTC of an epoch second; bigint."""
+    return F.call_function("div", at, F.lit(DAY_S))
+
+
+def is_within(at: Column, days: tuple[date, date]) -> Column:
+    """Whether an epoch second lies in these days, first and last included."""
+    first, last = (day.toordinal() - EPOCH_ORDINAL for day in days)
+    return day_of(at).between(first, last)

@@ -1,0 +1,173 @@
+"""Snapshots of one cluster or of hundreds, as frames with integer codes.
+
+Goals, in order: the same snapshots give the same codes whatever their order; a snapshot that cannot
+be read stops itself and not the others; a million partitions go to Spark as columns, never as rows.
+
+A cluster is known by its cluster id, else by the stem of its file. Several snapshots of one cluster
+are its history. A snapshot speaks for the hours that begin at or after it was taken, up to the next
+one; hours before the first take the first, and what is concluded there is an estimate:
+
+```
+hour           07   08   09   10   11   12   13
+taken                 08:20      10:00 10:40
+speaks         A    A    A    B    C    C    C       A before 09: estimated
+                                  (B: 10:00 is at or before hour 10, 10:40 is not)
+```
+
+Codes are dense from 1 in sorted order of the names, 0 = unknown. The table of racks also holds
+every ancestor prefix, so that "differs at level 2" is a comparison of two integers:
+
+```
+code path     depth l1 l2        /eu/a (2) against /eu/b (3): l1 equal, l2 differs -> level 2
+1    /eu      1     1  0
+2    /eu/a    2     1  2
+3    /eu/b    2     1  3
+```
+
+Members, groups and topics are those of a cluster's last snapshot that has them.
+
+What this does not do: read files (the caller brings their content and the parser); ask DNS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.text import escaped
+from rackwise.pipeline.fleet_columns import Codes, Names, tables
+from rackwise.pipeline.snapshots import HOUR_S, read_snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from rackwise.core.model import Cluster
+    from rackwise.core.racks import Rack
+    from rackwise.pipeline.snapshots import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """Frames of all clusters; each has the schema of its name in `schemas`.
+
+    `brokers` and `partitions` hold one row per snapshot that speaks for some hour; `hours` says
+    which one does, for the hours `first_hour..last_hour` since 1970-01-01 UTC. `names` and `codes`
+    are the driver's own copy of the codes, `latest` each cluster's last snapshot in order of the
+    cluster names.
+    """
+
+    brokers: DataFrame
+    topics: DataFrame
+    partitions: DataFrame
+    members: DataFrame
+    snapshots: DataFrame
+    racks: DataFrame
+    clusters: DataFrame
+    clients: DataFrame
+    hours: DataFrame
+    first_hour: int
+    last_hour: int
+    has_history: bool
+    names: Names
+    codes: Codes
+    latest: tuple[Snapshot, ...]
+
+
+def fleet_frames(
+    spark: SparkSession,
+    contents: Sequence[tuple[str, bytes]],
+    parse: Callable[[bytes], Cluster],
+) -> Fleet:
+    """Frames from path -> content of snapshot files.
+
+    Raises the first file's `InvalidSnapshot` or `InvalidRack`, and `InvalidSnapshot` when one name
+    stands for two clusters.
+    """
+    read, failed = read_snapshots(contents, parse)
+    if failed:
+        raise failed[0].error
+    return frames(spark, read)
+
+
+def frames(
+    spark: SparkSession,
+    snapshots: Sequence[Snapshot],
+    *,
+    racks: Iterable[Rack] = (),
+    groups: Iterable[str] = (),
+    topics: Iterable[tuple[str, str]] = (),
+) -> Fleet:
+    """Frames of parsed snapshots; further racks, groups and (cluster, topic) get codes as well.
+
+    Raises `InvalidSnapshot` when one name stands for two clusters or nothing is given,
+    `InvalidRack` for a rack of more than four levels.
+    """
+    spoken = _history(snapshots)
+    names = Names.of(
+        [snapshot for history in spoken.values() for snapshot in history],
+        racks=racks,
+        groups=groups,
+        topics=topics,
+    )
+    codes = Codes.of(names)
+    first = min(history[0].first_hour for history in spoken.values())
+    last = max(history[-1].first_hour for history in spoken.values())
+    made = {
+        name: spark.createDataFrame(table, schema)
+        for name, (table, schema) in tables(spoken, names, codes, range(first, last + 1)).items()
+    }
+    return Fleet(
+        **made,
+        first_hour=first,
+        last_hour=last,
+        has_history=any(len(history) > 1 for history in spoken.values()),
+        names=names,
+        codes=codes,
+        latest=tuple(spoken[name][-1] for name in sorted(spoken)),
+    )
+
+
+def clamped_hour(at: Column, fleet: Fleet) -> Column:
+    """The hour of a timestamp, brought into the hours that `fleet.hours` knows; int."""
+    hour = F.floor(F.unix_timestamp(at) / F.lit(HOUR_S)).cast("int")
+    return F.least(F.greatest(hour, F.lit(fleet.first_hour)), F.lit(fleet.last_hour))
+
+
+def _history(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:
+    """Cluster name -> the snapshots that speak for at least one hour, oldest first."""
+    if not snapshots:
+        raise InvalidSnapshot(
+            "at least one snapshot is wanted; none could be read",
+            wanted=1,
+            had=0,
+            hint="make one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
+        )
+    by_name: dict[str, list[Snapshot]] = {}
+    for snapshot in sorted(snapshots, key=lambda s: (s.name, s.taken_at, s.fingerprint)):
+        by_name.setdefault(snapshot.name, []).append(snapshot)
+    return {name: _speaking(name, history) for name, history in by_name.items()}
+
+
+def _by_file(item: tuple[str | None, str]) -> str:
+    return item[1]
+
+
+def _speaking(name: str, history: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    ids = {snapshot.cluster.cluster_id: snapshot.file for snapshot in reversed(history)}
+    if len(ids) > 1:
+        (first, first_file), (second, second_file), *_ = sorted(ids.items(), key=_by_file)
+        raise InvalidSnapshot(
+            f"one cluster id is wanted for the name {escaped(name)}; {escaped(str(first))} is in "
+            f"{escaped(first_file)} and {escaped(str(second))} in {escaped(second_file)}",
+            wanted=first,
+            had=second,
+            hint="rename one of the two files, or analyze the two clusters apart",
+            where=second_file,
+        )
+    by_hour = {snapshot.first_hour: snapshot for snapshot in history}
+    return tuple(by_hour[hour] for hour in sorted(by_hour))

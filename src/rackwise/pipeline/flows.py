@@ -1,0 +1,92 @@
+"""Flow rows to facts: one row in, one row out, with the reason why it counts or does not.
+
+```
+flow_logs  ->  sides  ->  log_facts  \
+                                      flow_facts  ->  schemas.FLOW_FACT + reason, source_file,
+                        input_facts  /                row_offset, raw
+```
+
+Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes, which
+`fates` counts in one aggregate. All joins are broadcast LEFT joins on integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.pipeline.input_facts import input_facts
+from rackwise.pipeline.log_facts import KEPT, log_facts
+from rackwise.pipeline.tables import PARTIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.core.racks import Rack
+    from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.racks import Buckets
+    from rackwise.pipeline.sides import Side
+    from rackwise.pipeline.tables import FlowFormat
+
+Dedupe = Literal["side", "exact"]
+
+
+def flow_facts(
+    bronze: DataFrame,
+    fleet: Fleet,
+    buckets: Buckets,
+    *,
+    format: FlowFormat,  # noqa: A002 (the word of the command line)
+    side: Side = "auto",
+    dedupe: Dedupe = "side",
+    days: tuple[date, date] | None = None,
+    clients: Mapping[str, Mapping[str, Rack]] | None = None,
+) -> DataFrame:
+    """`schemas.FLOW_FACT`, then `reason`, `source_file`, `row_offset`, `raw`, for every bronze row.
+
+    `bronze`: what `tables.read_flows` gives for the same `format`. `side`: which of two rows of one
+    flow counts, see `sides`. `dedupe`: `exact` also takes rows that are equal in interface, ends,
+    times, direction, bytes and packets for one, at the price of a shuffle. `days`: first and last
+    day to keep, both included. `clients`: `client_id` or `client_group` -> name -> rack.
+
+    `reason` is `kept`, or why a row does not count; `bytes` is there wherever it is a number, `raw`
+    is the row as text for malformed rows and null for all else. Of a row that is not kept the other
+    columns may be null.
+    """
+    if format == "canonical":
+        facts = input_facts(bronze, fleet, buckets, days=days, clients=clients or {})
+    else:
+        facts = log_facts(
+            bronze, fleet, buckets, side=side, days=days, is_told=_is_direction_told(bronze)
+        )
+    if dedupe == "exact":
+        facts = _without_equals(facts)
+    return facts.drop("same")
+
+
+def kept(facts: DataFrame) -> DataFrame:
+    """The rows that count, with the columns of `schemas.FLOW_FACT`."""
+    return facts.where(F.col("reason") == KEPT).drop("reason", "source_file", "row_offset", "raw")
+
+
+def fates(facts: DataFrame, *by: Column | str) -> DataFrame:
+    """`reason` (and `by`), `rows`, `bytes`: what became of all rows, in one aggregate."""
+    return facts.groupBy(*by, "reason").agg(
+        F.count("*").alias("rows"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes")
+    )
+
+
+def _is_direction_told(bronze: DataFrame) -> bool:
+    return not bronze.schema["flow_direction"].metadata.get(PARTIAL, True)
+
+
+def _without_equals(facts: DataFrame) -> DataFrame:
+    """Of rows to keep that are the same, the first stays; the others are `duplicate-row`."""
+    same = Window.partitionBy("reason", "same").orderBy("source_file", "row_offset")
+    is_again = (F.col("reason") == KEPT) & (F.row_number().over(same) > 1)
+    return facts.withColumn("reason", F.when(is_again, "duplicate-row").otherwise(F.col("reason")))

@@ -1,0 +1,62 @@
+"""Generated flow files as Parquet: Arrow columns, no session, no Java.
+
+Types are those that VPC flow logs and the canonical format have: 32-bit ports and counts, 64-bit
+sizes and epoch seconds, timestamps in UTC. A column is written as it comes, whatever it holds: bad
+values are the point of some rows.
+
+What this does not do: draw anything (see `core.fleet`); write text (see the adapters).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.fleet import Numbers, Words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rackwise.core.fleet import FlowFile
+
+INTS = frozenset(
+    {
+        *("version", "srcport", "dstport", "protocol", "tcp_flags", "traffic_path"),
+        *("window_s", "broker_id", "peer_broker_id", "partition", "revision"),
+    }
+)
+"""Columns of 32 bits."""
+SECOND_US = 1_000_000
+
+
+def write_flow_parquet(path: Path, file: FlowFile) -> None:
+    """Write one file of flows, whole or not at all. Raises `InvalidConfig` where it cannot be."""
+    table = pa.table({name: _array(name, column) for name, column in file.columns.items()})
+    beside = path.with_name(f".{path.name}.unfinished")
+    try:
+        parquet.write_table(table, beside, compression="zstd")
+        beside.rename(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InvalidConfig(
+            f"a folder to write {path.name} to is wanted; the system says: {error.strerror}",
+            wanted="a writable folder",
+            had=error.strerror,
+            hint="give --out a folder with room that you may write to",
+            where=str(path),
+        ) from None
+
+
+def _array(name: str, column: Words | Numbers) -> pa.Array:
+    if isinstance(column, Words):
+        return pa.array(column.words, pa.string()).take(
+            pa.array(column.codes, mask=column.codes < 0)
+        )
+    if column.is_time:
+        micros = pa.array(column.values * SECOND_US, mask=column.is_missing)
+        return micros.cast(pa.timestamp("us", tz="UTC"))
+    values = pa.array(column.values, mask=column.is_missing)
+    return values.cast(pa.int32()) if name in INTS else values

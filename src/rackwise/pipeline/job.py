@@ -1,0 +1,326 @@
+"""`analyze`: the one function that strings the pipeline together, from files to a summary.
+
+Goals, in order: nothing is published unless every byte is accounted for; the same input gives the
+same tables and the same summary; few actions, each over as little as possible.
+
+```
+1 snapshots                names, codes, frames
+2 bronze: flow files       listed, columns checked, rows and bytes counted     -> bronze/ if kept
+3 silver: flow facts       every row once, with its fate                       -> silver/
+4 gold: traffic            one packed key; precedence of sources
+5 gold: dollars            topics, levels, prices, conservation                -> gold/cross_rack
+6 gold: roll-ups                                                               -> gold/by_*, matrix
+7 gold: findings                                                               -> gold/finding
+8 gold: blast radius                                                           -> gold/blast
+9 report                   the caller's: it publishes what this gives
+```
+
+The run's tables lie in a folder of their own, `<tables>/runs/<run_id>[-N]`: nobody reads them
+before the caller publishes a manifest that names it, so a run that fails or is killed leaves the
+last result as it was. The run id is a digest of what went in: the same input has the same id.
+
+What this does not do: read snapshots, prices or policies; write CSV files or the report.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.racks import level_names
+from rackwise.core.subnets import length_classes, rack_of
+from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
+from rackwise.pipeline import schemas
+from rackwise.pipeline.audit import audited, findings
+from rackwise.pipeline.blast import blast_radius, blast_rows
+from rackwise.pipeline.fates import Fates
+from rackwise.pipeline.files import flow_files, repeated
+from rackwise.pipeline.fleet import frames
+from rackwise.pipeline.flows import flow_facts
+from rackwise.pipeline.gold import SCHEMAS as GOLD
+from rackwise.pipeline.gold import bill, cross_rack, traffic_of
+from rackwise.pipeline.racks import subnet_buckets
+from rackwise.pipeline.rates import unknown_topics
+from rackwise.pipeline.request import claimed_folder, run_id
+from rackwise.pipeline.silver import FoundNames, counted, names_in, silver
+from rackwise.pipeline.snapshots import require_addresses
+from rackwise.pipeline.summary import LISTED, document, plain
+from rackwise.pipeline.tables import bronze, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from rackwise.core.model import Group, Member
+    from rackwise.core.policy import Policy
+    from rackwise.core.racks import Rack
+    from rackwise.pipeline.audit import ClusterFindings
+    from rackwise.pipeline.files import FlowFile
+    from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.request import AnalyzeRequest
+    from rackwise.pipeline.silver import Silver
+    from rackwise.pipeline.summary import Bill
+
+CsvTable: TypeAlias = tuple[tuple[str, ...], "Iterator[Sequence[object]]"]
+
+STEPS = (
+    "snapshots",
+    "bronze: flow files",
+    "silver: flow facts",
+    "gold: traffic",
+    "gold: dollars",
+    "gold: roll-ups",
+    "gold: findings",
+    "gold: blast radius",
+    "report",
+)
+"""What a run does, in order; the last one is the caller's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What a run made: the summary, where its tables are, and the rows of its CSV files.
+
+    `csv`: name -> (columns, rows).
+    """
+
+    summary: Mapping[str, Any]
+    tables: str
+    csv: Mapping[str, CsvTable]
+
+
+def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
+    """Run everything; tables are written below `request.tables`, nothing is published.
+
+    Raises `InvalidSnapshot` (none left, one name for two clusters, a broker without address where
+    flow logs are read), `InvalidFlows`, `InvalidRates`, `InvalidPrices`, `InvalidSubnets`,
+    `InvalidPolicy`; `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
+    """
+    return _Run(spark, request).analysis()
+
+
+class _Run:
+    """One run, step by step; what several steps need is kept here."""
+
+    def __init__(self, spark: SparkSession, request: AnalyzeRequest) -> None:
+        self.spark = spark
+        self.request = request
+        self.rates = rates_of(request.rates)
+        self.prices = prices_of(request.prices, request.provider)
+        self.notes: list[str] = []
+
+    def step(self, name: str) -> None:
+        """Tell that a step begins; one that has nothing to do is not told."""
+        self.request.progress(STEPS.index(name) + 1, len(STEPS), name)
+
+    def analysis(self) -> Analysis:
+        """All steps but the caller's."""
+        request, spark = self.request, self.spark
+        self.step("snapshots")
+        if request.flows and request.flow_format == "vpc":
+            require_addresses(request.snapshots)
+        files = flow_files(spark, request.flows) if request.flows else ()
+        run = run_id(request, files)
+        folder = claimed_folder(spark, request.tables, run)
+        rows, found = self._bronze(files, folder)
+        fleet = self._fleet(found)
+        facts = self._silver(rows, fleet, files, folder)
+        made, levels = self._bill(facts, fleet, f"{folder}/gold")
+        self.step("gold: findings")
+        judged = audited(fleet, request.policy)
+        found_frame = findings(spark, judged)
+        write_table(found_frame, f"{folder}/gold/finding", schemas.FINDING)
+        self.step("gold: blast radius")
+        losses = self._blast(fleet, made)
+        write_table(blast_radius(spark, losses), f"{folder}/gold/blast", schemas.BLAST)
+        summary = document(
+            run_id=run,
+            fleet=fleet,
+            read=request.snapshots,
+            levels=levels,
+            found=judged,
+            blast=losses,
+            bill=made,
+            fates=facts.fates if facts else Fates(),
+            options=request.options,
+            versions=self._versions(),
+            failed=request.failed,
+            notes=[*self._snapshot_notes(fleet), *self.notes],
+        )
+        return Analysis(summary=summary, tables=folder, csv=_csv(made, judged, losses))
+
+    def _bronze(
+        self, files: Sequence[FlowFile], folder: str
+    ) -> tuple[DataFrame | None, FoundNames]:
+        if not files:
+            return None, FoundNames()
+        self.step("bronze: flow files")
+        for same in repeated(files):
+            self.notes.append(
+                f"{len(same)} flow files have one name and size, all were read: "
+                + ", ".join(file.path for file in same)
+            )
+        rows = bronze(self.spark, files, self.request.flow_format)
+        is_canonical = self.request.flow_format == "canonical"
+        if "bronze" in self.request.keep:
+            rows.write.parquet(f"{folder}/bronze/flow")
+            rows = self.spark.read.schema(rows.schema).parquet(f"{folder}/bronze/flow")
+        return rows, names_in(rows) if is_canonical else FoundNames()
+
+    def _fleet(self, found: FoundNames) -> Fleet:
+        request = self.request
+        racks = [*found.racks, *(subnet.rack for subnet in request.subnets)]
+        racks += [rack for racks_of in request.clients.values() for rack in racks_of.values()]
+        fleet = frames(
+            self.spark,
+            request.snapshots,
+            racks=racks,
+            groups=[*found.groups, *(group for _, _, group in self.rates.outs)],
+            topics=found.topics,
+        )
+        if missing := unknown_topics(fleet, self.rates):
+            self.notes.append(
+                f"rates of {len(missing)} topics were left out, no snapshot has a partition of "
+                f"them; the first is {missing[0][1]} of cluster {missing[0][0]}"
+            )
+        return fleet
+
+    def _silver(
+        self, rows: DataFrame | None, fleet: Fleet, files: Sequence[FlowFile], folder: str
+    ) -> Silver | None:
+        if rows is None:
+            return None
+        self.step("silver: flow facts")
+        request = self.request
+        facts = flow_facts(
+            rows,
+            fleet,
+            subnet_buckets(request.subnets, fleet.codes.racks),
+            format=request.flow_format,
+            side=request.side,
+            dedupe=request.dedupe,
+            clients=request.clients,
+            days=self._days_asked(),
+        )
+        made = silver(facts, counts=counted(rows), files=files, folder=f"{folder}/silver")
+        made.fates.check_quarantine(request.max_quarantine)
+        return made
+
+    def _bill(
+        self, facts: Silver | None, fleet: Fleet, folder: str
+    ) -> tuple[Bill | None, tuple[str, ...]]:
+        names = self.request.levels or self.request.policy.racks.levels
+        if facts or self.rates.ins or self.rates.outs:
+            self.step("gold: traffic")
+        found = traffic_of(self.spark, fleet, facts, self.rates, self._rate_days)
+        if facts is not None and facts.seen is None:
+            self.notes.append("no row of the flow files is traffic of a broker given")
+        if found is None:
+            return None, level_names(fleet.names.depth, names)
+        levels = named_levels(fleet.names.depth, names)
+        if REGION not in levels and any(price.region != ANY for price in self.prices):
+            self.notes.append(
+                "prices of single regions were not used: no rack level is called region; "
+                "name the levels with --levels"
+            )
+        self.step("gold: dollars")
+        gold = cross_rack(
+            self.spark,
+            fleet,
+            found,
+            rates=self.rates,
+            prices=self.prices,
+            levels=levels,
+            folder=folder,
+        )
+        self.step("gold: roll-ups")
+        made = bill(
+            self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
+        )
+        return made, levels
+
+    def _days_asked(self) -> tuple[date, date] | None:
+        first, last = self.request.first_day, self.request.last_day
+        if first is None and last is None:
+            return None
+        return (first or date.min, last or date.max)
+
+    def _rate_days(self, of_flows: Sequence[date]) -> Sequence[date]:
+        """Days that rates are modelled for: those asked for, else those of flows, else one."""
+        first, last = self.request.first_day, self.request.last_day
+        if first and last:
+            count = (last - first).days + 1
+            return [first + timedelta(days=number) for number in range(count)]
+        if of_flows:
+            return of_flows
+        return [first or last or self._last_snapshot_day()]
+
+    def _last_snapshot_day(self) -> date:
+        return max(snapshot.taken_at.date() for snapshot in self.request.snapshots)
+
+    def _blast(self, fleet: Fleet, made: Bill | None) -> list[dict[str, Any]]:
+        days = [one.day for one in made.standings] if made else []
+        return blast_rows(
+            fleet,
+            self._named_policy(),
+            prices=self.prices,
+            day=max(days, default=self._last_snapshot_day()),
+            rack_of=self._member_rack(),
+        )
+
+    def _named_policy(self) -> Policy:
+        """The policy with the levels of `--levels`, by which prices are found."""
+        policy, levels = self.request.policy, self.request.levels
+        return replace(policy, racks=replace(policy.racks, levels=levels)) if levels else policy
+
+    def _member_rack(self) -> Callable[[Group, Member], Rack | None]:
+        clients, classes = self.request.clients, length_classes(self.request.subnets)
+        by_id, by_group = clients.get("client_id", {}), clients.get("client_group", {})
+
+        def rack(group: Group, member: Member) -> Rack | None:
+            told = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
+            return told or (rack_of(member.address, classes) if member.address else None)
+
+        return rack
+
+    def _versions(self) -> dict[str, str]:
+        java = F.call_function(
+            "java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("java.version")
+        )
+        return {
+            "rackwise": self.request.version,
+            "spark": self.spark.version,
+            "java": self.spark.range(1).select(java).collect()[0][0],
+            "python": platform.python_version(),
+        }
+
+    def _snapshot_notes(self, fleet: Fleet) -> list[str]:
+        return [
+            f"{snapshot.name}: {note.kind}: {note.text}"
+            for snapshot in fleet.latest
+            for note in snapshot.cluster.notes
+        ]
+
+
+def _csv(
+    made: Bill | None, judged: Sequence[ClusterFindings], losses: Sequence[Mapping[str, Any]]
+) -> dict[str, CsvTable]:
+    tables = {name: _table(made.roll_ups[name], GOLD[name]) for name in LISTED} if made else {}
+    rows = (
+        {"cluster": one.cluster, **finding.as_dict()} for one in judged for finding in one.findings
+    )
+    return tables | {
+        "findings": _table(rows, schemas.FINDING),
+        "blast": _table(losses, schemas.BLAST),
+    }
+
+
+def _table(rows: Iterable[Mapping[str, Any]], schema: StructType) -> CsvTable:
+    names = tuple(schema.fieldNames())
+    return names, ([plain(row[name]) for name in names] for row in rows)

@@ -1,0 +1,127 @@
+"""What `analyze` is asked for, and the name of the run that it makes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.policy import DEFAULT_POLICY, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import date
+
+    from pyspark.sql import SparkSession
+
+    from rackwise.core.racks import Rack
+    from rackwise.core.subnets import Subnet
+    from rackwise.core.traffic import Price, RateRow
+    from rackwise.pipeline.files import FlowFile
+    from rackwise.pipeline.flows import Dedupe
+    from rackwise.pipeline.sides import Side
+    from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
+    from rackwise.pipeline.tables import FlowFormat
+
+RUN_ID_DIGITS = 12
+RUNS = "runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeRequest:
+    """Everything one run of `analyze` is made from.
+
+    `tables`: folder or URI below which the run's tables go, in `runs/<run_id>[-N]`; `flows`: paths
+    or URIs; `clients`: `client_id`, `client_group` or `principal` -> name -> rack; `prices`: rows
+    of all providers; `levels`: names, coarsest first; `first_day`, `last_day`: both are kept, None
+    is open; `max_quarantine`: share of rows that may be malformed; `keep`: `bronze`, or nothing;
+    `digests`: SHA-256 of each further file that was read, by what it is.
+    """
+
+    version: str
+    snapshots: tuple[Snapshot, ...]
+    tables: str
+    prices: tuple[Price, ...]
+    provider: str = "aws"
+    failed: tuple[FailedSnapshot, ...] = ()
+    flows: tuple[str, ...] = ()
+    flow_format: FlowFormat = "vpc"
+    subnets: tuple[Subnet, ...] = ()
+    clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
+    rates: tuple[RateRow, ...] = ()
+    policy: Policy = DEFAULT_POLICY
+    levels: tuple[str, ...] = ()
+    first_day: date | None = None
+    last_day: date | None = None
+    side: Side = "auto"
+    dedupe: Dedupe = "side"
+    max_quarantine: Decimal = Decimal("0.01")
+    keep: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options as the summary shows them, JSON-able."""
+        return {
+            "provider": self.provider,
+            "flow_format": self.flow_format,
+            "levels": ",".join(self.levels) or None,
+            "from": self.first_day.isoformat() if self.first_day else None,
+            "to": self.last_day.isoformat() if self.last_day else None,
+            "side": self.side,
+            "dedupe": self.dedupe,
+            "max_quarantine": str(self.max_quarantine),
+            "keep": ",".join(self.keep) or None,
+        }
+
+
+def run_id(request: AnalyzeRequest, files: Sequence[FlowFile]) -> str:
+    """12 hex digits over all that makes a difference; of flow files their names and sizes."""
+    made_from = {
+        "version": request.version,
+        "options": request.options,
+        "snapshots": sorted((one.name, one.fingerprint) for one in request.snapshots),
+        "failed": sorted(one.file.rpartition("/")[2] for one in request.failed),
+        "flows": sorted((file.path.rpartition("/")[2], file.size) for file in files),
+        "digests": dict(sorted(request.digests.items())),
+    }
+    text = json.dumps(made_from, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:RUN_ID_DIGITS]
+
+
+def claimed_folder(spark: SparkSession, tables: str, run: str) -> str:
+    """A folder of the run's own: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` where that is taken."""
+    number = 1
+    while True:
+        name = run if number == 1 else f"{run}-{number}"
+        folder = f"{tables.rstrip('/')}/{RUNS}/{name}"
+        if "://" in tables:
+            if not _is_there(spark, folder):
+                return folder
+        elif _made(Path(folder)):
+            return folder
+        number += 1
+
+
+def _made(folder: Path) -> bool:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def _is_there(spark: SparkSession, folder: str) -> bool:
+    from pyspark.errors import AnalysisException
+
+    try:
+        spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(folder)
+    except AnalysisException:
+        return False
+    return True

@@ -1,0 +1,249 @@
+"""Columns of every table of the pipeline, once; the comment of a column gives its unit or shape.
+
+Bronze is what a source gave, silver is facts with integer codes, gold is what people read. Codes
+are dense from 1 in the sorted order of the names, 0 = unknown, and are valid inside one run only;
+gold holds names, never codes. Racks are codes of whole paths.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+KINDS = ("produce", "fetch", "replicate", "other")
+"""Kind code -> name: clients write, clients read, brokers copy, neither."""
+
+SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry")
+"""Source code -> name."""
+
+QUALITIES = ("measured", "apportioned", "estimated")
+"""Quality code -> name."""
+
+UNKNOWN_TOPIC = "(unknown)"
+UNKNOWN_GROUP = "(unknown)"
+UNKNOWN_RACK = "(unknown)"
+
+USD = DecimalType(18, 9)
+"""Dollars, exact to the nano."""
+
+_INT, _LONG, _STRING, _BOOL = IntegerType(), LongType(), StringType(), BooleanType()
+
+
+def _table(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+BROKER = _table(
+    cluster=_INT,
+    broker=_INT,
+    broker_id=_INT,
+    rack=_INT,
+    addresses=ArrayType(_STRING),
+    ports=ArrayType(_INT),
+    is_fenced=_BOOL,
+    selector=_STRING,
+    valid_from=TimestampType(),
+    valid_to=TimestampType(),
+)
+TOPIC = _table(cluster=_INT, topic=_INT, name=_STRING, min_isr=_INT, retention_bytes=_LONG)
+PARTITION = _table(
+    cluster=_INT,
+    topic=_INT,
+    partition=_INT,
+    replicas=ArrayType(_INT),  # broker codes, preferred leader first, adding replicas removed
+    leader=_INT,  # broker code, 0 = none
+    isr=ArrayType(_INT),
+    bytes=_LONG,
+    valid_from=TimestampType(),
+    valid_to=TimestampType(),
+)
+MEMBER = _table(
+    cluster=_INT,
+    client_group=_INT,
+    member_id=_STRING,
+    client_id=_STRING,
+    address=_STRING,
+    rack=_INT,
+    topic=_INT,
+    partitions=ArrayType(_INT),
+)
+RACK = _table(rack=_INT, path=_STRING, depth=ByteType(), l1=_INT, l2=_INT, l3=_INT, l4=_INT)
+CLUSTER = _table(cluster=_INT, name=_STRING, cluster_id=_STRING)
+CLIENT = _table(client=_INT, client_group=_STRING)
+SNAPSHOT = _table(
+    cluster=_INT,
+    file=_STRING,
+    fingerprint=_STRING,  # SHA-256 of the content
+    taken_at=TimestampType(),
+    valid_from=TimestampType(),  # the first hour it speaks for
+    valid_to=TimestampType(),  # null: still speaks
+)
+HOUR = _table(
+    cluster=_INT,
+    hour=_INT,  # hours since 1970-01-01, UTC
+    valid_from=TimestampType(),  # of the snapshot that speaks for this hour
+)
+
+FLOW_FACT = _table(
+    window_start=TimestampType(),
+    window_s=_INT,
+    day=_INT,  # days since 1970-01-01, UTC
+    cluster=_INT,
+    kind=ByteType(),
+    source=ByteType(),
+    quality=ByteType(),
+    client_ip=_LONG,  # IPv4 as 0..2^32-1; null where the client's address is not IPv4 or not known
+    client=_INT,
+    client_rack=_INT,
+    broker=_INT,
+    broker_rack=_INT,
+    peer=_INT,  # the receiving broker of a replicate flow, whose sender is `broker`; 0 otherwise
+    peer_rack=_INT,
+    topic=_INT,
+    partition=_INT,
+    bytes=_LONG,
+    packets=_LONG,
+)
+QUARANTINE = _table(source_file=_STRING, row_offset=_LONG, reason=_STRING, bytes=_LONG, raw=_STRING)
+
+VPC_NUMBERS = ("srcport", "dstport", "protocol", "packets", "bytes", "start", "end")
+VPC_REQUIRED = (
+    *("interface_id", "srcaddr", "dstaddr"),
+    *VPC_NUMBERS,
+    *("action", "log_status"),
+)
+_PLACE = {
+    "malformed": _STRING,  # why a line is no row; null where it is one
+    "raw": _STRING,  # the line, at most 4096 characters; null for Parquet
+    "source_file": _STRING,
+    "row_offset": _LONG,  # row of a Parquet file, from 0; null for text
+}
+BRONZE_VPC = _table(
+    **dict.fromkeys(VPC_REQUIRED, _STRING),  # numbers are integers where the file has integers
+    pkt_srcaddr=_STRING,
+    pkt_dstaddr=_STRING,
+    flow_direction=_STRING,
+    **_PLACE,
+)
+
+FLOW_INPUT = _table(
+    cluster=_STRING,
+    window_start=TimestampType(),
+    window_s=_INT,
+    kind=_STRING,
+    client_address=_STRING,
+    client_id=_STRING,
+    client_group=_STRING,
+    client_rack=_STRING,
+    broker_id=_INT,
+    peer_broker_id=_INT,
+    topic=_STRING,
+    partition=_INT,
+    bytes=_LONG,
+    packets=_LONG,
+    source=_STRING,
+    emitter=_STRING,
+    revision=_INT,
+)
+BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_PLACE).fields])
+FLOW_INPUT_REQUIRED = ("cluster", "window_start", "kind", "broker_id", "bytes")
+
+TRAFFIC = _table(
+    day=_INT,
+    cluster=_INT,
+    kind=ByteType(),
+    topic=_INT,
+    client=_INT,
+    from_rack=_INT,
+    to_rack=_INT,
+    quality=ByteType(),
+    bytes=_LONG,
+)
+WEIGHT = _table(
+    basis=_INT,  # what the set of weights speaks of, see `traffic.BY_CLIENT` and its like
+    place=_LONG,  # which one: packed cluster, kind, client; an address; a pair of brokers
+    topic=_INT,
+    client=_INT,  # the client group that the share goes to
+    weight=_LONG,
+)
+
+CROSS_RACK = _table(
+    day=DateType(),
+    cluster=_STRING,
+    kind=_STRING,
+    topic=_STRING,
+    client_group=_STRING,
+    from_rack=_STRING,
+    to_rack=_STRING,
+    level=_INT,  # 0 local, 1.. the level crossed, -1 a side is unknown
+    level_name=_STRING,
+    bytes=_LONG,
+    usd_out=USD,  # null where no price row covers the level
+    usd_in=USD,
+    usd=USD,
+    price_row=_STRING,
+    quality=_STRING,
+)
+_ROLL_UP = {
+    "bytes_local": _LONG,
+    "bytes_cross": _LONG,
+    "bytes_unknown": _LONG,
+    "usd": USD,
+    "share": DoubleType(),  # of all usd of the run; of all bytes where nothing is priced
+}
+BY_TOPIC = _table(cluster=_STRING, topic=_STRING, **_ROLL_UP)
+BY_GROUP = _table(cluster=_STRING, client_group=_STRING, **_ROLL_UP)
+BY_PAIR = _table(cluster=_STRING, from_rack=_STRING, to_rack=_STRING, **_ROLL_UP)
+BY_LEVEL = _table(cluster=_STRING, level=_INT, level_name=_STRING, **_ROLL_UP)
+BY_DAY = _table(cluster=_STRING, day=DateType(), **_ROLL_UP)
+BY_KIND = _table(cluster=_STRING, kind=_STRING, **_ROLL_UP)
+MATRIX = _table(
+    cluster=_STRING,
+    level=_INT,
+    level_name=_STRING,
+    from_rack=_STRING,  # the ancestor at that level
+    to_rack=_STRING,
+    bytes=_LONG,
+    usd=USD,  # of what crosses at that level or a coarser one
+)
+
+FINDING = _table(
+    cluster=_STRING,
+    rule=_STRING,
+    severity=_STRING,
+    topic=_STRING,
+    partition=_INT,
+    broker=_INT,
+    level=_STRING,
+    wanted=_STRING,
+    had=_STRING,
+    message=_STRING,
+)
+BLAST = _table(
+    cluster=_STRING,
+    rack=_STRING,
+    level=_INT,
+    partitions_offline=_LONG,
+    partitions_below_min_isr=_LONG,
+    leaders_lost=_LONG,
+    top_survivor_leader_share=DoubleType(),
+    replicas_lost=_LONG,
+    bytes_to_restore=_LONG,  # null where a size is not known
+    cross_bytes_to_restore=_LONG,
+    usd_to_restore=USD,
+    groups_lost=_LONG,
+    member_share_lost=DoubleType(),
+)

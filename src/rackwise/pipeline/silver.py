@@ -1,0 +1,148 @@
+"""From flow files to facts: every row once, with its fate, counted before anything is built on it.
+
+Rows are computed once and kept, because text is costly to read twice; the rows that are traffic
+become the table `flow_fact`, the malformed ones `quarantine`, and of the others the counts remain:
+
+```
+bronze      counted on its own                              rows_in, bytes_in
+_flow_row   all rows with their reason (not for readers)    counts per file and reason
+flow_fact   kept
+quarantine  malformed:*
+```
+
+What this does not do: tell a row's fate (`flows`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import DecimalType
+
+from rackwise.core.errors import InvalidRack
+from rackwise.core.racks import Rack
+from rackwise.pipeline.fates import KEPT, Fates
+from rackwise.pipeline.input_facts import names
+from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
+from rackwise.pipeline.tables import quarantined, stored, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.pipeline.files import FlowFile
+
+SUM = DecimalType(38, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundNames:
+    """Names that stand in canonical flows and perhaps in no snapshot."""
+
+    racks: tuple[Rack, ...] = ()
+    groups: tuple[str, ...] = ()
+    topics: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silver:
+    """`facts`: FLOW_FACT as written; `seen`: first and last moment of the traffic, None of none."""
+
+    facts: DataFrame
+    fates: Fates
+    seen: tuple[datetime, datetime] | None
+
+
+def names_in(bronze: DataFrame) -> FoundNames:
+    """Racks, client groups and (cluster, topic) of canonical flows, sorted; an action.
+
+    Texts that are no racks are left out: their rows are judged elsewhere.
+    """
+    found: dict[str, list[tuple[str | None, str]]] = {}
+    for row in names(bronze).collect():
+        found.setdefault(row.what, []).append((row.cluster, row.name))
+    racks = sorted(name for _, name in found.get("client_rack", ()))
+    return FoundNames(
+        racks=tuple(rack for text in racks if (rack := _rack(text)) is not None),
+        groups=tuple(sorted(name for _, name in found.get("client_group", ()))),
+        topics=tuple(
+            sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)
+        ),
+    )
+
+
+def _rack(text: str) -> Rack | None:
+    rack = Rack(text)
+    try:
+        rack.levels  # noqa: B018 (reading it is the check)
+    except InvalidRack:
+        return None
+    return rack
+
+
+def counted(bronze: DataFrame) -> tuple[int, int]:
+    """Rows, and the sum of the bytes that are a number from 0; an action."""
+    number = F.col("bytes").try_cast("bigint")
+    row = bronze.agg(
+        F.count("*").alias("rows"), F.sum(F.when(number >= 0, number).cast(SUM)).alias("bytes")
+    ).collect()[0]
+    return row.rows, int(row.bytes or 0)
+
+
+def silver(
+    rows: DataFrame, *, counts: tuple[int, int], files: Sequence[FlowFile], folder: str
+) -> Silver:
+    """Write what `flows.flow_facts` gives below `folder`; `counts`: of bronze, from `counted`.
+
+    Raises `BytesLost` when rows or bytes went missing on the way.
+    """
+    kept_for_now = f"{folder}/_flow_row"
+    every = stored(rows, kept_for_now)
+    by_reason = (
+        every.groupBy("source_file", "reason")
+        .agg(
+            F.count("*").alias("rows"),
+            F.sum(F.col("bytes").cast(SUM)).alias("bytes"),
+            F.min(_epoch(F.col("window_start"))).alias("first"),
+            F.max(_epoch(F.col("window_start")) + F.coalesce("window_s", F.lit(0))).alias("last"),
+        )
+        .collect()
+    )
+    fates = Fates.of(
+        ((row.source_file or "", row.reason, row.rows, _integer(row.bytes)) for row in by_reason),
+        rows_in=counts[0],
+        bytes_in=counts[1],
+    )
+    fates.check_conserved()
+    if fates.rows_quarantined:
+        write_table(quarantined(every, files), f"{folder}/quarantine", QUARANTINE)
+    facts = every.where(F.col("reason") == KEPT)
+    write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
+    kept = [row for row in by_reason if row.reason == KEPT]
+    if "://" not in folder:
+        shutil.rmtree(Path(kept_for_now))
+    return Silver(
+        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(f"{folder}/flow_fact"),
+        fates=fates,
+        seen=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
+        if kept
+        else None,
+    )
+
+
+def _epoch(at: Column) -> Column:
+    return F.unix_seconds(at)
+
+
+def _integer(number: object) -> int | None:
+    return None if number is None else int(str(number))
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

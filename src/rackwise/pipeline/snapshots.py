@@ -1,0 +1,110 @@
+"""Snapshots as they were read: whose they are, when they were taken, what could not be read.
+
+A cluster is known by its cluster id, else by the stem of its file. What this does not do: read
+files; the caller brings their content and the parser.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InputError, InvalidSnapshot
+from rackwise.core.racks import check_one_form
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rackwise.core.model import Cluster
+
+HOUR_S = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One parsed snapshot; `name` is its cluster's, `fingerprint` the SHA-256 of its content."""
+
+    file: str
+    name: str
+    taken_at: datetime
+    cluster: Cluster
+    fingerprint: str
+
+    @property
+    def first_hour(self) -> int:
+        """The first hour it speaks for, in hours since 1970-01-01 UTC."""
+        return -(-int(self.taken_at.timestamp() * 1_000_000) // (HOUR_S * 1_000_000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedSnapshot:
+    """One snapshot that could not be read, and why."""
+
+    file: str
+    error: InputError
+
+
+def read_snapshots(
+    contents: Sequence[tuple[str, bytes]], parse: Callable[[bytes], Cluster]
+) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...]]:
+    """Parse path -> content; what `parse` refuses is kept beside the rest, both in path order."""
+    read: list[Snapshot] = []
+    failed: list[FailedSnapshot] = []
+    for file, content in sorted(contents):
+        try:
+            read.append(_snapshot(file, content, parse))
+        except InputError as error:
+            failed.append(FailedSnapshot(file=file, error=error))
+    return tuple(read), tuple(failed)
+
+
+def require_addresses(snapshots: Iterable[Snapshot]) -> None:
+    """Flow logs know brokers by address alone.
+
+    Raises `InvalidSnapshot` naming the first broker without one.
+    """
+    for snapshot in snapshots:
+        missing = [broker.id for broker in snapshot.cluster.brokers if not broker.addresses]
+        if missing:
+            raise InvalidSnapshot(
+                f"an IP address of every broker is wanted to read flow logs; broker {missing[0]} "
+                f"of cluster {escaped(snapshot.name)} has none",
+                wanted=len(snapshot.cluster.brokers),
+                had=len(snapshot.cluster.brokers) - len(missing),
+                hint="take the snapshot with `rackwise snapshot --resolve`",
+                where=snapshot.file,
+            )
+
+
+def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> Snapshot:
+    cluster = parse(content)
+    check_one_form((broker.id, broker.rack) for broker in cluster.brokers)
+    try:
+        taken_at = datetime.fromisoformat(cluster.taken_at)
+    except ValueError:
+        taken_at = None
+    if taken_at is None or taken_at.utcoffset() != timedelta(0):
+        raise InvalidSnapshot(
+            "a time in UTC such as 2026-11-01T00:00:00Z is wanted; "
+            f'"{escaped(cluster.taken_at)}" was read',
+            wanted="2026-11-01T00:00:00Z",
+            had=cluster.taken_at,
+            hint="take the snapshot again with `rackwise snapshot`",
+            where="$.taken_at",
+        )
+    return Snapshot(
+        file=file,
+        name=cluster.cluster_id or _stem(file),
+        taken_at=taken_at,
+        cluster=cluster,
+        fingerprint=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _stem(file: str) -> str:
+    name = PurePosixPath(file).name
+    return name.removesuffix(".gz").removesuffix(".json") or name

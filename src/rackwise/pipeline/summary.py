@@ -1,0 +1,275 @@
+"""The summary document of a run, `rackwise.summary/1`: all that a report gets.
+
+Everything is JSON: counts are integers, dollars are texts with nine digits, days and times ISO
+8601, and what is not known is null. Long tables are cut to their first 50 rows; `rows` says how
+many there are, and the CSV files hold all of them. The same input gives the same document.
+
+What this does not do: ask Spark anything; see `job`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.audit import RULES
+from rackwise.core.traffic import NANO, per_month, usd_text
+from rackwise.pipeline.audit import worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.core.traffic import Price
+    from rackwise.pipeline.audit import ClusterFindings
+    from rackwise.pipeline.fates import Fates
+    from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
+
+FORMAT = "rackwise.summary/1"
+SHOWN = 50
+"""Rows of a long table in the document."""
+ROLL_UPS = {
+    "by_topic": ("topic",),
+    "by_group": ("client_group",),
+    "by_pair": ("from_rack", "to_rack"),
+    "by_level": ("level", "level_name"),
+    "by_day": ("day",),
+    "by_kind": ("kind",),
+}
+"""Name of a roll-up -> its key beside the cluster."""
+LISTED = ("by_topic", "by_group", "by_pair")
+"""Roll-ups that have a CSV file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Bytes and dollars of `cross_rack` that are alike in what the summary tells apart."""
+
+    day: date
+    quality: str
+    level: int
+    price_row: str | None
+    bytes: int
+    usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What traffic gave: rows of the gold tables, and since when until when it was seen.
+
+    `roll_ups`: name -> rows of the table; `matrix`: rows of MATRIX; `precedence`: (cluster, day,
+    kind, source) that was money; `seen`: first and last moment.
+    """
+
+    standings: Sequence[Standing]
+    roll_ups: Mapping[str, Sequence[Mapping[str, Any]]]
+    matrix: Sequence[Mapping[str, Any]]
+    precedence: Sequence[tuple[str, date, str, str]]
+    seen: tuple[datetime, datetime]
+    prices: Sequence[Price]
+
+
+def document(
+    *,
+    run_id: str,
+    fleet: Fleet,
+    read: Iterable[Snapshot],
+    levels: Sequence[str],
+    found: Sequence[ClusterFindings],
+    blast: Sequence[Mapping[str, Any]],
+    bill: Bill | None,
+    fates: Fates,
+    options: Mapping[str, Any],
+    versions: Mapping[str, str],
+    failed: Iterable[FailedSnapshot],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """The document. `read`: all snapshots; `bill`: None where there is no traffic."""
+    counts = Counter[str]()
+    for one in found:
+        counts.update(one.findings.counts)
+    rows = {name: len(bill.roll_ups[name]) if bill else 0 for name in LISTED}
+    return {
+        "format": FORMAT,
+        "run_id": run_id,
+        "version": versions["rackwise"],
+        "clusters": _clusters(fleet, read),
+        "levels": list(levels),
+        "observed": _observed(bill) if bill else None,
+        "verdict": {**_placement(fleet, found), **_totals(bill)},
+        "quality": {**_quality(bill), **_rows_lost(fates)},
+        "matrix": _plain_rows(bill.matrix) if bill else [],
+        **{name: _plain_rows(bill.roll_ups[name][:SHOWN]) if bill else [] for name in ROLL_UPS},
+        "rows": {**rows, "findings": counts.total()},
+        "findings": {
+            "by_rule": [
+                {
+                    "rule": name,
+                    "severity": str(rule.severity),
+                    "count": counts[name],
+                    "sentence": rule.sentence,
+                }
+                for name, rule in RULES.items()
+                if counts[name]
+            ],
+            "worst": worst(found, SHOWN),
+            "not_checked": [
+                {"cluster": one.cluster, "rule": rule, "reason": reason}
+                for one in found
+                for rule, reason in one.findings.not_checked.items()
+            ],
+        },
+        "blast": _plain_rows(blast),
+        "method": {
+            "prices": _prices(bill) if bill else [],
+            "fates": [
+                {"reason": reason, "rows": rows, "bytes": bytes_}
+                for reason, rows, bytes_ in fates.by_reason
+            ],
+            "rows_in": fates.rows_in,
+            "bytes_in": fates.bytes_in,
+            "files": [
+                {"file": file, "rows": rows, "quarantined": quarantined}
+                for file, rows, quarantined in fates.by_file
+            ],
+            "precedence": [
+                {"cluster": cluster, "day": str(day), "kind": kind, "source": source}
+                for cluster, day, kind, source in (bill.precedence[:SHOWN] if bill else ())
+            ],
+            "options": dict(options),
+            "versions": dict(versions),
+        },
+        "csv": [f"csv/{name}.csv" for name in (*(LISTED if bill else ()), "findings", "blast")],
+        "failed": [_failed(one) for one in failed],
+        "notes": list(notes),
+    }
+
+
+def plain(value: object) -> object:
+    """A value as JSON has it: dollars with nine digits, days and times as ISO 8601."""
+    if isinstance(value, Decimal):
+        return usd_text(int(value * NANO))
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+def _clusters(fleet: Fleet, read: Iterable[Snapshot]) -> list[dict[str, Any]]:
+    counts = Counter(snapshot.name for snapshot in read)
+    return [
+        {
+            "name": snapshot.name,
+            "cluster_id": snapshot.cluster.cluster_id,
+            "taken_at": plain(snapshot.taken_at),
+            "snapshots": counts[snapshot.name],
+            "brokers": len(snapshot.cluster.brokers),
+            "racks": len({broker.rack for broker in snapshot.cluster.brokers if broker.rack}),
+            "topics": len(snapshot.cluster.topics),
+            "partitions": len(snapshot.cluster.partitions),
+        }
+        for snapshot in fleet.latest
+    ]
+
+
+def _observed(bill: Bill) -> dict[str, Any]:
+    return {"from": plain(bill.seen[0]), "to": plain(bill.seen[1]), "seconds": seconds(bill)}
+
+
+def seconds(bill: Bill) -> int:
+    """How long the traffic was seen, in whole seconds, at least one."""
+    return max(1, int((bill.seen[1] - bill.seen[0]).total_seconds()))
+
+
+def _placement(fleet: Fleet, found: Sequence[ClusterFindings]) -> dict[str, int]:
+    return {
+        "partitions": sum(len(snapshot.cluster.partitions) for snapshot in fleet.latest),
+        "partitions_unsafe": sum(len(one.findings.rows("error")) for one in found),
+        "findings": sum(len(one.findings) for one in found),
+    }
+
+
+def _totals(bill: Bill | None) -> dict[str, Any]:
+    if bill is None:
+        names = ("bytes_total", "bytes_local", "bytes_cross", "bytes_unknown", "usd", "usd_30d")
+        return dict.fromkeys(names)
+    bytes_ = Counter[str]()
+    for one in bill.standings:
+        bytes_["unknown" if one.level < 0 else "cross" if one.level else "local"] += one.bytes
+    dollars = [one.usd for one in bill.standings if one.usd is not None]
+    nano = int(sum(dollars, Decimal(0)) * NANO)
+    return {
+        "bytes_total": bytes_.total(),
+        **{f"bytes_{name}": bytes_[name] for name in ("local", "cross", "unknown")},
+        "usd": usd_text(nano) if dollars else None,
+        "usd_30d": usd_text(per_month(nano, seconds(bill))) if dollars else None,
+    }
+
+
+def _quality(bill: Bill | None) -> dict[str, int]:
+    bytes_ = Counter[str]()
+    by_row = {price.row: price for price in bill.prices} if bill else {}
+    for one in bill.standings if bill else ():
+        bytes_[f"bytes_{one.quality}"] += one.bytes
+        price = by_row.get(one.price_row or "")
+        if one.level < 0:
+            bytes_["bytes_unknown_rack"] += one.bytes
+        elif one.level and price is None:
+            bytes_["bytes_unpriced"] += one.bytes
+        elif price is not None:
+            is_early = one.day < price.valid_from
+            bytes_["bytes_extrapolated_price"] += one.bytes if is_early else 0
+            bytes_["bytes_unchecked_price"] += 0 if price.is_checked else one.bytes
+    names = ("measured", "apportioned", "estimated", "unknown_rack", "unpriced")
+    others = ("extrapolated_price", "unchecked_price")
+    return {f"bytes_{name}": bytes_[f"bytes_{name}"] for name in (*names, *others)}
+
+
+def _rows_lost(fates: Fates) -> dict[str, Any]:
+    return {
+        "rows_quarantined": fates.rows_quarantined,
+        "share_quarantined": fates.share_text,
+        "rows_skipdata": fates.rows_of("skipdata"),
+    }
+
+
+def _prices(bill: Bill) -> list[dict[str, Any]]:
+    """The rows that priced something, in their order."""
+    first: dict[str, date] = {}
+    for one in bill.standings:
+        if one.price_row is not None:
+            first[one.price_row] = min(one.day, first.get(one.price_row, one.day))
+    return [
+        {
+            "provider": price.provider,
+            "region": price.region,
+            "level": price.level,
+            "kind": price.kind,
+            "usd_per_gb_out": usd_text(price.nano_usd_per_gb_out),
+            "usd_per_gb_in": usd_text(price.nano_usd_per_gb_in),
+            "gb_bytes": price.gb_bytes,
+            "valid_from": plain(price.valid_from),
+            "valid_to": plain(price.valid_to),
+            "source": price.source,
+            "is_checked": price.is_checked,
+            "is_extrapolated": first[price.row] < price.valid_from,
+            "row": price.row,
+        }
+        for price in bill.prices
+        if price.row in first
+    ]
+
+
+def _failed(one: FailedSnapshot) -> dict[str, Any]:
+    return {
+        "snapshot": one.file,
+        "error": type(one.error).__name__,
+        "message": one.error.message,
+        "hint": one.error.hint,
+    }

@@ -1,0 +1,295 @@
+"""Facts to traffic: bytes per day, kind, topic, client group and rack pair, in one pass.
+
+Goals, in order: every byte of a fact is in one row; one hash aggregate over the facts, everything
+else is a roll-up of its small result; names never come near the facts.
+
+One key. The fields of the key are small integers, so they are laid side by side in one long, each
+as wide as its largest code needs, and the aggregate hashes eight bytes:
+
+```
+day 16 bits | topic 12 | kind 2 | from 3 | to 3         (3, 2, 1, 1, 2) -> 3146314
+```
+
+Where the widths exceed 63 bits there are two longs.
+
+Flow logs know no topic. Such bytes keep, in the place of the topic, what their topics can be told
+from (`via`): the address of the client, or the pair of brokers between which they were copied.
+`apportion` then spreads each row over topics by weights (`weights.py`): `floor(B * w / W)` each,
+and the bytes left over one each to the largest remainders, ties by code, so sums are kept exactly.
+Without weights the topic stays unknown.
+
+Precedence. Of the sources that saw a kind in a cluster on a day only the most trusted one is money;
+the others serve as weights. Sources are never added up.
+
+What this does not do: prices and names (`cost`); decide a fact's racks (`flows`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import DecimalType
+
+from rackwise.core.subnets import ipv4
+from rackwise.core.traffic import PRECEDENCE
+from rackwise.pipeline.schemas import KINDS, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.pipeline.fleet import Fleet
+
+DAY_BITS = 16
+LONG_BITS = 63
+PRODUCE, FETCH, REPLICATE = (KINDS.index(name) for name in ("produce", "fetch", "replicate"))
+MEASURED, APPORTIONED, ESTIMATED = range(3)
+IP_BITS = 32
+
+ROW = (
+    *("day", "cluster", "kind", "source", "quality"),
+    *("topic", "via", "client", "from_rack", "to_rack"),
+)
+"""What identifies a row of `traffic`."""
+KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "quality")
+"""What identifies a row of `apportion`."""
+
+SET = ("basis", "place")
+"""What identifies a set of weights."""
+BY_CLIENT, BY_ADDRESS, BY_PAIR = 1, 2, 3
+"""What a set of weights speaks of: a client group's traffic of a kind, an address, two brokers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A part of the key: its column and how many bits its largest value needs."""
+
+    name: str
+    value: Column
+    bits: int
+
+
+def packed(fields: Sequence[Field]) -> dict[str, Column]:
+    """Name of a key column -> long that holds some of the fields; one column where 63 bits do."""
+    return {
+        f"key{number}": _packed(part).alias(f"key{number}")
+        for number, part in enumerate(_parts(fields), start=1)
+    }
+
+
+def unpacked(fields: Sequence[Field]) -> dict[str, Column]:
+    """Name of a field -> its value, taken out of the columns that `packed` made; long."""
+    values: dict[str, Column] = {}
+    for number, part in enumerate(_parts(fields), start=1):
+        shift = sum(field.bits for field in part)
+        for field in part:
+            shift -= field.bits
+            mask = F.lit((1 << field.bits) - 1).cast("long")
+            values[field.name] = F.shiftright(F.col(f"key{number}"), shift).bitwiseAND(mask)
+    return values
+
+
+def _parts(fields: Sequence[Field]) -> list[list[Field]]:
+    parts: list[list[Field]] = [[]]
+    for field in fields:
+        if sum(other.bits for other in parts[-1]) + field.bits > LONG_BITS:
+            parts.append([])
+        parts[-1].append(field)
+    return parts
+
+
+def _packed(fields: Sequence[Field]) -> Column:
+    key = F.lit(0).cast("long")
+    for field in fields:
+        key = F.shiftleft(key, field.bits).bitwiseOR(field.value.cast("long"))
+    return key
+
+
+def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
+    """Bytes per `ROW`: the columns of TRAFFIC with `source` and `via`; `facts`: FLOW_FACT.
+
+    `via` is what the topic can be told from, 0 where it is known or nothing can tell it.
+    """
+    addresses = member_addresses(fleet)
+    fields = _fields(fleet, len(addresses))
+    values = unpacked(fields)
+    is_via = values["is_via"] == 1
+    columns = {
+        **values,
+        "topic": F.when(is_via, F.lit(0)).otherwise(values["spot"]),
+        "via": F.when(is_via, values["spot"]).otherwise(F.lit(0)),
+    }
+    types = {"via": "long", "kind": "tinyint", "source": "tinyint", "quality": "tinyint"}
+    return (
+        _with_via(facts, fleet, addresses)
+        .groupBy(*packed(fields).values())
+        .agg(F.sum("bytes").alias("bytes"))
+        .select(*(columns[name].cast(types.get(name, "int")).alias(name) for name in ROW), "bytes")
+    )
+
+
+def standing(rows: DataFrame) -> DataFrame:
+    """The rows of `traffic` with `is_money`: whether their source is the most trusted one there."""
+    ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
+    rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
+    place = ("day", "cluster", "kind")
+    best = rows.groupBy(*place).agg(F.min(rank).alias("best"))
+    joined = rows.join(F.broadcast(best), list(place))
+    return joined.withColumn("is_money", rank == F.col("best")).drop("best")
+
+
+def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
+    """TRAFFIC with the bytes of rows without a topic spread over topics.
+
+    `rows`: as `traffic` gives them; `weights`: WEIGHT, each above 0. A row that is spread becomes
+    apportioned, or stays estimated. Equal to `core.traffic.apportion` row by row.
+    """
+    unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights)
+    left_out = unnamed.where(F.col("basis") == 0)
+    product = F.col("bytes").cast(DecimalType(20, 0)) * F.col("weight").cast(DecimalType(18, 0))
+    shared = (
+        unnamed.where(F.col("basis") != 0)
+        .join(weights.withColumnsRenamed({"topic": "to_topic", "client": "to_client"}), list(SET))
+        .withColumns(
+            {
+                "share": F.call_function("div", product, F.col("whole")),
+                "remainder": product % F.col("whole"),
+            }
+        )
+    )
+    row = Window.partitionBy(*ROW)
+    place = F.row_number().over(row.orderBy(F.desc("remainder"), "to_topic", "to_client"))
+    rest = F.col("bytes") - F.sum("share").over(row)
+    spread = shared.withColumns(
+        {
+            "bytes": F.col("share") + (place <= rest).cast("long"),
+            "topic": F.col("to_topic"),
+            "client": F.col("to_client"),
+            "quality": F.greatest(F.col("quality"), F.lit(APPORTIONED).cast("tinyint")),
+        }
+    )
+    return merged(
+        rows.where(F.col("topic") != 0)
+        .select(*ROW, "bytes")
+        .unionByName(left_out.select(*ROW, "bytes"))
+        .unionByName(spread.where(F.col("bytes") > 0).select(*ROW, "bytes"))
+    )
+
+
+def merged(rows: DataFrame) -> DataFrame:
+    """TRAFFIC: rows that differ in source or `via` alone are one."""
+    return rows.groupBy(*KEPT).agg(F.sum("bytes").alias("bytes"))
+
+
+def client_place(cluster: Column, kind: Column, client: Column) -> Column:
+    """The `place` of a weight that speaks of a client group's traffic of one kind; long."""
+    wide = F.shiftleft(cluster.cast("long"), IP_BITS + 2)
+    return wide.bitwiseOR(F.shiftleft(kind.cast("long"), IP_BITS)).bitwiseOR(client.cast("long"))
+
+
+def _with_weight_set(unnamed: DataFrame, weights: DataFrame) -> DataFrame:
+    """Adds `basis` (0 = nothing tells the topic), `place` and the sum of the weights, `whole`."""
+    sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
+    is_client = F.col("basis") == BY_CLIENT
+    by_client = sets.where(is_client).select(
+        F.col("place").alias("client_place"), F.col("whole").alias("by_client")
+    )
+    by_via = sets.where(~is_client).select(
+        F.col("basis").alias("via_basis"),
+        F.col("place").alias("via"),
+        F.col("whole").alias("by_via"),
+    )
+    is_copy = F.col("kind") == REPLICATE
+    basis = (
+        F.when(F.col("by_client").isNotNull() & ~is_copy, BY_CLIENT)
+        .when(F.col("by_via").isNotNull(), F.col("via_basis"))
+        .otherwise(0)
+    )
+    own = F.col("basis") == BY_CLIENT
+    return (
+        unnamed.withColumns(
+            {
+                "client_place": client_place(F.col("cluster"), F.col("kind"), F.col("client")),
+                "via_basis": F.when(is_copy, BY_PAIR).otherwise(BY_ADDRESS),
+            }
+        )
+        .join(F.broadcast(by_client), "client_place", "left")
+        .join(F.broadcast(by_via), ["via_basis", "via"], "left")
+        .withColumn("basis", basis)
+        .withColumns(
+            {
+                "place": F.when(own, F.col("client_place")).otherwise(F.col("via")),
+                "whole": F.when(own, F.col("by_client")).otherwise(F.col("by_via")),
+            }
+        )
+    )
+
+
+def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
+    """(cluster code, IPv4 as integer) of the group members -> code, dense from 1 in that order."""
+    seen = {
+        (fleet.codes.clusters[snapshot.name], address)
+        for snapshot in fleet.latest
+        for group in snapshot.cluster.groups
+        for member in group.members
+        if member.partitions and (address := ipv4(member.address or "")) is not None
+    }
+    return {place: code for code, place in enumerate(sorted(seen), start=1)}
+
+
+def _fields(fleet: Fleet, addresses: int) -> list[Field]:
+    names = fleet.names
+    is_via = (F.col("topic") == 0) & (F.col("via") != 0)
+    is_produce = F.col("kind") == PRODUCE
+    far = F.when(F.col("peer") != 0, F.col("peer_rack")).otherwise(F.col("client_rack"))
+    near = F.col("broker_rack")
+    racks = len(names.racks).bit_length()
+    spot = max(_pairs(fleet).bit_length(), addresses.bit_length(), len(names.topics).bit_length())
+    return [
+        Field("day", F.col("day"), DAY_BITS),
+        Field("cluster", F.col("cluster"), len(names.clusters).bit_length()),
+        Field("kind", F.col("kind"), (len(KINDS) - 1).bit_length()),
+        Field("source", F.col("source"), (len(SOURCES) - 1).bit_length()),
+        Field("quality", F.col("quality"), ESTIMATED.bit_length()),
+        Field("from_rack", F.when(is_produce, far).otherwise(near), racks),
+        Field("to_rack", F.when(is_produce, near).otherwise(far), racks),
+        Field("client", F.col("client"), len(names.clients).bit_length()),
+        Field("is_via", is_via.cast("int"), 1),
+        Field("spot", F.when(is_via, F.col("via")).otherwise(F.col("topic").cast("long")), spot),
+    ]
+
+
+def _pairs(fleet: Fleet) -> int:
+    """How many numbers a pair of broker codes needs: sender * (brokers + 1) + receiver."""
+    return (len(fleet.names.brokers) + 1) ** 2
+
+
+def _with_via(
+    facts: DataFrame, fleet: Fleet, addresses: Mapping[tuple[int, int], int]
+) -> DataFrame:
+    pair = F.col("broker").cast("long") * (len(fleet.names.brokers) + 1) + F.col("peer")
+    is_pair = (F.col("peer") != 0) & (F.col("broker") != 0)
+    if not addresses:
+        return facts.withColumn("via", F.when(is_pair, pair).otherwise(F.lit(0)))
+    known = facts.sparkSession.createDataFrame(
+        pa.table(
+            {
+                "_place": pa.array(
+                    [cluster << IP_BITS | ip for cluster, ip in addresses], pa.int64()
+                ),
+                "_address": pa.array(list(addresses.values()), pa.int64()),
+            }
+        )
+    )
+    place = F.shiftleft(F.col("cluster").cast("long"), IP_BITS).bitwiseOR(F.col("client_ip"))
+    via = F.when(is_pair, pair).otherwise(F.coalesce(F.col("_address"), F.lit(0)))
+    return (
+        facts.withColumn("_place", place)
+        .join(F.broadcast(known), "_place", "left")
+        .withColumn("via", via)
+    )

@@ -1,0 +1,1 @@
+"""Values in; HTML, charts and terminal tables out. Fetches and computes nothing."""

@@ -1,0 +1,98 @@
+"""The three or four big numbers on top of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.report.formats import (
+    NOT_KNOWN,
+    bytes_text,
+    count_text,
+    counted,
+    duration_text,
+    name_text,
+    share_of,
+    share_text,
+    usd_text,
+)
+from rackwise.report.sentences import has_traffic, is_fleet, is_floor, is_priced, losses
+
+if TYPE_CHECKING:
+    from rackwise.report.sentences import Row, Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One of the big numbers on top: label, number, what stands below it."""
+
+    label: str
+    number: str
+    exact: str
+    below: str
+    tone: str = ""
+
+
+def cards(summary: Summary) -> tuple[Card, ...]:
+    """Three or four big numbers."""
+    cost = (_cost_card(summary), _crossing_card(summary)) if has_traffic(summary) else ()
+    return (*cost, _safety_card(summary), *_loss_card(summary))
+
+
+def _cost_card(summary: Summary) -> Card:
+    totals, observed = summary["verdict"], summary["observed"]
+    period = duration_text(observed["seconds"])
+    if not is_priced(summary):
+        return Card("Cost of crossing", "not priced", NOT_KNOWN, f"{period} observed")
+    at_least = "at least, " if is_floor(summary) else ""
+    return Card(
+        "Cost of crossing, 30 days",
+        usd_text(totals["usd_30d"]),
+        f"{totals['usd_30d']} USD",
+        f"{at_least}from {usd_text(totals['usd'])} in {period} observed",
+        "accent",
+    )
+
+
+def _crossing_card(summary: Summary) -> Card:
+    totals = summary["verdict"]
+    share = share_of(totals["bytes_cross"], totals["bytes_total"])
+    crossing, every = bytes_text(totals["bytes_cross"]), bytes_text(totals["bytes_total"])
+    return Card(
+        "Bytes that cross racks",
+        share_text(share),
+        f"{counted(totals['bytes_cross'], 'byte')} of {counted(totals['bytes_total'], 'byte')}",
+        f"{crossing} of {every}",
+    )
+
+
+def _safety_card(summary: Summary) -> Card:
+    totals = summary["verdict"]
+    unsafe, partitions = totals["partitions_unsafe"], totals["partitions"]
+    return Card(
+        "Partitions not rack-safe",
+        count_text(unsafe),
+        f"{counted(unsafe, 'partition')} with a finding of severity error",
+        f"of {count_text(partitions)}; {counted(totals['findings'], 'finding')} in all",
+        "bad" if unsafe else "good",
+    )
+
+
+def _loss_card(summary: Summary) -> tuple[Card, ...]:
+    worst = losses(summary)[:1]
+    return tuple(
+        Card(
+            "Offline if one rack is lost",
+            count_text(row["partitions_offline"]),
+            f"{counted(row['partitions_offline'], 'partition')} offline",
+            f"worst: {_place(row, is_fleet(summary))}; "
+            f"{count_text(row['partitions_below_min_isr'])} below min ISR",
+            "bad" if row["partitions_offline"] else "good",
+        )
+        for row in worst
+    )
+
+
+def _place(row: Row, with_cluster: bool) -> str:  # noqa: FBT001 (one question)
+    rack = name_text(row["rack"])
+    return f"{rack} of {name_text(row['cluster'])}" if with_cluster else rack

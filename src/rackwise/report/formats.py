@@ -1,0 +1,172 @@
+"""Numbers and names as people read them: binary bytes, dollars to the cent, shares, cut names.
+
+Every function is total: `None` is a number nobody knows and reads `not known`. The exact value is
+never shown here; a caller that shortens puts it beside the short form.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
+
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+NOT_KNOWN = "not known"
+NOT_PRICED = "not priced"
+NOT_THERE = "-"
+ELLIPSIS = ".."
+_STEP = 1024
+_CENT = Decimal("0.01")
+_PER_CENT = Decimal("0.1")
+_DAY_S = 86_400
+_HOUR_S = 3_600
+
+
+def count_text(count: int | None) -> str:
+    """`12345` -> `12,345`.
+
+    >>> count_text(12345)
+    '12,345'
+    """
+    return NOT_KNOWN if count is None else f"{count:,}"
+
+
+def counted(count: int | None, noun: str, plural: str | None = None) -> str:
+    """A count with its noun in the right number.
+
+    >>> counted(1, "partition"), counted(1200, "partition")
+    ('1 partition', '1,200 partitions')
+    """
+    return f"{count_text(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def byte_unit(largest: int) -> tuple[str, int]:
+    """The unit that keeps `largest` bytes below 1024 after rounding, and its size in bytes.
+
+    >>> byte_unit(3 * 2**30)
+    ('GiB', 1073741824)
+    """
+    power = 0
+    while power < len(UNITS) - 1 and _rounded(largest, power) >= _STEP:
+        power += 1
+    return UNITS[power], _STEP**power
+
+
+def bytes_text(count: int | None) -> str:
+    """Three digits or so in a binary unit.
+
+    >>> bytes_text(0), bytes_text(1), bytes_text(1536), bytes_text(2**40 - 1)
+    ('0 bytes', '1 byte', '1.50 KiB', '1.00 TiB')
+    """
+    if count is None:
+        return NOT_KNOWN
+    unit, size = byte_unit(abs(count))
+    if size == 1:
+        return counted(count, "byte")
+    return f"{_rounded(count, UNITS.index(unit)):,} {unit}"
+
+
+def _rounded(count: int, power: int) -> Decimal:
+    value = Decimal(count) / Decimal(_STEP**power)
+    whole_digits = len(str(int(abs(value))))
+    places = max(0, 3 - whole_digits) if power else 0
+    return value.quantize(Decimal(10) ** -places, rounding=ROUND_HALF_UP)
+
+
+def usd_text(usd: str | Decimal | None) -> str:
+    """Dollars to the cent; what is less than half a cent but not nothing says so.
+
+    >>> usd_text("1234.565000000"), usd_text("0.000000001"), usd_text("0.000000000")
+    ('$1,234.57', '<$0.01', '$0.00')
+    """
+    if usd is None:
+        return NOT_PRICED
+    exact = Decimal(usd)
+    cents = exact.quantize(_CENT, rounding=ROUND_HALF_UP)
+    if not cents and exact > 0:
+        return "<$0.01"
+    return f"-${-cents:,}" if cents < 0 else f"${cents:,}"
+
+
+def share_text(share: str | float | Decimal | None) -> str:
+    """A share of 1 in per cent with one decimal; neither `0.0 %` nor `100.0 %` unless it is.
+
+    >>> share_text("0.381"), share_text(0.00001), share_text(0.99999), share_text(1)
+    ('38.1 %', '<0.1 %', '>99.9 %', '100 %')
+    """
+    if share is None:
+        return NOT_KNOWN
+    exact = Decimal(str(share)) * 100
+    if exact in {0, 100}:
+        return f"{int(exact)} %"
+    if 0 < exact < _PER_CENT:
+        return "<0.1 %"
+    if 100 - _PER_CENT < exact < 100:  # noqa: PLR2004 (per cent)
+        return ">99.9 %"
+    return f"{exact.quantize(_PER_CENT, rounding=ROUND_HALF_UP):,} %"
+
+
+def share_of(part: int | None, whole: int | None) -> Decimal | None:
+    """The share of `part` in `whole`; None where one of them is not known or there is nothing."""
+    return None if part is None or not whole else Decimal(part) / whole
+
+
+def duration_text(seconds: int) -> str:
+    """Days or hours, the larger that comes out even to two decimals.
+
+    >>> duration_text(86400), duration_text(604800), duration_text(5400), duration_text(129600)
+    ('1 day', '7 days', '1.5 hours', '1.5 days')
+    """
+    size, noun = (_DAY_S, "day") if seconds >= _DAY_S else (_HOUR_S, "hour")
+    amount = (Decimal(seconds) / size).quantize(_CENT, rounding=ROUND_HALF_UP).normalize()
+    return f"{amount:,f} {noun if amount == 1 else noun + 's'}"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes: two for wide characters, none for marks."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` columns: a long one keeps its head and its tail.
+
+    >>> cut("payments.settled.v1", 12)
+    'payme..ed.v1'
+    """
+    if columns(text) <= width:
+        return text
+    room = width - len(ELLIPSIS)
+    tail = _taken(reversed(text), room // 2)
+    head = _taken(text, room - columns(tail))
+    return f"{head}{ELLIPSIS}{tail[::-1]}"
+
+
+def _taken(characters: Iterable[str], width: int) -> str:
+    taken: list[str] = []
+    used = 0
+    for character in characters:
+        used += _columns(character)
+        if used > width:
+            break
+        taken.append(character)
+    return "".join(taken)
+
+
+def name_text(name: str | None) -> str:
+    """A name from a cluster or a file, safe to show; an absent or empty one is said to be so."""
+    if name is None:
+        return NOT_THERE
+    return escaped(name) or "(empty)"

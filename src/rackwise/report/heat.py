@@ -1,0 +1,174 @@
+r"""Rack x rack heat tables: who sends to whom, one table per cluster and level.
+
+```
+from \ to     use1-az1     use1-az2     all that crosses
+use1-az1        local       18.0 GiB        18.0 GiB
+                             $0.36           $0.36
+use1-az2      12.0 GiB        local         12.0 GiB
+```
+
+Warmth is the share of the largest crossing cell, in eight steps; the number stands in each cell, so
+that colour says nothing alone. The sums are of bytes that cross: local bytes and bytes with an
+unknown end are shown in their cells and belong to no sum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rackwise.report.formats import counted, cut, name_text
+from rackwise.report.tables import Cell, bytes_cell, total, usd_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Row = Mapping[str, Any]
+    Fate = Literal["cross", "local", "unknown"]
+
+UNKNOWN_RACK: Final = "(unknown)"
+STEPS: Final = 8
+RACKS: Final = 16
+"""Racks on a side; more do not fit a page."""
+HEAD_COLUMNS: Final = 40
+MAPS: Final = 6
+"""Heat tables on a page; more are a file's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """Bytes and dollars from one rack to another; `step` is 0 (cold) .. 8, None off the scale."""
+
+    fate: Fate
+    bytes: Cell
+    usd: Cell | None
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """All that one rack sends: a cell per column of the map, then what crosses."""
+
+    rack: Cell
+    cells: tuple[HeatCell | None, ...]
+    crossing: HeatCell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """One cluster at one level. `sums`: exact totals of all pairs, shown or not."""
+
+    id: str
+    cluster: str
+    level: str
+    racks: tuple[Cell, ...]
+    rows: tuple[HeatRow, ...]
+    received: tuple[HeatCell, ...]
+    crossing: HeatCell
+    hidden: str | None
+    sums: Mapping[str, object]
+
+
+def fate(from_rack: str, to_rack: str) -> Fate:
+    """Whether bytes between two racks cross; a rack and one below it share all they both have.
+
+    >>> fate("/eu/a", "/eu/b"), fate("/eu/a", "/eu"), fate("a", "(unknown)")
+    ('cross', 'local', 'unknown')
+    """
+    ends = {from_rack, to_rack}
+    if ends & {UNKNOWN_RACK, ""}:
+        return "unknown"
+    short, long = sorted(ends, key=len) if len(ends) > 1 else (from_rack, from_rack)
+    is_inside = short.startswith("/") and long.startswith(f"{short.rstrip('/')}/")
+    return "local" if short == long or is_inside else "cross"
+
+
+def heat_maps(matrix: Sequence[Row]) -> tuple[tuple[HeatMap, ...], int]:
+    """The maps that cost most, by cluster and level, and how many are left out.
+
+    Clusters come dearest first, their levels coarsest first.
+    """
+    groups: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
+    for row in matrix:
+        groups[row["cluster"], row["level"], row["level_name"]].append(row)
+    cost: dict[str, tuple[Decimal, int]] = defaultdict(lambda: (Decimal(0), 0))
+    for (cluster, _, _), rows in groups.items():
+        crossing = [row for row in rows if _fate(row) == "cross"]
+        amount = Decimal(total(row["usd"] for row in crossing) or 0)
+        cost[cluster] = max(cost[cluster], (amount, sum(row["bytes"] for row in crossing)))
+    order = sorted(groups, key=lambda key: (-cost[key[0]][0], -cost[key[0]][1], key))
+    maps = tuple(
+        _heat_map(number, key, groups[key]) for number, key in enumerate(order[:MAPS], start=1)
+    )
+    return maps, len(order) - len(maps)
+
+
+def _fate(row: Row) -> Fate:
+    return fate(row["from_rack"], row["to_rack"])
+
+
+def _heat_map(number: int, key: tuple[str, int, str], rows: Sequence[Row]) -> HeatMap:
+    cluster, level, name = key
+    weight: dict[str, int] = defaultdict(int)
+    for row in rows:
+        for rack in {row["from_rack"], row["to_rack"]}:
+            weight[rack] += row["bytes"]
+    heaviest = sorted(weight, key=lambda rack: (rack == UNKNOWN_RACK, -weight[rack], rack))
+    racks = sorted(heaviest[:RACKS], key=lambda rack: (rack == UNKNOWN_RACK, rack))
+    pairs = {(row["from_rack"], row["to_rack"]): row for row in rows}
+    crossing = [row for row in rows if _fate(row) == "cross"]
+    hottest = max((row["bytes"] for row in crossing), default=0)
+    senders = [a for a in racks if any((a, b) in pairs for b in racks)]
+    receivers = [b for b in racks if any((a, b) in pairs for a in racks)]
+    return HeatMap(
+        id=f"heat-{number}",
+        cluster=name_text(cluster),
+        level=name_text(name) if name else f"level {level}",
+        racks=tuple(_head(rack) for rack in receivers),
+        rows=tuple(
+            HeatRow(
+                _head(a),
+                tuple(_cell(pairs[a, b], hottest) if (a, b) in pairs else None for b in receivers),
+                _sum([row for row in crossing if row["from_rack"] == a]),
+            )
+            for a in senders
+        ),
+        received=tuple(_sum([row for row in crossing if row["to_rack"] == b]) for b in receivers),
+        crossing=_sum(crossing),
+        hidden=_hidden(len(weight) - len(racks)),
+        sums={
+            "level": level,
+            "bytes": sum(row["bytes"] for row in rows),
+            "bytes-cross": sum(row["bytes"] for row in crossing),
+            "usd": total(row["usd"] for row in rows),
+        },
+    )
+
+
+def _head(rack: str) -> Cell:
+    name = name_text(rack)
+    short = cut(name, HEAD_COLUMNS)
+    return Cell(short, name if short != name else None)
+
+
+def _hidden(racks: int) -> str | None:
+    return f"{counted(racks, 'more rack')} in csv/by_pair.csv" if racks else None
+
+
+def _cell(row: Row, hottest: int) -> HeatCell:
+    kind = _fate(row)
+    if kind != "cross":
+        return HeatCell(kind, bytes_cell(row["bytes"]), None)
+    step = round(STEPS * row["bytes"] / hottest) if hottest else 0
+    return HeatCell(kind, bytes_cell(row["bytes"]), usd_cell(row["usd"]), max(0, step))
+
+
+def _sum(rows: Sequence[Row]) -> HeatCell:
+    usd = total(row["usd"] for row in rows)
+    return HeatCell(
+        "cross",
+        bytes_cell(sum(row["bytes"] for row in rows)),
+        usd_cell(None if usd is None else str(usd)) if rows else None,
+    )

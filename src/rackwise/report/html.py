@@ -1,0 +1,161 @@
+"""The report as one page that opens from disk: no network, no external address, a strict policy.
+
+```
+<meta CSP>            default-src 'none'; only what is hashed here may run or style
+<style>               style.css
+<section> x 8         tables and places for charts; whole without scripts
+<script json>         figures of the charts, data and no code
+<script> plotly       inlined once
+<script>              script.js: draws the figures, follows the colour scheme and the printer
+```
+
+Plotly lives under hashes alone. It adds its rules through the object model of the sheet whose id
+is `plotly.js-style-global`, which a policy allows: our own stylesheet bears that id. The stylesheet
+of its maps would be a second `<style>`, which the policy forbids; plotly leaves it out when an
+element with a certain id is there, and the script element that holds plotly bears it. None of the
+chart types used here evaluates text as code.
+
+What this does not do: compute. Sums of rows shown are made here, no other number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rackwise.core.text import escaped
+from rackwise.report import sections, sentences
+from rackwise.report.cards import cards
+from rackwise.report.charts import SEVERITY_SIGNS
+from rackwise.report.formats import duration_text
+from rackwise.report.heat import heat_maps
+from rackwise.report.shape import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rackwise.report.charts import Figure
+
+_MAP_STYLE_ID = re.compile(r'document\.getElementById\("([0-9a-f]{64})"\)')
+_UNSAFE_IN_SCRIPT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """The whole page for a summary of format `rackwise.summary/1`; the same bytes for the same one.
+
+    Raises `InvalidSummary` with the JSON path of the first thing that is not as it should be.
+    """
+    check(summary)
+    environment = _environment()
+    page = environment.get_template("report.html.j2")
+    return page.render(_content(summary) | _fixed())
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("rackwise.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _shown(value: object) -> object:
+    """What the page writes for a value; every text loses its control and bidi characters here."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return escaped(value)
+
+
+@cache
+def _fixed() -> dict[str, Any]:
+    """Stylesheet and scripts, the same in every report, and the policy that names them."""
+    from plotly.offline import get_plotlyjs
+
+    plotly = get_plotlyjs()
+    style, script = _asset("style.css"), _asset("script.js")
+    map_style = _MAP_STYLE_ID.search(plotly)
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src {_hash(style)}",
+            f"script-src {_hash(plotly)} {_hash(script)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return {
+        "policy": policy,
+        "style": Markup(style),  # noqa: S704 (our own file)
+        "script": Markup(script),  # noqa: S704 (our own file)
+        "plotly": Markup(plotly),  # noqa: S704 (the package's own file)
+        "map_style_id": map_style.group(1) if map_style else "plotly",
+        "signs": SEVERITY_SIGNS,
+    }
+
+
+def _asset(name: str) -> str:
+    loader = _environment().loader
+    if loader is None:
+        raise LookupError(name)
+    return loader.get_source(_environment(), name)[0]
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
+    has_traffic = sentences.has_traffic(summary)
+    maps, more_maps = heat_maps(summary["matrix"])
+    top = sections.top(summary) if has_traffic else ()
+    days = sections.days(summary) if has_traffic else None
+    findings, blast = sections.findings(summary), sections.blast(summary)
+    blocks = [*top, *([days] if days else []), findings, blast]
+    figures = [block.figure for block in blocks if block.figure]
+    verdict = sentences.verdict(summary)
+    observed = summary["observed"]
+    return {
+        "summary": summary,
+        "title": sentences.plain(verdict),
+        "verdict": verdict,
+        "cards": cards(summary),
+        "trust": sentences.trust(summary),
+        "has_traffic": has_traffic,
+        "is_priced": sentences.is_priced(summary),
+        "is_fleet": sentences.is_fleet(summary),
+        "duration": duration_text(observed["seconds"]) if has_traffic else None,
+        "no_traffic": sentences.NO_TRAFFIC,
+        "no_price": sentences.NO_PRICE,
+        "replication": sentences.REPLICATION,
+        "clusters": sections.clusters(summary),
+        "maps": maps,
+        "more_maps": more_maps,
+        "top": top,
+        "days": days,
+        "findings": findings,
+        "worst": sections.worst(summary),
+        "not_checked": sections.not_checked(summary),
+        "blast": blast,
+        "method": sections.method(summary),
+        "figures": _script_data(figures),
+    }
+
+
+def _script_data(figures: Iterable[Figure]) -> Markup:
+    """The figures as JSON that no HTML parser can take for the end of its script element."""
+    data = {figure.id: {"data": figure.data, "layout": figure.layout} for figure in figures}
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return Markup(text.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704 (escaped for its element)

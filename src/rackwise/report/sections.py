@@ -1,0 +1,343 @@
+"""The page, section by section: which charts and which tables, from which part of the summary.
+
+Order of the page: verdict, quality, matrix, top, days, findings, blast, method. A section that
+stands on traffic says what to add where there is none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from rackwise.report import charts
+from rackwise.report.formats import (
+    duration_text,
+)
+from rackwise.report.sentences import is_fleet, is_priced, losses, rules
+from rackwise.report.tables import (
+    ROLL_UP_SUMS,
+    Column,
+    Table,
+    bytes_column,
+    count_column,
+    name_cell,
+    name_column,
+    roll_up_columns,
+    severity_column,
+    share_column,
+    table,
+    total,
+    unit_cell,
+    usd_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.report.sentences import Row, Summary
+
+
+_OWNED: Final = frozenset({"topic", "group", "pair"})
+"""Roll-ups whose rows belong to one cluster each."""
+_ROLL_UP: Final = (*ROLL_UP_SUMS, "share")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A chart beside its table twin; the chart is None where there is nothing to compare."""
+
+    title: str
+    figure: charts.Figure | None
+    table: Table
+
+
+def _cluster_column(summary: Summary) -> tuple[Column, ...]:
+    return (name_column("cluster", "Cluster"),) if is_fleet(summary) else ()
+
+
+def clusters(summary: Summary) -> Table:
+    """What was looked at."""
+    columns = (
+        name_column("name", "Cluster"),
+        name_column("cluster_id", "Cluster id"),
+        count_column("brokers", "Brokers"),
+        count_column("racks", "Racks"),
+        count_column("topics", "Topics"),
+        count_column("partitions", "Partitions"),
+        count_column("snapshots", "Snapshots"),
+        name_column("taken_at", "Last taken at"),
+    )
+    return table(
+        "clusters", "Clusters", columns, summary["clusters"], sums=("brokers", "partitions")
+    )
+
+
+def top(summary: Summary) -> tuple[Block, ...]:
+    """Topics, client groups, rack pairs, kinds and, where there are several, levels."""
+    blocks = [
+        _top_block(summary, "topic", "Topics", ("topic",), "Topic"),
+        _top_block(summary, "group", "Client groups", ("client_group",), "Client group"),
+        _top_block(summary, "pair", "Rack pairs", ("from_rack", "to_rack"), "From", "To"),
+        _top_block(summary, "kind", "Kinds of traffic", ("kind",), "Kind"),
+    ]
+    if len(summary["levels"]) > 1:
+        blocks.append(_top_block(summary, "level", "Levels", ("level_name",), "Level"))
+    return tuple(blocks)
+
+
+def _top_block(
+    summary: Summary, noun: str, title: str, keys: tuple[str, ...], *heads: str
+) -> Block:
+    priced, period = is_priced(summary), duration_text(summary["observed"]["seconds"])
+    rows, is_named = _roll_up(summary, noun, keys)
+    columns = (
+        *(name_column(key, head) for key, head in zip(keys, heads, strict=True)),
+        *(_cluster_column(summary) if is_named else ()),
+        *roll_up_columns(is_priced=priced),
+    )
+    figure = charts.top_bars(
+        f"chart-{noun}",
+        f"{title} that cross most" if noun in _OWNED else title,
+        rows,
+        charts.measure(rows, is_priced=priced, period=period),
+        name=lambda row: _bar_name(row, keys, with_cluster=is_named),
+    )
+    return Block(title, figure, _roll_up_table(summary, noun, title, columns, rows))
+
+
+def _roll_up(summary: Summary, noun: str, keys: tuple[str, ...]) -> tuple[Sequence[Row], bool]:
+    """Rows of a roll-up, and whether they need their cluster beside them.
+
+    What belongs to no cluster (a day, a kind, a level) is added up over the clusters of a fleet,
+    unless rows were left out of the summary: then a sum would be too small.
+    """
+    rows: Sequence[Row] = summary[f"by_{noun}"]
+    if not (is_fleet(summary) and rows and "cluster" in rows[0]):
+        return rows, False
+    if noun in _OWNED or not _is_whole(summary, rows):
+        return rows, True
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[key] for key in keys)].append(row)
+    added = [
+        {key: group[0][key] for key in keys} | {key: _sum(group, key) for key in _ROLL_UP}
+        for group in groups.values()
+    ]
+    return sorted(added, key=lambda row: (-Decimal(row["usd"] or 0), -row["bytes_cross"])), False
+
+
+def _is_whole(summary: Summary, rows: Sequence[Row]) -> bool:
+    """Whether these rows of a roll-up hold every byte."""
+    known = sum(row[key] for row in rows for key in ROLL_UP_SUMS if key != "usd")
+    return bool(known == summary["verdict"]["bytes_total"])
+
+
+def _sum(rows: Sequence[Row], key: str) -> int | str | None:
+    if key == "share":
+        return total(f"{Decimal(str(row[key])):f}" for row in rows if row[key] is not None)
+    return total(row[key] for row in rows)
+
+
+def _roll_up_table(
+    summary: Summary, noun: str, caption: str, columns: Sequence[Column], rows: Sequence[Row]
+) -> Table:
+    count = summary["rows"].get(f"by_{noun}")
+    made = table(
+        noun,
+        caption,
+        columns,
+        rows,
+        count=count if len(rows) == len(summary[f"by_{noun}"]) else None,
+        file=_file(summary, f"csv/by_{noun}.csv"),
+        sums=ROLL_UP_SUMS,
+    )
+    if count is None and not _is_whole(summary, rows):
+        return replace(made, more="more rows are in the tables of the run")
+    return made
+
+
+def _bar_name(row: Row, keys: tuple[str, ...], *, with_cluster: bool) -> str:
+    name = " to ".join(row[key] or "(empty)" for key in keys)
+    return f"{name} ({row['cluster']})" if with_cluster else name
+
+
+def days(summary: Summary) -> Block:
+    """Dollars per day in the order of the calendar, all clusters together."""
+    priced = is_priced(summary)
+    rows, is_named = _roll_up(summary, "day", ("day",))
+    if not is_named:
+        rows = sorted(rows, key=lambda row: str(row["day"]))
+    columns = (
+        name_column("day", "Day (UTC)"),
+        *(_cluster_column(summary) if is_named else ()),
+        *roll_up_columns(is_priced=priced),
+    )
+    measure = charts.measure(rows, is_priced=priced, period="each day")
+    title = "Dollars per day" if priced else "Crossing bytes per day"
+    return Block(
+        title,
+        None if is_named else charts.days(rows, measure),
+        _roll_up_table(summary, "day", title, columns, rows),
+    )
+
+
+def findings(summary: Summary) -> Block:
+    """Findings by rule."""
+    rows = rules(summary)
+    columns = (
+        severity_column(),
+        name_column("rule", "Rule"),
+        name_column("sentence", "Broken when"),
+        count_column("count", "Findings"),
+    )
+    return Block(
+        "Findings by rule",
+        charts.rules(rows),
+        table("rules", "Findings by rule", columns, rows, sums=("count",)),
+    )
+
+
+def worst(summary: Summary) -> Table:
+    """The worst partitions, one finding a row."""
+    columns = (
+        severity_column(),
+        name_column("rule", "Rule"),
+        *_cluster_column(summary),
+        name_column("topic", "Topic"),
+        Column("partition", "Partition", "number", name_cell),
+        Column("broker", "Broker", "number", name_cell),
+        name_column("level", "Level"),
+        name_column("wanted", "Wanted"),
+        name_column("had", "Had"),
+    )
+    return table(
+        "worst",
+        "Worst findings",
+        columns,
+        summary["findings"]["worst"],
+        count=summary["rows"].get("findings"),
+        file="csv/findings.csv",
+    )
+
+
+def not_checked(summary: Summary) -> Table:
+    """Rules that were not judged, and why."""
+    columns = (
+        name_column("rule", "Rule"),
+        *_cluster_column(summary),
+        name_column("reason", "Why not"),
+    )
+    return table("not-checked", "Not checked", columns, summary["findings"]["not_checked"])
+
+
+def blast(summary: Summary) -> Block:
+    """What the loss of each rack does, worst first."""
+    fleet = is_fleet(summary)
+    ranked = losses(summary)
+    inside = {id(row) for row in ranked}
+    rest = [row for row in summary["blast"] if id(row) not in inside]
+    columns = (
+        name_column("rack", "Rack lost"),
+        *_cluster_column(summary),
+        *([count_column("level", "Level")] if len(summary["levels"]) > 1 else []),
+        count_column("partitions_offline", "Offline"),
+        count_column("partitions_below_min_isr", "Below min ISR"),
+        count_column("leaders_lost", "Leaders moved"),
+        share_column("top_survivor_leader_share", "Top survivor leads"),
+        count_column("replicas_lost", "Replicas lost"),
+        bytes_column("bytes_to_restore", "To restore"),
+        bytes_column("cross_bytes_to_restore", "Of it crossing"),
+        usd_column("usd_to_restore", "USD to restore"),
+        count_column("groups_lost", "Groups lost"),
+        share_column("member_share_lost", "Members lost"),
+    )
+    return Block(
+        "What the loss of one rack does",
+        charts.losses(ranked, with_cluster=fleet),
+        table(
+            "blast",
+            "Blast radius per rack",
+            columns,
+            [*ranked, *rest],
+            file=_file(summary, "csv/blast.csv"),
+            sums=("partitions_offline",),
+        ),
+    )
+
+
+def _file(summary: Summary, name: str) -> str:
+    return name if name in summary["csv"] else "summary.json"
+
+
+def prices(summary: Summary) -> Table:
+    """The price rows used, with date and source."""
+    columns = (
+        name_column("provider", "Provider"),
+        name_column("region", "Region"),
+        name_column("level", "Level"),
+        name_column("kind", "Kind"),
+        Column("usd_per_gb_out", "USD per GB out", "number", unit_cell),
+        Column("usd_per_gb_in", "USD per GB in", "number", unit_cell),
+        Column("gb_bytes", "Bytes per GB", "number", unit_cell),
+        name_column("valid_from", "Valid from"),
+        name_column("valid_to", "Valid to"),
+        name_column("state", "State"),
+        name_column("source", "Source"),
+    )
+    rows = [row | {"state": _price_state(row)} for row in summary["method"]["prices"]]
+    return table("prices", "Price rows used", columns, rows)
+
+
+def _price_state(row: Row) -> str:
+    state = "checked" if row["is_checked"] else "unchecked price"
+    return f"{state}, extrapolated" if row["is_extrapolated"] else state
+
+
+def method(summary: Summary) -> tuple[Table, ...]:
+    """Prices, the fate of every row, files, sources, failed snapshots, options: those there are."""
+    part = summary["method"]
+    fates = (
+        name_column("reason", "Fate"),
+        count_column("rows", "Rows"),
+        bytes_column("bytes", "Bytes"),
+    )
+    files = (
+        name_column("file", "File"),
+        count_column("rows", "Rows"),
+        count_column("quarantined", "Quarantined"),
+    )
+    sources = (
+        *_cluster_column(summary),
+        name_column("day", "Day"),
+        name_column("kind", "Kind"),
+        name_column("source", "Source that is money"),
+    )
+    failed = (
+        name_column("snapshot", "Snapshot"),
+        name_column("error", "Error"),
+        name_column("message", "Message"),
+        name_column("hint", "Hint"),
+    )
+    pairs = (name_column("name", "Name"), name_column("value", "Value"))
+    tables = (
+        prices(summary),
+        table("fates", "Fate of every row read", fates, part["fates"], sums=("rows", "bytes")),
+        table("files", "Files read", files, part["files"], sums=("rows", "quarantined")),
+        table("sources", "Source per day and kind", sources, part["precedence"]),
+        table("failed", "Snapshots not read", failed, summary["failed"]),
+        table("options", "Options", pairs, _pairs(part["options"])),
+        table("versions", "Versions", pairs, _pairs(part["versions"])),
+    )
+    return tuple(entry for entry in tables if entry.rows)
+
+
+def _pairs(mapping: Mapping[str, object]) -> list[dict[str, object]]:
+    return [{"name": name, "value": _value(value)} for name, value in sorted(mapping.items())]
+
+
+def _value(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(str(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,243 @@
+"""What a summary says in words: the verdict, how far to trust it, the worst loss.
+
+The page and the terminal speak these same sentences. Text here holds no name from a cluster that
+was not made safe to show.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rackwise.report.formats import (
+    bytes_text,
+    count_text,
+    counted,
+    duration_text,
+    name_text,
+    share_of,
+    share_text,
+    usd_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Summary = Mapping[str, Any]
+    Row = Mapping[str, Any]
+
+REPLICATION: Final = (
+    "With RF 3 in 3 racks replication crosses racks for 2 x ingress whatever anybody does; "
+    "only client traffic can be saved"
+)
+SEVERITIES: Final = ("error", "warning", "info")
+NO_TRAFFIC: Final = (
+    "No traffic was given, so what crosses racks and what it costs is not known. "
+    "Run rackwise analyze with --flows PATH (flow logs) or with --rates FILE (bytes per second "
+    "of each topic)"
+)
+NO_PRICE: Final = (
+    "No price row covers the levels crossed, so bytes are shown without dollars. "
+    "Run rackwise analyze with --prices FILE or with --provider NAME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A piece of a sentence; the strong pieces are its numbers."""
+
+    text: str
+    is_strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """One reason to trust the numbers, or to doubt them. `exact` is the unrounded number."""
+
+    label: str
+    text: str
+    exact: str
+    state: Literal["good", "nothing", "note"]
+    meaning: str
+
+
+def is_fleet(summary: Summary) -> bool:
+    """Whether names need their cluster beside them."""
+    return len(summary["clusters"]) > 1
+
+
+def has_traffic(summary: Summary) -> bool:
+    """Whether flows or rates were given."""
+    return summary["observed"] is not None and summary["verdict"]["bytes_total"] is not None
+
+
+def is_priced(summary: Summary) -> bool:
+    """Whether the bytes that cross have a price."""
+    return has_traffic(summary) and summary["verdict"]["usd"] is not None
+
+
+def is_floor(summary: Summary) -> bool:
+    """Whether the true cost is known to be higher: bytes without price or rack, or lost rows."""
+    quality = summary["quality"]
+    return any(quality[name] for name in ("bytes_unpriced", "bytes_unknown_rack", "rows_skipdata"))
+
+
+def verdict(summary: Summary) -> tuple[Phrase, ...]:
+    """The verdict line: dollars per 30 days that cross racks, and partitions that are not safe."""
+    return (*_cost(summary), *_safety(summary["verdict"]))
+
+
+def _cost(summary: Summary) -> tuple[Phrase, ...]:
+    totals = summary["verdict"]
+    if not has_traffic(summary):
+        return ()
+    if is_priced(summary):
+        at_least = "at least " if is_floor(summary) else ""
+        return (
+            Phrase(f"Crossing racks costs {at_least}"),
+            Phrase(f"{usd_text(totals['usd_30d'])} per 30 days", is_strong=True),
+            Phrase("; "),
+        )
+    return (
+        Phrase(bytes_text(totals["bytes_cross"]), is_strong=True),
+        Phrase(f" crossed racks in {duration_text(summary['observed']['seconds'])}, not priced; "),
+    )
+
+
+def _safety(totals: Row) -> tuple[Phrase, ...]:
+    partitions, unsafe = totals["partitions"], totals["partitions_unsafe"]
+    if not unsafe:
+        return (
+            Phrase(f"all {counted(partitions, 'partition')}", is_strong=True),
+            Phrase(" are rack-safe"),
+        )
+    verb = "is" if unsafe == 1 else "are"
+    return (
+        Phrase(f"{count_text(unsafe)} of {counted(partitions, 'partition')}", is_strong=True),
+        Phrase(f" {verb} not rack-safe"),
+    )
+
+
+def plain(phrases: Sequence[Phrase]) -> str:
+    """The sentence as text, with a capital."""
+    text = "".join(phrase.text for phrase in phrases)
+    return text[:1].upper() + text[1:]
+
+
+def trust(summary: Summary) -> tuple[Trust, ...]:
+    """The quality banner: how the bytes are known, and what is missing from them."""
+    quality, total = summary["quality"], summary["verdict"]["bytes_total"]
+    rows = []
+    if has_traffic(summary):
+        rows = [
+            _of_bytes(label, quality[key], total, meaning)
+            for key, label, meaning in _BYTES
+            if quality[key] or key in _ALWAYS
+        ]
+        rows.append(_quarantined(quality))
+        if quality["rows_skipdata"]:
+            rows.append(_undercount(quality["rows_skipdata"]))
+    if summary["failed"]:
+        rows.append(_unread(len(summary["failed"])))
+    return tuple(rows)
+
+
+_BYTES: Final = (
+    ("bytes_measured", "measured", "bytes that a flow log or a client counted"),
+    ("bytes_apportioned", "apportioned", "bytes counted without a topic, spread by weight"),
+    ("bytes_estimated", "estimated", "bytes from rates or from a later snapshot"),
+    ("bytes_unknown_rack", "unknown rack", "one end has no known rack: in no dollar sum"),
+    ("bytes_unpriced", "unpriced", "no price row covers the level: in no dollar sum"),
+    ("bytes_unchecked_price", "unchecked price", "the price row was not checked at its source"),
+    ("bytes_extrapolated_price", "extrapolated price", "days before the oldest price row"),
+)
+_ALWAYS: Final = ("bytes_measured", "bytes_apportioned", "bytes_estimated", "bytes_unknown_rack")
+
+
+def _of_bytes(label: str, count: int | None, total: int | None, meaning: str) -> Trust:
+    state: Literal["good", "nothing", "note"] = "note" if count else "nothing"
+    return Trust(
+        label,
+        share_text(share_of(count, total)),
+        f"{count_text(count)} of {counted(total, 'byte')}",
+        "good" if count and label == "measured" else state,
+        meaning,
+    )
+
+
+def _quarantined(quality: Row) -> Trust:
+    rows = quality["rows_quarantined"]
+    return Trust(
+        "quarantined",
+        counted(rows, "row"),
+        f"{quality['share_quarantined']} of all rows",
+        "note" if rows else "nothing",
+        "malformed rows, kept aside with their reason",
+    )
+
+
+def _undercount(rows: int) -> Trust:
+    return Trust(
+        "known undercount",
+        counted(rows, "row"),
+        counted(rows, "SKIPDATA row"),
+        "note",
+        "the flow log itself says that it lost traffic (SKIPDATA)",
+    )
+
+
+def _unread(snapshots: int) -> Trust:
+    return Trust(
+        "not read",
+        counted(snapshots, "snapshot"),
+        counted(snapshots, "snapshot"),
+        "note",
+        "left out of everything here; see the method section",
+    )
+
+
+def rules(summary: Summary) -> tuple[Row, ...]:
+    """Broken rules, the most severe first, else in the order of the summary."""
+    return tuple(
+        sorted(
+            summary["findings"]["by_rule"],
+            key=lambda row: (
+                SEVERITIES.index(row["severity"])
+                if row["severity"] in SEVERITIES
+                else len(SEVERITIES)
+            ),
+        )
+    )
+
+
+def losses(summary: Summary) -> tuple[Row, ...]:
+    """Blast radius rows of racks that have a neighbour on their level, worst first.
+
+    A rack that is alone on its level holds the whole cluster: to lose it says nothing.
+    """
+    siblings = Counter((row["cluster"], row["level"]) for row in summary["blast"])
+    rows = [row for row in summary["blast"] if siblings[row["cluster"], row["level"]] > 1]
+    return tuple(sorted(rows or summary["blast"], key=_badness))
+
+
+def _badness(row: Row) -> tuple[Any, ...]:
+    return (
+        -row["partitions_offline"],
+        -row["partitions_below_min_isr"],
+        -row["leaders_lost"],
+        row["cluster"],
+        row["rack"],
+    )
+
+
+def loss(row: Row, *, with_cluster: bool) -> str:
+    """What losing this rack does, as a sentence."""
+    rack = name_text(row["rack"])
+    if with_cluster:
+        rack += f" of {name_text(row['cluster'])}"
+    return (
+        f"losing rack {rack} takes {counted(row['partitions_offline'], 'partition')} offline, "
+        f"leaves {count_text(row['partitions_below_min_isr'])} below min ISR "
+        f"and moves {counted(row['leaders_lost'], 'leader')}"
+    )

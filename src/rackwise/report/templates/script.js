@@ -1,0 +1,68 @@
+
+"use strict";
+(function () {
+  const PRINTED_WIDTH = 640;
+  const root = document.documentElement;
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+
+  // "var(--ink)" under a key that names a colour becomes the colour of the scheme in force.
+  function painted(value, key, style) {
+    if (typeof value === "string") {
+      const name = /color$/i.test(key) && /^var\((--[a-z]+)\)$/.exec(value);
+      return name ? style.getPropertyValue(name[1]).trim() : value;
+    }
+    if (Array.isArray(value)) return value.map((item) => painted(item, key, style));
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, painted(v, k, style)]));
+  }
+
+  // Each drawing gets the title and the description that stand in the page.
+  function named(place) {
+    const words = {
+      title: place.closest("figure").querySelector("figcaption").textContent,
+      desc: place.getAttribute("aria-label"),
+    };
+    place.querySelectorAll("svg.main-svg").forEach((svg, index) => {
+      if (svg.querySelector(":scope > g.words")) return;
+      const group = document.createElementNS(svg.namespaceURI, "g");
+      group.setAttribute("class", "words");
+      const ids = Object.entries(words).map(([tag, text]) => {
+        const element = document.createElementNS(svg.namespaceURI, tag);
+        element.id = `${place.id}-${tag}-${index}`;
+        element.textContent = text;
+        group.append(element);
+        return element.id;
+      });
+      svg.prepend(group);
+      svg.setAttribute("aria-labelledby", ids.join(" "));
+    });
+  }
+
+  function draw(width) {
+    const style = getComputedStyle(root);
+    const canHover = matchMedia("(hover: hover)").matches;
+    for (const [id, figure] of Object.entries(figures)) {
+      const place = document.getElementById(id);
+      const layout = painted(figure.layout, "", style);
+      if (width) layout.width = width;
+      if (!canHover) layout.dragmode = false;
+      Plotly.react(place, painted(figure.data, "", style), layout, {
+        displayModeBar: false,
+        responsive: true,
+        showTips: false,
+      }).then(() => named(place));
+    }
+  }
+
+  root.classList.add("drawn");
+  draw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
+  addEventListener("beforeprint", () => {
+    root.classList.add("print");
+    draw(PRINTED_WIDTH);
+  });
+  addEventListener("afterprint", () => {
+    root.classList.remove("print");
+    draw();
+  });
+})();

@@ -1,0 +1,230 @@
+"""The summary of a run for a terminal: at most 24 lines, whole without colour.
+
+```
+Crossing racks costs $274.13 per 30 days; 153 of 600 partitions are not rack-safe
+demo: 24 brokers, 3 racks, 8 topics, 600 partitions; 1 day from 2026-11-01T00:00:00Z
+
+bytes     457 GiB of 558 GiB cross racks (81.8 %), 99.4 GiB local, 2.17 GiB unknown
+trust     95.0 % measured, 5.0 % apportioned, 0.4 % unknown rack, 3 rows quarantined
+
+topics                        crossing       USD   share
+  payments.authorised         120 GiB      $2.40  26.3 %
+
+findings  289 by 5 rules
+  error    spread-even          119  replicas are not spread evenly over the racks
+  ..       2 more rules with 85 findings
+
+blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR and moves 186 leaders
+```
+
+Whoever prints it adds one line, the path of the report. Prose is wrapped, tables are cut; where the
+terminal is narrow the list of rules gives way first, and says how many it left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rackwise.report.formats import (
+    bytes_text,
+    columns,
+    count_text,
+    counted,
+    cut,
+    duration_text,
+    name_text,
+    share_of,
+    share_text,
+    usd_text,
+)
+from rackwise.report.sentences import (
+    NO_PRICE,
+    NO_TRAFFIC,
+    has_traffic,
+    is_fleet,
+    is_priced,
+    loss,
+    losses,
+    plain,
+    rules,
+    trust,
+    verdict,
+)
+from rackwise.report.shape import check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Row = Mapping[str, Any]
+
+MAX_LINES: Final = 24
+TOPICS: Final = 5
+_LEAST_WIDTH: Final = 40
+_HEAD: Final = 10
+_VERDICT_LINES: Final = 4
+_PROSE_LINES: Final = 2
+_ADVICE_LINES: Final = 6
+_DOTS: Final = " .."
+_NAME: Final = 40
+_RULE: Final = 22
+_NUMBERS: Final = (10, 11, 8)
+_BOLD, _DIM, _RED, _YELLOW = "1", "2", "31", "33"
+_SEVERITY_COLORS: Final = {"error": _RED, "warning": _YELLOW, "info": _DIM}
+
+
+class _Lines:
+    """Lines as they are gathered; colour is put around whole pieces of already safe text."""
+
+    def __init__(self, width: int, *, color: bool) -> None:
+        self.width = max(_LEAST_WIDTH, width)
+        self.lines: list[str] = []
+        self._has_color = color
+
+    def paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._has_color and text else text
+
+    def prose(self, head: str, text: str, *, most: int = _PROSE_LINES, code: str = "") -> None:
+        """A paragraph behind a head, its further lines indented; what is too much ends in dots."""
+        indent = _HEAD if head else 0
+        pieces = _wrapped(text, self.width - indent, most)
+        for index, piece in enumerate(pieces):
+            start = "" if index else head
+            self.lines.append(f"{start:<{indent}}{self.paint(piece, code) if code else piece}")
+
+    def gap(self) -> None:
+        self.lines.append("")
+
+
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    """Lines of at most `width` columns, filled word by word."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else cut(word, width)
+        if columns(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(cut(word, width))
+    if len(lines) > most:
+        last = lines[most - 1]
+        while columns(last) + len(_DOTS) > width:
+            last = last[:-1]
+        lines[most - 1 :] = [last.rstrip() + _DOTS]
+    return lines
+
+
+def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
+    """The summary in lines of at most `width` columns (at least 40), no line break at the end.
+
+    `color`: ANSI colours around words that say the same without them. Raises `InvalidSummary`.
+    """
+    check(summary)
+    out = _Lines(width, color=color)
+    out.prose("", plain(verdict(summary)), most=_VERDICT_LINES, code=_BOLD)
+    out.lines.append(cut(_subject(summary), out.width))
+    out.gap()
+    _banner(out, summary)
+    if has_traffic(summary):
+        out.gap()
+        _topics(out, summary)
+    out.gap()
+    after = _Lines(width, color=color)
+    _blast(after, summary)
+    _findings(out, summary, room=MAX_LINES - len(out.lines) - len(after.lines))
+    return "\n".join(line.rstrip() for line in (*out.lines, *after.lines))
+
+
+def _subject(summary: Mapping[str, Any]) -> str:
+    clusters = summary["clusters"]
+    if len(clusters) == 1:
+        cluster = clusters[0]
+        what = f"{cut(name_text(cluster['name']), _NAME)}: " + ", ".join(
+            counted(cluster[f"{noun}s"], noun) for noun in ("broker", "rack", "topic", "partition")
+        )
+    else:
+        what = counted(len(clusters), "cluster")
+    observed = summary["observed"]
+    if observed is None:
+        return what
+    return f"{what}; {duration_text(observed['seconds'])} from {name_text(observed['from'])}"
+
+
+def _banner(out: _Lines, summary: Mapping[str, Any]) -> None:
+    totals = summary["verdict"]
+    if has_traffic(summary):
+        share = share_text(share_of(totals["bytes_cross"], totals["bytes_total"]))
+        out.prose(
+            "bytes",
+            f"{bytes_text(totals['bytes_cross'])} of {bytes_text(totals['bytes_total'])} cross "
+            f"racks ({share}), {bytes_text(totals['bytes_local'])} local, "
+            f"{bytes_text(totals['bytes_unknown'])} unknown",
+        )
+        if not is_priced(summary):
+            out.prose("price", NO_PRICE)
+    else:
+        out.prose("traffic", NO_TRAFFIC, most=_ADVICE_LINES)
+    reasons = ", ".join(f"{item.text} {item.label}" for item in trust(summary))
+    if reasons:
+        out.prose("trust", reasons)
+
+
+def _topics(out: _Lines, summary: Mapping[str, Any]) -> None:
+    rows = summary["by_topic"][:TOPICS]
+    room = out.width - 2 - sum(_NUMBERS)
+    width = min(room, max([len("topics"), *(columns(_topic(summary, row)) for row in rows)]))
+    heads = _numbers(("crossing", "USD", "share"))
+    out.lines.append(out.paint(f"{'topics':<{width + 2}}{heads}", _DIM))
+    for row in rows:
+        numbers = (bytes_text(row["bytes_cross"]), usd_text(row["usd"]), share_text(row["share"]))
+        name = cut(_topic(summary, row), width)
+        out.lines.append(f"  {name}{' ' * (width - columns(name))}{_numbers(numbers)}")
+
+
+def _topic(summary: Mapping[str, Any], row: Row) -> str:
+    name = name_text(row["topic"])
+    return f"{name} ({name_text(row['cluster'])})" if is_fleet(summary) else name
+
+
+def _numbers(texts: Sequence[str]) -> str:
+    return "".join(f"{text:>{width}}" for text, width in zip(texts, _NUMBERS, strict=True))
+
+
+def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:
+    """The head and as many rules as there is room for; the gap before the blast line is theirs."""
+    broken = rules(summary)
+    if not broken:
+        out.prose("findings", "none: no rule is broken")
+        out.gap()
+        return
+    every = counted(summary["verdict"]["findings"], "finding")
+    out.lines.append(f"{'findings':<{_HEAD}}{every} by {counted(len(broken), 'rule')}")
+    fitting = room - 2
+    shown = broken if len(broken) <= fitting else broken[: max(0, fitting - 1)]
+    width = max((columns(name_text(row["rule"])) for row in shown), default=0)
+    for row in shown:
+        out.lines.append(_rule(out, row, min(width, _RULE, out.width - _RULE)))
+    rest = broken[len(shown) :]
+    if rest and fitting > 0:
+        left_out = counted(sum(row["count"] for row in rest), "finding")
+        text = f"  {'..':<9}{counted(len(rest), 'more rule')} with {left_out}"
+        out.lines.append(cut(text, out.width))
+    out.gap()
+
+
+def _rule(out: _Lines, row: Row, width: int) -> str:
+    severity = cut(name_text(row["severity"]), 8)
+    rule = cut(name_text(row["rule"]), width)
+    start = f"  {severity:<9}{rule}{' ' * (width - columns(rule))}{count_text(row['count']):>8}  "
+    room = out.width - columns(start)
+    text = start + (cut(name_text(row["sentence"]), room) if room >= _HEAD else "")
+    color = _SEVERITY_COLORS.get(severity, _DIM)
+    return f"  {out.paint(severity, color)}{text[2 + len(severity) :]}"
+
+
+def _blast(out: _Lines, summary: Mapping[str, Any]) -> None:
+    worst = losses(summary)[:1]
+    if not worst:
+        out.prose("blast", "no broker has a rack, so there is none to lose")
+    for row in worst:
+        short = {**row, "rack": cut(name_text(row["rack"]), _NAME)}
+        short["cluster"] = cut(name_text(row["cluster"]), _NAME)
+        out.prose("blast", loss(short, with_cluster=is_fleet(summary)))

@@ -1,0 +1,219 @@
+"""Client settings: read as Java reads them, secrets kept, security never passed over."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle  # noqa: TID251 (a secret must refuse it)
+import ssl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_pem import AUTHORITY, CERTIFICATE, LOCKED_KEY, PASSWORD
+from rackwise.adapters.kafka import Secret, read_client_config
+from rackwise.adapters.kafka.client_config import MAX_BYTES, jaas_options
+from rackwise.adapters.kafka.security import security_arguments
+from rackwise.core.errors import InvalidConfig
+
+LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" '
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, mode=0o600):
+        path = tmp_path / "client.properties"
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    return write
+
+
+def settings_of(path, **environ):
+    return read_client_config(path, environ=environ)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("a=1\nb = 2\nc:3\nd 4\n", {"a": "1", "b": "2", "c": "3", "d": "4"}),
+        ("# a=1\n! b=2\n\n  # c=3\n", {}),
+        ("a=1 \\\n   2\\\n3\n", {"a": "1 23"}),
+        ("a=1\\\\\nb=2", {"a": "1\\", "b": "2"}),
+        ("a\\ b=c\\=d\\u0041\\t!", {"a b": "c=dA\t!"}),
+        ("a=1\r\nb=2\r", {"a": "1", "b": "2"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a", {"a": ""}),
+        ("a=1\\", {"a": "1"}),
+    ],
+)
+def test_properties_are_read_as_java_reads_them(written, text, settings):
+    assert settings_of(written(text)) == settings
+
+
+def test_variables_come_from_the_environment(written):
+    path = written("ssl.truststore.location=${env:FOLDER}/ca.pem\n")
+    assert settings_of(path, FOLDER="/x")["ssl.truststore.location"] == "/x/ca.pem"
+    with pytest.raises(InvalidConfig, match="environment variable FOLDER is wanted") as caught:
+        settings_of(path)
+    assert caught.value.where == f"{path}:1"
+    assert "export FOLDER" in caught.value.hint
+
+
+def test_a_password_that_others_may_read_is_refused(written):
+    for mode in (0o640, 0o604, 0o620):
+        path = written(f'sasl.jaas.config={LOGIN} password="p";', mode)
+        with pytest.raises(InvalidConfig, match=f"its mode is {mode:04o}") as caught:
+            settings_of(path)
+        assert caught.value.hint == f"chmod 600 {path}"
+        assert '"p"' not in str(caught.value.as_dict())
+
+
+def test_a_password_from_the_environment_may_stand_in_an_open_file(written):
+    path = written(f'sasl.jaas.config={LOGIN} password="${{env:PW}}";', 0o644)
+    found = settings_of(path, PW="hidden")["sasl.jaas.config"]
+    assert jaas_options(found.reveal()) == {"username": "u", "password": "hidden"}
+
+
+def test_a_secret_shows_itself_nowhere():
+    secret = Secret("canary")
+    shown = [repr(secret), str(secret), f"{secret}", f"{secret:>9}", "%s" % secret, repr([secret])]  # noqa: UP031 (each way is tried)
+    assert not any("canary" in text for text in shown)
+    assert secret.reveal() == "canary"
+    for escape in (pickle.dumps, copy.copy):
+        with pytest.raises(TypeError):
+            escape(secret)
+
+
+@pytest.mark.parametrize(
+    "key", ["ssl.truststore.password", "ssl.provider", "sasl.login.class", "security.providers"]
+)
+def test_security_that_is_not_understood_is_refused(written, key):
+    with pytest.raises(InvalidConfig, match=f"setting {key} is not understood") as caught:
+        settings_of(written(f"acks=all\n{key}=x\n"))
+    assert caught.value.where.endswith(":2")
+
+
+def test_files_that_are_no_settings_are_refused(tmp_path, written):
+    with pytest.raises(InvalidConfig, match="No such file"):
+        read_client_config(tmp_path / "none")
+    with pytest.raises(InvalidConfig, match="no regular file"):
+        read_client_config(tmp_path)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(InvalidConfig, match="no regular file"):
+        read_client_config(fifo)
+    with pytest.raises(InvalidConfig, match=f"at most {MAX_BYTES} bytes"):
+        settings_of(written("#" * (MAX_BYTES + 1)))
+    path = tmp_path / "latin"
+    path.write_bytes(b"a=\xe9")
+    with pytest.raises(InvalidConfig, match="UTF-8; byte 2"):
+        read_client_config(path)
+
+
+@given(text=st.text(max_size=200))
+def test_any_text_gives_settings_or_a_refusal(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "any.properties"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    path.chmod(0o600)
+    try:
+        assert all(isinstance(key, str) for key in settings_of(path))
+    except InvalidConfig as error:
+        assert error.message  # noqa: PT017 (any refusal is right, a crash is not)
+
+
+def test_nothing_set_is_plain_text():
+    assert security_arguments({}) == {"security_protocol": "PLAINTEXT"}
+
+
+def test_a_login_is_taken_from_the_jaas_line():
+    arguments = security_arguments(
+        {
+            "security.protocol": "sasl_plaintext",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.jaas.config": Secret(LOGIN + 'password="a\\"b;c";'),
+        }
+    )
+    assert arguments == {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": "u",
+        "sasl_plain_password": 'a"b;c',
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol PLAINTEXT, SSL"),
+        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism PLAIN, .*; GSSAPI was given"),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+            "sasl.jaas.config is wanted with username",
+        ),
+        (
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": Secret(LOGIN),
+            },
+            "sasl.jaas.config is wanted with password",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.location": "/x.jks"},
+            "ssl.truststore.type PEM is wanted; JKS was given",
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.location": "/none.pem",
+                "ssl.truststore.type": "PEM",
+            },
+            "ssl.truststore.location /none.pem cannot be loaded: No such file",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1,TLSv1.2"},
+            "ssl.enabled.protocols TLSv1.2, TLSv1.3 is wanted; TLSv1.1 was given",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "none"},
+            "ssl.endpoint.identification.algorithm https",
+        ),
+    ],
+)
+def test_security_that_cannot_be_obeyed_is_refused(settings, message):
+    with pytest.raises(InvalidConfig, match=message) as caught:
+        security_arguments(settings)
+    assert caught.value.hint
+
+
+def test_tls_is_version_1_2_at_least_and_checks_the_host():
+    context = security_arguments({"security.protocol": "SSL"})["ssl_context"]
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
+    settings = {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": ""}
+    assert not security_arguments(settings)["ssl_context"].check_hostname
+    settings = {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.3"}
+    assert security_arguments(settings)["ssl_context"].minimum_version == ssl.TLSVersion.TLSv1_3
+
+
+def test_pem_stores_are_loaded_with_their_password(tmp_path):
+    authority, client = tmp_path / "ca.pem", tmp_path / "client.pem"
+    authority.write_text(AUTHORITY)
+    client.write_text(LOCKED_KEY + CERTIFICATE)
+    settings = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(client),
+    }
+    context = security_arguments(settings | {"ssl.key.password": Secret(PASSWORD)})["ssl_context"]
+    assert context.cert_store_stats()["x509"] == 1
+    for wrong in ({}, {"ssl.key.password": Secret("other")}):
+        with pytest.raises(InvalidConfig, match=r"keystore.location .* cannot be loaded") as caught:
+            security_arguments(settings | wrong)
+        assert "other" not in str(caught.value.as_dict())

@@ -1,0 +1,50 @@
+"""A pair: two ways of doing a thing, interleaved in one run, compared by their ratio.
+
+Machines differ and are shared; ratios of one run hold anywhere. Seconds are never a gate.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROUNDS = 7
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long one call takes, collector off."""
+    gc.collect()
+    gc.disable()
+    started = time.perf_counter()
+    try:
+        work()
+    finally:
+        taken = time.perf_counter() - started
+        gc.enable()
+    return taken
+
+
+def compare(
+    pair: str,
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    *,
+    gate: float,
+    rounds: int = ROUNDS,
+) -> None:
+    """Print one JSON line: the median ratio of ours to the peer over interleaved rounds."""
+    ours(), peer()
+    ratios = [seconds(ours) / seconds(peer) for _ in range(rounds)]
+    tell(pair, statistics.median(ratios), gate=gate)
+
+
+def tell(pair: str, ratio: float, *, gate: float) -> None:
+    """Print one result line; `run.py` collects them."""
+    line = {"pair": pair, "ratio": round(ratio, 3), "gate": gate, "ok": ratio <= gate}
+    print(json.dumps(line), flush=True)

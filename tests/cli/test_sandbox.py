@@ -1,0 +1,109 @@
+"""`rackwise sandbox` as people run it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rackwise.adapters.files import strict_json
+from rackwise.adapters.sandbox.ports import is_open
+from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.core.errors import InvalidConfig
+
+COMMAND = [sys.executable, "-m", "rackwise.cli", "sandbox", "--brokers", "1"]
+
+
+@pytest.fixture
+def run():
+    """Start the command; it is killed with the test if it still runs."""
+    started = []
+
+    def run(*options):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen([*COMMAND, *options], **pipes))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def port_of(server):
+    return int(server.rpartition(":")[2])
+
+
+@pytest.mark.kafka
+def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
+    process = run("--racks", "north", "--folder", str(tmp_path / "box"))
+    line = process.stdout.readline()
+    name, server = line.split()
+    assert name == "bootstrap-server"
+    assert server.startswith("127.0.0.1:")
+    assert is_open(port_of(server))
+    process.send_signal(signal.SIGINT)
+    rest, talk = process.communicate(timeout=30)
+    assert process.returncode == 0, talk
+    assert rest == ""
+    assert not is_open(port_of(server))
+    assert "starting 1 broker of Kafka 4.3 in KRaft mode" in talk
+    assert "broker 0 in rack north, process " in talk
+    assert f"logs and data: {tmp_path / 'box'}\nCtrl-C stops it\nstopping\n" in talk
+    assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
+
+
+@pytest.mark.kafka
+@pytest.mark.zookeeper
+def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
+    process = run("--zookeeper", "--racks", "", "--json")
+    document = strict_json.parse(
+        process.stdout.readline().encode(), where="stdout", error=InvalidConfig
+    )
+    assert document["format"] == "rackwise.sandbox/1"
+    (broker,) = document["brokers"]
+    assert document["bootstrap_server"] == f"127.0.0.1:{broker['port']}"
+    assert (broker["id"], broker["rack"], broker["host"]) == (0, None, "127.0.0.1")
+    assert is_open(port_of(document["zookeeper_connect"]))
+    os.kill(broker["pid"], signal.SIGKILL)
+    _, talk = process.communicate(timeout=30)
+    assert process.returncode == 1
+    words = "broker 0 is wanted running; it ended with exit status 137"
+    assert f"warning: {words}" in talk
+    error = strict_json.parse(talk.splitlines()[-1].encode(), where="stderr", error=InvalidConfig)
+    assert (error["error"], error["message"]) == ("ServerDied", words)
+    assert error["hint"].startswith("the last lines of ")
+    assert comes_true(lambda: not is_open(port_of(document["zookeeper_connect"])), 10)
+    assert not Path(document["folder"]).exists()
+
+
+@pytest.mark.kafka
+def test_sigterm_stops_it_too(run):
+    process = run("--quiet")
+    server = process.stdout.readline().split()[1]
+    process.terminate()
+    _, talk = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert talk == ""
+    assert not is_open(port_of(server))
+
+
+@pytest.mark.kafka
+def test_a_folder_that_is_not_empty_is_refused(run, tmp_path):
+    (tmp_path / "precious").write_text("data")
+    process = run("--folder", str(tmp_path))
+    out, talk = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert f"error: {tmp_path} is not empty; an empty folder is wanted" in talk
+    assert "hint: name another folder, or empty this one" in talk
+
+
+def test_no_brokers_is_a_usage_error(run):
+    process = run("--brokers", "0")
+    out, talk = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert talk.startswith("error: ")

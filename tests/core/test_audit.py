@@ -1,0 +1,250 @@
+import random
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laws import check_findings
+from rackwise.core.audit import FAIR_JUDGES, JUDGES, RULES, audit
+from rackwise.core.errors import InvalidConfig, InvalidPolicy, InvalidRack
+from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
+from rackwise.core.policy import (
+    AuditPolicy,
+    BalancePolicy,
+    BrokerPolicy,
+    Policy,
+    RackPolicy,
+    TopicBlock,
+)
+from small_clusters import small_cluster
+from strategies import crowded_clusters, fair_loads, policies
+from vectors import audit_vector
+
+ALL_RULES = set(RULES)
+
+
+def test_every_rule_has_one_judge():
+    assert sorted([*JUDGES, *FAIR_JUDGES]) == sorted(RULES)
+
+
+def test_the_vector_gives_exactly_its_findings():
+    cluster, policy, vector = audit_vector()
+    found = [
+        {
+            "rule": f.rule,
+            "severity": str(f.severity),
+            "where": f.place,
+            "level": f.level,
+            "wanted": f.wanted,
+            "had": f.had,
+        }
+        for f in audit(cluster, policy)
+    ]
+    assert found == vector["findings"]
+
+
+def test_the_vector_obeys_the_law():
+    cluster, policy, _ = audit_vector()
+    check_findings(audit(cluster, policy), cluster, policy)
+
+
+@given(st.data())
+def test_a_slow_audit_finds_the_same(data):
+    cluster = data.draw(crowded_clusters())
+    policy = data.draw(policies(cluster))
+    fair = data.draw(st.none() | fair_loads(cluster))
+    check_findings(audit(cluster, policy, fair=fair), cluster, policy, fair)
+
+
+@given(st.from_type(Cluster))
+def test_any_snapshot_is_judged_by_the_default_policy(cluster):
+    check_findings(audit(cluster), cluster, Policy())
+
+
+@given(st.data())
+def test_the_order_of_the_input_does_not_matter(data):
+    cluster = data.draw(crowded_clusters())
+    policy = data.draw(policies(cluster))
+    shuffle = random.Random(data.draw(st.integers(0, 2**16)))
+    brokers, rows = list(cluster.brokers), list(cluster.partitions)
+    topics, configs = list(cluster.topics.items()), list(cluster.configs.brokers.items())
+    for some in (brokers, rows, topics, configs):
+        shuffle.shuffle(some)
+    other = replace(
+        cluster,
+        brokers=tuple(brokers),
+        topics=dict(topics),
+        partitions=PartitionTable.of(rows),
+        configs=replace(cluster.configs, brokers=dict(configs)),
+    )
+    assert audit(other, policy) == audit(cluster, policy)
+
+
+SHOW = """
+from vectors import audit_vector
+from rackwise.core.audit import audit, blast_radius
+cluster, _, _ = audit_vector()
+print([f.message for f in audit(cluster)], [repr(loss) for loss in blast_radius(cluster)])
+"""
+
+
+def test_the_hash_seed_does_not_matter():
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", SHOW],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(shown) == 1
+
+
+def test_a_cluster_without_anything_has_no_findings():
+    cluster = Cluster(
+        cluster_id=None, taken_at="", brokers=(), topics={}, partitions=PartitionTable.of([])
+    )
+    assert list(audit(cluster)) == []
+
+
+class TestChoosingRules:
+    cluster = small_cluster({1: "a", 2: "b"}, {"t-0": [1, 1], "t-1": [2]}, leaders={"t-1": None})
+
+    def test_only_those_asked_for_are_judged(self):
+        found = audit(self.cluster, rules=["offline"])
+        assert [f.rule for f in found] == ["offline"]
+        assert set(found.not_checked) == ALL_RULES - {"offline"}
+        assert found.not_checked["replication"] == "not asked for"
+
+    def test_a_rule_that_does_not_exist_is_refused(self):
+        with pytest.raises(InvalidConfig, match='no rule is called "spread"') as caught:
+            audit(self.cluster, rules=["spread"])
+        assert "rack-missing, rack-depth" in caught.value.hint
+
+    def test_ignored_rules_are_said(self):
+        found = audit(self.cluster, Policy(audit=AuditPolicy(ignore=("offline",))))
+        assert "offline" not in found.counts
+        assert found.not_checked["offline"] == "ignored by the policy"
+
+    def test_every_rule_is_judged_when_all_is_known_and_wanted(self):
+        policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+        assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {}
+
+    def test_without_fair_loads_the_rules_that_need_them_say_so(self):
+        policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+        assert audit(self.cluster, policy).not_checked == dict.fromkeys(
+            ("replica-balance", "leader-balance", "topic-spread"), "fair loads were not given"
+        )
+
+    def test_balance_that_is_off_is_said(self):
+        policy = Policy(balance=BalancePolicy(replicas="off", leaders="keep"))
+        assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {
+            "replica-balance": "balance.replicas is off",
+            "leader-balance": "balance.leaders is keep",
+            "topic-spread": "topic_spread is off",
+            "unequal-racks": "balance.replicas is off",
+        }
+
+    def test_rack_loss_that_is_off_is_said(self):
+        found = audit(self.cluster, Policy(audit=AuditPolicy(rack_loss=())))
+        assert found.not_checked["rack-loss-offline"] == "audit.rack_loss is off"
+        assert found.not_checked["rack-loss-min-isr"] == "audit.rack_loss is off"
+
+    def test_configurations_that_were_not_read_are_said(self):
+        note = Note(kind="no-configs", text="no DescribeConfigs")
+        found = audit(replace(self.cluster, notes=(note,)))
+        assert found.not_checked["throttle-left"] == "configurations were not read"
+
+    def test_topics_whose_min_isr_is_not_known_are_counted(self):
+        cluster = small_cluster({1: "a"}, {"t-0": [1], "u-0": [1], "v-0": [1]})
+        topics = {**cluster.topics, "u": Topic(name="u"), "w": Topic(name="w")}
+        del topics["v"]
+        found = audit(replace(cluster, topics=topics))
+        reason = "min.insync.replicas of 2 of 3 topics is not known"
+        for rule in ("under-min-isr", "at-min-isr", "rack-loss-min-isr"):
+            assert found.not_checked[rule] == reason
+
+
+SOME_RACKS = {1: "a", 2: "a", 3: "b", 4: None}
+
+
+class TestBrokersWithoutRack:
+    def judged(self, missing, racks=None):
+        lists = {"t-0": [1, 2, 4], "t-1": [1, 4], "t-2": [1, 3, 4]}
+        cluster = small_cluster(racks or SOME_RACKS, lists)
+        return audit(cluster, Policy(racks=RackPolicy(missing=missing)))
+
+    def test_error_tells_them_and_judges_the_replicas_that_lie_in_racks(self):
+        found = self.judged("error")
+        assert [f.broker for f in found.by_rule["rack-missing"]] == [4]
+        assert [f.message for f in found.by_rule["spread-even"]] == [
+            "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
+        ]
+
+    def test_one_rack_makes_them_a_rack(self):
+        found = self.judged("one-rack")
+        assert [f.message for f in found.by_rule["spread-even"]] == [
+            "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
+        ]
+        assert found.not_checked["rack-missing"] == "racks.missing is one-rack"
+        assert [
+            f.had
+            for f in audit(
+                small_cluster({1: "a", 3: None, 4: None}, {"t-0": [3, 4]}),
+                Policy(racks=RackPolicy(missing="one-rack")),
+            ).by_rule["spread-even"]
+        ] == ["(no rack) 2, a 0"]
+
+    def test_unaware_judges_no_spread_while_a_live_broker_has_none(self):
+        found = self.judged("unaware")
+        assert "spread-even" not in found.counts
+        for rule in ("spread-even", "spread-distinct", "spread-at-least", "rack-count"):
+            assert found.not_checked[rule] == (
+                "racks.missing is unaware and no rack is known of 1 live broker"
+            )
+
+    def test_unaware_is_aware_when_all_have_one(self):
+        assert self.judged("unaware", {**SOME_RACKS, 4: "c"}).counts["spread-even"] == 1
+
+    def test_no_rack_at_all_is_said(self):
+        found = self.judged("error", dict.fromkeys(SOME_RACKS))
+        assert found.counts["rack-missing"] == 4
+        for rule in ("spread-even", "rack-count", "rack-loss-offline"):
+            assert found.not_checked[rule] == "no broker has a rack"
+
+
+class TestRefusals:
+    def test_a_policy_that_names_what_is_not_there(self):
+        with pytest.raises(InvalidPolicy, match=r"brokers.drain\[0\]: no broker has id 7"):
+            audit(TestChoosingRules.cluster, Policy(brokers=BrokerPolicy(drain=(7,))))
+
+    def test_a_malformed_rack(self):
+        with pytest.raises(InvalidRack, match="broker 1: rack path has an empty segment"):
+            audit(small_cluster({1: "/a//b"}, {}))
+
+
+def test_findings_are_in_order_cluster_then_topic_then_partition_then_rule():
+    cluster = small_cluster(
+        {1: "a", 2: "a", 3: None},
+        {"b-10": [1, 2], "b-9": [1, 9], "a-0": [3]},
+        leaders={"b-9": None},
+        sizes={"a-0": None},
+    )
+    places = [(f.place, f.rule) for f in audit(cluster)]
+    assert places == [
+        ("broker 3", "rack-missing"),
+        ("cluster", "size-unknown"),
+        ("b-9", "dead-replica"),
+        ("b-9", "offline"),
+        ("b-9", "at-min-isr"),
+        ("b-10", "rack-loss-offline"),
+    ]
+
+
+def test_partition_values_make_the_same_table_in_any_order():
+    rows = [Partition(topic="t", partition=n, replicas=(1,)) for n in (2, 0, 1)]
+    assert PartitionTable.of(rows) == PartitionTable.of(reversed(rows))

@@ -1,0 +1,82 @@
+import re
+
+import pytest
+
+from rackwise.core import errors
+from rackwise.core.errors import (
+    AuditFailed,
+    InputError,
+    InvalidRack,
+    MissingDependency,
+    PartialFailure,
+    RackwiseError,
+    Refused,
+    WorldError,
+)
+
+
+def leaves(branch=RackwiseError):
+    for child in branch.__subclasses__():
+        yield child
+        yield from leaves(child)
+
+
+OWN = sorted({leaf for leaf in leaves() if leaf.__module__ == errors.__name__}, key=str)
+
+
+def test_the_docstring_draws_the_whole_tree():
+    tree = errors.__doc__.split("```")[1]
+    drawn = set(re.findall(r"\b[A-Z][A-Za-z]+\b", tree.split("\n", 2)[2]))
+    assert {leaf.__name__ for leaf in OWN} <= drawn
+
+
+@pytest.mark.parametrize("leaf", OWN, ids=lambda leaf: leaf.__name__)
+def test_every_error_says_what_it_is(leaf):
+    assert leaf.__doc__
+    assert not leaf.__name__.endswith("Error") or leaf.__subclasses__()
+
+
+@pytest.mark.parametrize(
+    ("branch", "code"),
+    [(InputError, 1), (Refused, 4), (PartialFailure, 3), (WorldError, 1), (MissingDependency, 1)],
+)
+def test_exit_codes(branch, code):
+    assert branch.exit_code == code
+    assert {leaf.exit_code for leaf in leaves(branch)} <= {code}
+
+
+def test_standard_kin():
+    assert issubclass(InputError, ValueError)
+    assert issubclass(MissingDependency, ImportError)
+
+
+def test_fields_and_the_sentence():
+    error = InvalidRack("rack is bad", wanted="good", had="bad", hint="mend it", where="broker 1")
+    assert str(error) == error.message == "rack is bad"
+    assert error.as_dict() == {
+        "error": "InvalidRack",
+        "message": "rack is bad",
+        "wanted": "good",
+        "had": "bad",
+        "hint": "mend it",
+        "where": "broker 1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"), [(None, None), (3, 3), (1.5, 1.5), ("a", "a"), ((1, 2), "(1, 2)")]
+)
+def test_values_that_json_lacks_become_text(value, plain):
+    assert RackwiseError("x", wanted=value).as_dict()["wanted"] == plain
+
+
+def test_an_audit_that_failed_keeps_its_findings():
+    error = AuditFailed("2 findings", findings=["a", "b"], hint="look")
+    assert (error.wanted, error.had, list(error.findings)) == (0, 2, ["a", "b"])
+    assert error.exit_code == 2
+
+
+def test_a_partial_failure_keeps_every_item():
+    error = PartialFailure("some", done=[1, 2], failed=[3], skipped=[4, 5, 6], hint="again")
+    assert (error.done, error.failed, error.skipped) == ((1, 2), (3,), (4, 5, 6))
+    assert (error.wanted, error.had) == (6, 2)

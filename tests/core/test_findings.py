@@ -1,0 +1,180 @@
+import pytest
+
+from rackwise.core.audit import audit
+from rackwise.core.errors import AuditFailed, InvalidConfig
+from rackwise.core.findings import RULES, Finding, Findings, Severity
+from rackwise.core.policy import Policy
+from small_clusters import small_cluster
+
+CHOSEN = (
+    "spread-even",
+    "dead-replica",
+    "under-replicated",
+    "rack-loss-offline",
+    "not-preferred-leader",
+)
+
+
+@pytest.fixture(scope="module")
+def findings():
+    """Two errors, two warnings and one info, about three partitions."""
+    cluster = small_cluster(
+        {1: "a", 2: "a", 3: "b"},
+        {"t-0": [1, 2], "t-1": [1, 3], "t-2": [3, 9]},
+        leaders={"t-1": 3},
+        isr={"t-2": [3]},
+    )
+    return audit(cluster, rules=CHOSEN)
+
+
+NAMES = [
+    ("t-0", "spread-even"),
+    ("t-0", "rack-loss-offline"),
+    ("t-1", "not-preferred-leader"),
+    ("t-2", "dead-replica"),
+    ("t-2", "under-replicated"),
+    ("t-2", "rack-loss-offline"),
+]
+
+
+def names(findings):
+    return [(f.place, f.rule) for f in findings]
+
+
+class TestSequence:
+    def test_iterates_in_order(self, findings):
+        assert names(findings) == NAMES
+        assert len(findings) == 6
+
+    def test_takes_indices_from_both_ends(self, findings):
+        assert findings[0] == next(iter(findings))
+        assert findings[-1].rule == "rack-loss-offline"
+        with pytest.raises(IndexError):
+            findings[6]
+
+    def test_a_slice_is_findings_again(self, findings):
+        assert isinstance(findings[1:3], Findings)
+        assert names(findings[1:3]) == NAMES[1:3]
+
+    def test_contains(self, findings):
+        assert findings[2] in findings
+
+    def test_equal_when_all_that_is_told_is_equal(self, findings):
+        assert findings == findings[:]
+        assert findings != findings[:5]
+        assert findings != list(findings)
+
+    def test_shows_counts_not_all_of_it(self, findings):
+        assert repr(findings[:2]).startswith("Findings({'spread-even': 1, 'rack-loss-offline': 1}")
+
+    def test_many_findings_come_one_by_one(self):
+        rows = 70_000
+        cluster = small_cluster({1: "a"}, {f"t-{n}": [1] for n in range(rows)})
+        found = audit(cluster, rules=["rack-loss-offline"])
+        assert [f.partition for f in found] == list(range(rows))
+
+
+class TestSelections:
+    def test_counts_in_the_order_of_the_rules(self, findings):
+        assert list(findings.counts.items()) == [
+            ("spread-even", 1),
+            ("dead-replica", 1),
+            ("under-replicated", 1),
+            ("rack-loss-offline", 2),
+            ("not-preferred-leader", 1),
+        ]
+
+    def test_by_rule(self, findings):
+        assert list(findings.by_rule) == list(findings.counts)
+        assert names(findings.by_rule["rack-loss-offline"]) == [NAMES[1], NAMES[5]]
+
+    def test_of_one_severity(self, findings):
+        assert names(findings.of_severity("info")) == [NAMES[2]]
+
+    @pytest.mark.parametrize(
+        ("least", "number"), [("error", 2), ("warning", 5), ("info", 6), ("never", 0)]
+    )
+    def test_at_least_a_severity(self, findings, least, number):
+        assert len(findings.at_least(least)) == number
+
+    def test_rows_of_partitions_each_once(self, findings):
+        assert findings.rows().tolist() == [0, 1, 2]
+        assert findings.rows(Severity.ERROR).tolist() == [0, 2]
+
+    def test_rows_leave_out_what_is_not_about_a_partition(self):
+        found = audit(small_cluster({1: None}, {"t-0": [1]}), rules=["rack-missing"])
+        assert found.rows().tolist() == []
+
+    def test_a_selection_keeps_what_was_not_checked(self, findings):
+        assert findings.at_least("error").not_checked == findings.not_checked
+
+    @pytest.mark.parametrize("name", ["fatal", "never"])
+    def test_a_severity_that_does_not_exist(self, findings, name):
+        with pytest.raises(InvalidConfig, match="a severity of error, warning, info is wanted"):
+            findings.of_severity(name)
+
+
+class TestRaising:
+    def test_with_the_findings_and_the_first_as_hint(self, findings):
+        with pytest.raises(AuditFailed) as caught:
+            findings.raise_if_any("error")
+        assert str(caught.value) == "no finding of severity error or worse is wanted; 2 stand"
+        assert caught.value.hint == "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
+        assert names(caught.value.findings) == [NAMES[0], NAMES[3]]
+        assert caught.value.exit_code == 2
+
+    def test_not_without_findings(self, findings):
+        findings[:0].raise_if_any()
+        findings.raise_if_any("never")
+
+
+class TestFinding:
+    def finding(self, **said):
+        plain = dict.fromkeys(("topic", "partition", "broker", "level"))
+        return Finding(
+            **plain | said, rule="pin", severity=Severity.ERROR, wanted="one", had="none"
+        )
+
+    @pytest.mark.parametrize(
+        ("said", "place"),
+        [
+            ({}, "cluster"),
+            ({"broker": 4}, "broker 4"),
+            ({"topic": "t"}, "topic t"),
+            ({"topic": "t", "broker": 4}, "topic t on broker 4"),
+            ({"topic": "t", "partition": 0}, "t-0"),
+        ],
+    )
+    def test_place(self, said, place):
+        assert self.finding(**said).place == place
+
+    def test_hostile_names_are_escaped(self):
+        finding = self.finding(topic="a\x1b[31m", partition=0, level="z\n")
+        assert finding.message == r"a\x1b[31m-0: pin at z\x0a: wanted one; had none"
+
+    def test_as_a_json_object(self):
+        assert self.finding(topic="t", partition=0, level="zone").as_dict() == {
+            "rule": "pin",
+            "severity": "error",
+            "topic": "t",
+            "partition": 0,
+            "broker": None,
+            "level": "zone",
+            "wanted": "one",
+            "had": "none",
+            "message": "t-0: pin at zone: wanted one; had none",
+        }
+
+
+def test_rules_say_when_they_are_broken():
+    for name, rule in RULES.items():
+        assert rule.name == name
+        assert rule.sentence[0].islower()
+        assert not rule.sentence.endswith(".")
+
+
+def test_findings_of_nothing():
+    found = audit(small_cluster({}, {}), Policy())
+    assert list(found) == []
+    assert found.by_rule == {}
+    assert found.rows().tolist() == []

@@ -1,0 +1,115 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.model import Partition, PartitionTable, Ragged
+from strategies import clusters
+
+LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4))
+
+
+class TestRagged:
+    @given(LISTS)
+    def test_gives_its_rows_back(self, lists):
+        ragged = Ragged.of(lists)
+        assert len(ragged) == len(lists)
+        assert [ragged.row(i) for i in range(len(ragged))] == [tuple(row) for row in lists]
+        assert ragged.lengths.tolist() == [len(row) for row in lists]
+        assert ragged.rows.tolist() == [i for i, row in enumerate(lists) for _ in row]
+
+    @given(LISTS)
+    def test_keeps_values(self, lists):
+        ragged = Ragged.of(lists)
+        kept = ragged.keep(ragged.values % 2 == 0)
+        assert kept == Ragged.of([[v for v in row if v % 2 == 0] for row in lists])
+
+    @given(LISTS, st.data())
+    def test_takes_rows_in_any_order(self, lists, data):
+        places = st.integers(0, len(lists) - 1) if lists else st.nothing()
+        order = data.draw(st.lists(places))
+        taken = Ragged.of(lists).take(Ragged.of([order]).values.astype("int64"))
+        assert taken == Ragged.of([lists[i] for i in order])
+
+    def test_empty(self):
+        assert Ragged.empty(2) == Ragged.of([[], []])
+
+    def test_equality(self):
+        assert Ragged.of([[1], [2]]) != Ragged.of([[1, 2], []])
+        assert Ragged.of([[1]]) != Ragged.of([[2]])
+        assert Ragged.of([[1]]) != [[1]]
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(Ragged.of([]))
+
+
+FULL = Partition(
+    topic="t",
+    partition=3,
+    replicas=(4, 1, 2),
+    leader=1,
+    isr=(1, 4),
+    adding=(2,),
+    removing=(4,),
+    bytes=2**40,
+    bytes_in_per_s=7,
+)
+
+
+class TestPartitionTable:
+    def test_is_in_byte_order_of_topics_then_by_number(self):
+        names = [("b", 0), ("a", 10), ("a", 9), ("é", 0), ("z", 0)]
+        table = PartitionTable.of(
+            Partition(topic=topic, partition=number, replicas=(1,)) for topic, number in names
+        )
+        assert [table.name(i) for i in range(len(table))] == ["a-9", "a-10", "b-0", "z-0", "é-0"]
+
+    def test_gives_its_values_back(self):
+        bare = Partition(topic="t", partition=0, replicas=(1,))
+        assert list(PartitionTable.of([FULL, bare])) == [bare, FULL]
+
+    @given(clusters())
+    def test_is_the_same_from_its_own_values(self, cluster):
+        assert PartitionTable.of(list(cluster.partitions)[::-1]) == cluster.partitions
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"topic": "u"},
+            {"partition": 4},
+            {"replicas": (1, 4, 2)},
+            {"leader": None},
+            {"isr": ()},
+            {"adding": ()},
+            {"removing": ()},
+            {"bytes": None},
+            {"bytes_in_per_s": None},
+        ],
+    )
+    def test_equality_sees_every_column(self, other):
+        assert PartitionTable.of([FULL]) != PartitionTable.of([replace(FULL, **other)])
+
+    def test_is_equal_to_tables_only(self):
+        assert PartitionTable.of([FULL]) != [FULL]
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(PartitionTable.of([]))
+
+
+class TestPlaced:
+    def placed(self, *partitions):
+        table = PartitionTable.of(partitions)
+        return [table.placed.row(i) for i in range(len(table))]
+
+    def test_leaves_out_what_is_being_added(self):
+        other = Partition(topic="u", partition=0, replicas=(2, 4))
+        assert self.placed(FULL, other) == [(4, 1), (2, 4)]
+
+    def test_is_the_list_where_nothing_moves(self):
+        table = PartitionTable.of([Partition(topic="u", partition=0, replicas=(2, 4))])
+        assert table.placed is table.replicas
+
+    @given(clusters())
+    def test_of_any_cluster(self, cluster):
+        assert self.placed(*cluster.partitions) == [
+            tuple(id_ for id_ in p.replicas if id_ not in p.adding) for p in cluster.partitions
+        ]

@@ -1,0 +1,378 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.errors import InvalidPolicy
+from rackwise.core.findings import RULES
+from rackwise.core.policy import (
+    POLICY_FORMAT,
+    AtLeast,
+    AuditPolicy,
+    BalancePolicy,
+    BrokerPolicy,
+    CostPolicy,
+    Policy,
+    RackCount,
+    RackPolicy,
+    Slack,
+    TopicBlock,
+    TopicRules,
+    dotted,
+    policy_of,
+)
+from strategies import policies
+
+assert policies  # registers the strategy of Policy
+
+
+def read(**table):
+    return policy_of({"format": POLICY_FORMAT, **table})
+
+
+def block(**table):
+    return read(topics=[{"match": ["*"], **table}]).topics[0]
+
+
+def refused(table, message, *, where, hint=None):
+    with pytest.raises(InvalidPolicy) as caught:
+        policy_of({"format": POLICY_FORMAT, **table})
+    assert str(caught.value) == message
+    assert caught.value.where == where
+    assert hint is None or hint in caught.value.hint
+
+
+class TestDefaults:
+    def test_an_empty_policy_has_them_all(self):
+        assert read() == Policy()
+
+    def test_every_level_is_even_and_nothing_else_is_wanted(self):
+        assert Policy().rules_of("t", ("region", "zone")) == TopicRules(spread=("even", "even"))
+
+    def test_of_the_whole(self):
+        policy = Policy()
+        assert policy.racks == RackPolicy(levels=(), missing="error")
+        assert policy.balance == BalancePolicy(replicas="even", leaders="even", failover=False)
+        assert policy.audit == AuditPolicy(fail_on="warning", rack_loss=None, ignore=())
+
+    def test_empty_sections_change_nothing(self):
+        sections = ("racks", "brokers", "balance", "cost", "audit")
+        assert read(**{section: {} for section in sections}, topics=[]) == Policy()
+
+
+def test_the_whole_of_it():
+    assert read(
+        racks={"levels": ["region", "zone"], "missing": "one-rack"},
+        brokers={"drain": [7, 3], "exclude": [9], "no_lead": [8], "weights": {"4": 2, "1": 1}},
+        balance={"replicas": {"slack": 2}, "leaders": "keep", "failover": True},
+        cost={"minimise": "usd", "prices": "prices.csv", "provider": "aws"},
+        audit={"fail_on": "never", "rack_loss": ["zone"], "ignore": ["offline"]},
+        topics=[
+            {"match": ["*"], "spread": {"region": "even", "zone": "distinct"}},
+            {
+                "match": ["payments.*", "p?"],
+                "replication": 3,
+                "topic_spread": "even",
+                "count": [{"rack": "/eu", "exactly": 2}, {"rack": "/us", "min": 1, "max": 1}],
+                "count_others": "none",
+                "pin": {"0": [4, 1]},
+                "leader_racks": ["/eu/b", "/eu/a"],
+            },
+        ],
+    ) == Policy(
+        racks=RackPolicy(levels=("region", "zone"), missing="one-rack"),
+        brokers=BrokerPolicy(drain=(3, 7), exclude=(9,), no_lead=(8,), weights={1: 1, 4: 2}),
+        balance=BalancePolicy(replicas=Slack(2), leaders="keep", failover=True),
+        cost=CostPolicy(minimise="usd", prices="prices.csv", provider="aws"),
+        audit=AuditPolicy(fail_on="never", rack_loss=("zone",), ignore=("offline",)),
+        topics=(
+            TopicBlock(match=("*",), spread={"region": "even", "zone": "distinct"}),
+            TopicBlock(
+                match=("payments.*", "p?"),
+                topic_spread="even",
+                replication=3,
+                count=(RackCount(rack="/eu", min=2, max=2), RackCount(rack="/us", min=1, max=1)),
+                count_others="none",
+                pin={0: (1, 4)},
+                leader_racks=("/eu/b", "/eu/a"),
+            ),
+        ),
+    )
+
+
+class TestBlocks:
+    policy = read(
+        topics=[
+            {"match": ["*"], "spread": {"level1": "even", "level2": "off"}, "replication": 2},
+            {"match": ["pay.*"], "spread": {"level2": "distinct"}, "count_others": "any"},
+            {"match": ["*.log", "?"], "replication": 3, "pin": {"1": [4], "0": [5]}},
+        ]
+    )
+
+    def rules(self, topic):
+        return self.policy.rules_of(topic, ("level1", "level2"))
+
+    def test_later_ones_win_key_by_key_and_level_by_level(self):
+        assert self.rules("orders") == TopicRules(spread=("even", "off"), replication=2)
+        assert self.rules("pay.log") == TopicRules(
+            spread=("even", "distinct"), replication=3, pin=((0, (5,)), (1, (4,)))
+        )
+
+    def test_globs_fit_the_whole_name_and_case_counts(self):
+        assert self.policy.blocks_of("pay.x") == (0, 1)
+        assert self.policy.blocks_of("PAY.x") == (0,)
+        assert self.policy.blocks_of("x") == (0, 2)
+        assert self.policy.blocks_of("x.log.gz") == (0,)
+
+    def test_an_empty_list_is_said_too(self):
+        policy = read(
+            topics=[
+                {"match": ["*"], "leader_racks": ["a"], "count": [{"rack": "a", "min": 1}]},
+                {"match": ["t"], "leader_racks": [], "count": []},
+            ]
+        )
+        assert policy.rules_of("t", ("zone",)) == TopicRules(spread=("even",))
+
+    @given(st.from_type(Policy))
+    def test_rules_can_be_told_apart_by_hash(self, policy):
+        rules = {policy.rules_of(topic, ("zone",)) for topic in ("a", "a.log", "b")}
+        assert 1 <= len(rules) <= 3
+
+
+class TestSpread:
+    def test_each_kind(self):
+        assert block(spread={"zone": "even"}).spread == {"zone": "even"}
+        assert block(spread={"zone": {"at_least": 2}}).spread == {"zone": AtLeast(2)}
+
+    @pytest.mark.parametrize("level", ["zone", "level1", "level4"])
+    def test_levels_without_names(self, level):
+        assert block(spread={level: "off"}).spread == {level: "off"}
+
+
+class TestCount:
+    @pytest.mark.parametrize(
+        ("said", "least", "most"),
+        [
+            ({"exactly": 2}, 2, 2),
+            ({"min": 1}, 1, None),
+            ({"max": 1}, 0, 1),
+            ({"min": 1, "max": 2}, 1, 2),
+        ],
+    )
+    def test_forms(self, said, least, most):
+        count = block(count=[{"rack": "a", **said}]).count
+        assert count == (RackCount(rack="a", min=least, max=most),)
+
+
+def test_rack_loss_off_is_no_level():
+    assert read(audit={"rack_loss": "off"}).audit.rack_loss == ()
+    assert read(audit={"rack_loss": []}).audit.rack_loss == ()
+    assert read(audit={"rack_loss": ["level2"]}).audit.rack_loss == ("level2",)
+
+
+UNKNOWN = {
+    "policy": ({"rack": {}}, "rack", "racks, brokers"),
+    "racks": ({"racks": {"level": []}}, "racks.level", "levels, missing"),
+    "brokers": ({"brokers": {"drained": []}}, "brokers.drained", "drain, exclude"),
+    "balance": ({"balance": {"replica": "off"}}, "balance.replica", "replicas, leaders"),
+    "slack": ({"balance": {"replicas": {"slac": 1}}}, "balance.replicas.slac", "slack"),
+    "cost": ({"cost": {"minimize": "usd"}}, "cost.minimize", "minimise, prices"),
+    "audit": ({"audit": {"fail": "x"}}, "audit.fail", "fail_on, rack_loss"),
+    "block": (
+        {"topics": [{"match": ["*"], "rf": 3}]},
+        "topics[0].rf",
+        "match, spread, topic_spread",
+    ),
+    "count": (
+        {"topics": [{"match": ["*"], "count": [{"rack": "a", "eq": 1}]}]},
+        "topics[0].count[0].eq",
+        "rack, exactly",
+    ),
+    "at_least": (
+        {"topics": [{"match": ["*"], "spread": {"zone": {"atleast": 2}}}]},
+        "topics[0].spread.zone.atleast",
+        "at_least",
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "path", "hint"), UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_keys_are_refused(table, path, hint):
+    key = path.rpartition(".")[2]
+    refused(table, f'{path}: no key is called "{key}"', where=path, hint=hint)
+
+
+def in_block(**table):
+    return {"topics": [{"match": ["*"], **table}]}
+
+
+COUNT_FORM = "topics[0].count[0]: rack with exactly, or with min, max or both, is wanted"
+SPREAD_FORM = 'one of "even", "distinct", "off" or { at_least = N } is wanted'
+WRONG = {
+    "racks no table": ({"racks": 3}, "racks: a table is wanted; 3 was read"),
+    "levels no list": (
+        {"racks": {"levels": "zone"}},
+        'racks.levels: a list is wanted; "zone" was read',
+    ),
+    "level no text": ({"racks": {"levels": [1]}}, "racks.levels[0]: a text is wanted; 1 was read"),
+    "level twice": (
+        {"racks": {"levels": ["a", "a"]}},
+        'racks.levels[1]: "a" stands twice',
+    ),
+    "five levels": (
+        {"racks": {"levels": ["a", "b", "c", "d", "e"]}},
+        "racks.levels: at most 4 levels are wanted; 5 were read",
+    ),
+    "missing": (
+        {"racks": {"missing": "maybe"}},
+        'racks.missing: one of "error", "one-rack", "unaware" is wanted; "maybe" was read',
+    ),
+    "true is no id": (
+        {"brokers": {"drain": [True]}},
+        "brokers.drain[0]: an integer of 0 or more is wanted; true was read",
+    ),
+    "id twice": ({"brokers": {"drain": [4, 4]}}, "brokers.drain[1]: broker 4 stands twice"),
+    "weight 0": (
+        {"brokers": {"weights": {"4": 0}}},
+        "brokers.weights.4: an integer of 1 or more is wanted; 0 was read",
+    ),
+    "weight of no id": (
+        {"brokers": {"weights": {"x": 1}}},
+        'brokers.weights.x: a key that is an integer of 0 or more is wanted; "x" was read',
+    ),
+    "slack below 0": (
+        {"balance": {"replicas": {"slack": -1}}},
+        "balance.replicas.slack: an integer of 0 or more is wanted; -1 was read",
+    ),
+    "balance": (
+        {"balance": {"replicas": {}}},
+        'balance.replicas: one of "even", "off" or { slack = N } is wanted; a table was read',
+    ),
+    "failover 1": (
+        {"balance": {"failover": 1}},
+        "balance.failover: one of true, false is wanted; 1 was read",
+    ),
+    "minimise": (
+        {"cost": {"minimise": "time"}},
+        'cost.minimise: one of "moves", "bytes", "usd" is wanted; "time" was read',
+    ),
+    "prices": ({"cost": {"prices": ""}}, 'cost.prices: a text is wanted; "" was read'),
+    "fail_on": (
+        {"audit": {"fail_on": "fatal"}},
+        'audit.fail_on: one of "error", "warning", "info", "never" is wanted; "fatal" was read',
+    ),
+    "rack_loss": (
+        {"audit": {"rack_loss": "zone"}},
+        'audit.rack_loss: one of "off" or a list of levels is wanted; "zone" was read',
+    ),
+    "rack_loss level": (
+        {"audit": {"rack_loss": ["row"]}},
+        'audit.rack_loss[0]: no level is called "row"',
+    ),
+    "rule": ({"audit": {"ignore": ["spread"]}}, 'audit.ignore[0]: no rule is called "spread"'),
+    "topics": ({"topics": {}}, "topics: a list is wanted; a table was read"),
+    "no match": (
+        {"topics": [{"replication": 3}]},
+        "topics[0]: match with one glob or more is wanted; it is missing or empty",
+    ),
+    "empty match": (
+        {"topics": [{"match": []}]},
+        "topics[0]: match with one glob or more is wanted; it is missing or empty",
+    ),
+    "level": (
+        in_block(spread={"row": "even"}),
+        'topics[0].spread.row: no level is called "row"',
+    ),
+    "spread": (
+        in_block(spread={"zone": "evne"}),
+        f'topics[0].spread.zone: {SPREAD_FORM}; "evne" was read',
+    ),
+    "at_least 0": (
+        in_block(spread={"zone": {"at_least": 0}}),
+        "topics[0].spread.zone.at_least: an integer of 1 or more is wanted; 0 was read",
+    ),
+    "replication": (
+        in_block(replication=1.0),
+        "topics[0].replication: an integer of 1 or more is wanted; 1.0 was read",
+    ),
+    "topic_spread": (
+        in_block(topic_spread="on"),
+        'topics[0].topic_spread: one of "off", "even" is wanted; "on" was read',
+    ),
+    "count_others": (
+        in_block(count_others=None),
+        'topics[0].count_others: one of "none", "any" is wanted; nothing was read',
+    ),
+    "count form": (
+        in_block(count=[{"rack": "a", "exactly": 1, "min": 1}]),
+        f"{COUNT_FORM}; rack, exactly, min was read",
+    ),
+    "count of nothing": (
+        in_block(count=[{}]),
+        f"{COUNT_FORM}; nothing was read",
+    ),
+    "min over max": (
+        in_block(count=[{"rack": "a", "min": 3, "max": 1}]),
+        "topics[0].count[0]: min of at most max is wanted; min is 3 and max is 1",
+    ),
+    "rack twice": (
+        in_block(count=[{"rack": "a", "min": 1}, {"rack": "a", "max": 1}]),
+        'topics[0].count[1]: rack "a" stands twice',
+    ),
+    "malformed rack": (
+        in_block(leader_racks=["/a//b"]),
+        'topics[0].leader_racks[0]: rack path has an empty segment: "/a//b"',
+    ),
+    "root rack": (
+        in_block(count=[{"rack": "/", "min": 1}]),
+        'topics[0].count[0].rack: a rack below the root is wanted; "/" was read',
+    ),
+    "pin key": (
+        in_block(pin={"-1": [4]}),
+        'topics[0].pin.-1: a key that is an integer of 0 or more is wanted; "-1" was read',
+    ),
+    "hostile text": (
+        {"racks": {"missing": "\x1b[31m"}},
+        'racks.missing: one of "error", "one-rack", "unaware" is wanted; "\\x1b[31m" was read',
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_values_are_refused(table, message):
+    refused(table, message, where=message.partition(":")[0])
+
+
+@pytest.mark.parametrize("value", [None, "rackwise.policy/2", 1])
+def test_another_format_is_refused(value):
+    with pytest.raises(InvalidPolicy, match=r'format: "rackwise\.policy/1" is wanted') as caught:
+        policy_of({} if value is None else {"format": value})
+    assert "begin the policy with format" in caught.value.hint
+
+
+def test_known_names_are_hinted():
+    refused(
+        in_block(spread={"row": "even"}),
+        'topics[0].spread.row: no level is called "row"',
+        where="topics[0].spread.row",
+        hint="levels: zone, level1",
+    )
+    refused(
+        {"audit": {"ignore": ["x"]}},
+        'audit.ignore[0]: no rule is called "x"',
+        where="audit.ignore[0]",
+        hint=", ".join(RULES),
+    )
+
+
+def test_a_reader_of_files_says_where_keys_stand():
+    with pytest.raises(InvalidPolicy, match=r"^brokers.drain\[0\]: an integer") as caught:
+        policy_of(
+            {"format": POLICY_FORMAT, "brokers": {"drain": ["x"]}},
+            where=lambda path: f"policy.toml:{len(path)}",
+        )
+    assert caught.value.where == "policy.toml:3"
+
+
+def test_paths():
+    assert dotted(()) == "policy"
+    assert dotted(("a\x00", 0, "b")) == r"a\x00[0].b"

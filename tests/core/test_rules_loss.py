@@ -1,0 +1,78 @@
+from laws import check_findings
+from rackwise.core.audit import audit
+from rackwise.core.policy import AuditPolicy, Policy, RackPolicy
+from small_clusters import messages, small_cluster
+
+ZONES = {1: "a", 2: "b", 3: "c", 4: "a", 5: None}
+TREE = {1: "/e/a", 2: "/e/b", 3: "/w/a", 4: "/w/b"}
+
+
+def found(lists, *, racks=ZONES, rack_loss=None, levels=(), min_isr=2, **said):
+    policy = Policy(racks=RackPolicy(levels=levels), audit=AuditPolicy(rack_loss=rack_loss))
+    cluster = small_cluster(racks, lists, min_isr=min_isr, **said)
+    findings = audit(cluster, policy)
+    check_findings(findings, cluster, policy)
+    return messages(findings, "rack-loss-offline"), messages(findings, "rack-loss-min-isr")
+
+
+def test_three_zones_survive_the_loss_of_one():
+    assert found({"t-0": [1, 2, 3]}) == ([], [])
+
+
+def test_all_in_one_zone_go_offline_with_it():
+    assert found({"t-0": [1, 4], "t-1": [2]}) == (
+        [
+            "t-0 at zone: wanted in sync in 2 racks; had all 2 in a",
+            "t-1 at zone: wanted in sync in 2 racks; had all 1 in b",
+        ],
+        [],
+    )
+
+
+def test_too_few_are_left_without_some_zones():
+    assert found({"t-0": [1, 4, 2], "t-1": [2, 3]}) == (
+        [],
+        [
+            "t-0 at zone: wanted 2 in sync without any one rack; had 1 without a",
+            "t-1 at zone: wanted 2 in sync without any one rack; had 1 without b, 1 without c",
+        ],
+    )
+
+
+def test_what_is_broken_already_is_not_the_loss_s_doing():
+    lists = {"t-0": [1, 2, 3], "t-1": [1, 2]}
+    assert found(lists, isr={"t-0": [1]}, leaders={"t-1": None}) == (
+        ["t-0 at zone: wanted in sync in 2 racks; had all 1 in a"],
+        [],
+    )
+
+
+def test_what_is_under_min_isr_already_is_not_put_there():
+    assert found({"t-0": [1, 2, 3]}, isr={"t-0": [1, 2]}, min_isr=3) == ([], [])
+
+
+def test_without_min_isr_only_offline_is_judged():
+    assert found({"t-0": [1, 2]}, min_isr=None) == ([], [])
+
+
+def test_a_replica_whose_rack_is_not_known_survives():
+    assert found({"t-0": [1, 5]}, min_isr=1) == ([], [])
+    assert found({"t-0": [1, 5]}) == (
+        [],
+        ["t-0 at zone: wanted 2 in sync without any one rack; had 1 without a"],
+    )
+
+
+def test_dead_members_of_the_isr_do_not_count():
+    assert found({"t-0": [1, 4, 2]}, dead=[2]) == (
+        ["t-0 at zone: wanted in sync in 2 racks; had all 2 in a"],
+        [],
+    )
+
+
+def test_the_finest_level_unless_the_policy_names_others():
+    lists = {"t-0": [1, 2]}
+    assert found(lists, racks=TREE, min_isr=1) == ([], [])
+    named = found(lists, racks=TREE, min_isr=1, levels=("region", "az"), rack_loss=("region", "az"))
+    assert named == (["t-0 at region: wanted in sync in 2 racks; had all 2 in /e"], [])
+    assert found(lists, racks=TREE, rack_loss=()) == ([], [])

@@ -1,0 +1,69 @@
+from laws import check_findings
+from rackwise.core.audit import audit
+from rackwise.core.policy import BrokerPolicy, Policy, TopicBlock
+from small_clusters import messages, small_cluster
+
+RACKS = {1: "a", 2: "b", 3: "c", 4: "a"}
+
+
+def found(rule, lists, policy=None, **said):
+    cluster = small_cluster(RACKS, lists, **said)
+    findings = audit(cluster, policy or Policy())
+    check_findings(findings, cluster, policy or Policy())
+    return messages(findings, rule)
+
+
+class TestReplication:
+    def test_the_topic_is_its_own_measure(self):
+        lists = {"t-0": [1, 2, 3], "t-1": [2, 3, 1], "t-2": [3, 1], "u-0": [1]}
+        assert found("replication", lists) == ["t-2: wanted 3 replicas; had 2"]
+
+    def test_of_two_sizes_as_common_the_greater_is_wanted(self):
+        assert found("replication", {"t-0": [1], "t-1": [1, 2]}) == [
+            "t-0: wanted 2 replicas; had 1"
+        ]
+
+    def test_the_policy_is_the_measure_where_it_speaks(self):
+        policy = Policy(topics=(TopicBlock(match=("t",), replication=2),))
+        lists = {"t-0": [1, 2, 3], "t-1": [2, 3], "u-0": [1], "u-1": [1, 2], "u-2": [1]}
+        assert found("replication", lists, policy) == [
+            "t-0: wanted 2 replicas; had 3",
+            "u-1: wanted 1 replica; had 2",
+        ]
+
+    def test_added_replicas_do_not_count(self):
+        lists = {"t-0": [1, 2, 3], "t-1": [2, 3]}
+        assert found("replication", lists, adding={"t-0": [3]}) == []
+
+
+def test_dead_and_unlisted_brokers_are_not_live():
+    lists = {"t-0": [99, 1, 2], "t-1": [1, 3, 4]}
+    assert found("dead-replica", lists, dead=[2]) == ["t-0: wanted live brokers only; had 2, 99"]
+    assert found("dead-replica", lists | {"t-0": [1, 2, 3]}) == []
+
+
+def test_drained_brokers_hold_nothing_listed_or_not():
+    policy = Policy(brokers=BrokerPolicy(drain=(2, 99)))
+    lists = {"t-0": [99, 1, 2], "t-1": [1, 3, 4]}
+    assert found("drained-broker", lists, policy) == ["t-0: wanted no drained broker; had 2, 99"]
+
+
+class TestPin:
+    def test_a_pinned_broker_that_is_missing(self):
+        policy = Policy(topics=(TopicBlock(match=("t",), pin={0: (2, 3), 1: (1,), 7: (1,)}),))
+        lists = {"t-0": [4, 2, 1], "t-1": [2, 1], "u-0": [4, 1]}
+        assert found("pin", lists, policy) == ["t-0: wanted a replica on 2, 3; had 1, 2, 4"]
+
+    def test_a_partition_with_nothing_in_place(self):
+        policy = Policy(topics=(TopicBlock(match=("t",), pin={0: (1,)}),))
+        assert found("pin", {"t-0": [1]}, policy, adding={"t-0": [1]}) == [
+            "t-0: wanted a replica on 1; had none"
+        ]
+
+
+def test_partitions_in_motion():
+    moving = {"t-0": [1, 2, 4], "t-1": [1, 2], "t-2": [2, 1, 3]}
+    assert found("reassigning", moving, adding={"t-0": [4]}, removing={"t-0": [1], "t-2": [3]}) == [
+        "t-0: wanted nothing in motion; had adding 4, removing 1",
+        "t-2: wanted nothing in motion; had adding none, removing 3",
+    ]

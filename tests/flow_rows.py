@@ -1,0 +1,85 @@
+"""Flow rows as people write them down, and the fleet they run through, for the suites of facts."""
+
+from __future__ import annotations
+
+from rackwise.core.subnets import parse_subnets
+from small_fleets import cluster, parsed
+
+NOON = 1_793_534_400
+"""2026-11-01 12:00 UTC, in the day that the snapshots of `small_fleets` are taken on."""
+BROKER, SECOND, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
+LOGGED, UNLOGGED = "10.1.0.7", "10.1.5.20"
+SUBNETS = "10.1.0.0/16,/eu/a\n10.1.5.0/24,/eu/b\n10.1.5.16/28,/eu/c\n2001:db8::/56,/eu/b\n"
+
+ROW = {
+    "interface_id": "eni-k",
+    "srcaddr": LOGGED,
+    "dstaddr": BROKER,
+    "srcport": "40000",
+    "dstport": "9092",
+    "protocol": "6",
+    "packets": "7",
+    "bytes": "1000",
+    "start": str(NOON),
+    "end": str(NOON + 60),
+    "action": "ACCEPT",
+    "log_status": "OK",
+    "pkt_srcaddr": None,
+    "pkt_dstaddr": None,
+    "flow_direction": "egress",
+}
+"""A logged client sends 1000 bytes to a broker."""
+INGRESS = {"interface_id": "eni-b", "flow_direction": "ingress"}
+NO_DATA = dict.fromkeys(
+    ("srcaddr", "dstaddr", "srcport", "dstport", "protocol", "packets", "bytes", "action"), "-"
+) | {"flow_direction": "-"}
+
+
+def answer(**fields):
+    """A broker sends to the logged client."""
+    ends = {"srcaddr": BROKER, "dstaddr": LOGGED, "srcport": "9092", "dstport": "40000"}
+    return {"interface_id": "eni-b"} | ends | fields
+
+
+def bronze(spark, rows, *, is_told=True):
+    """BRONZE_VPC from rows that say what differs from `ROW`; `row_offset` is their place."""
+    from pyspark.sql import functions as F
+
+    from rackwise.pipeline.schemas import BRONZE_VPC
+    from rackwise.pipeline.tables import PARTIAL
+
+    whole = [
+        ROW | {"malformed": None, "raw": None, "source_file": "f", "row_offset": place} | row
+        for place, row in enumerate(rows)
+    ]
+    names = BRONZE_VPC.fieldNames()
+    frame = spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_VPC)
+    direction = F.col("flow_direction").alias("flow_direction", metadata={PARTIAL: not is_told})
+    return frame.select(*(direction if n == "flow_direction" else n for n in names))
+
+
+def fleet_of(spark, clusters=None, **more):
+    """The fleet of clusters by file name; by default the three brokers of `small_fleets`."""
+    from rackwise.pipeline.fleet import frames
+    from rackwise.pipeline.snapshots import read_snapshots
+
+    snapshots, _ = read_snapshots(*parsed(clusters or {"demo.json": cluster()}))
+    racks = [subnet.rack for subnet in parse_subnets(SUBNETS)]
+    return frames(spark, snapshots, racks=racks, **more)
+
+
+def buckets_of(fleet):
+    """The subnets above, with the rack codes of the fleet."""
+    from rackwise.pipeline.racks import subnet_buckets
+
+    return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks)
+
+
+def judged(spark, rows, fleet, *, is_told=True, **options):
+    """Facts of the rows in their order."""
+    from rackwise.pipeline.flows import flow_facts
+
+    facts = flow_facts(
+        bronze(spark, rows, is_told=is_told), fleet, buckets_of(fleet), format="vpc", **options
+    )
+    return sorted(facts.collect(), key=lambda fact: fact.row_offset)

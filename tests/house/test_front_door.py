@@ -1,0 +1,51 @@
+"""`import rackwise` is light, and its names are those it promises."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import rackwise
+
+HEAVY = [
+    *["aiokafka", "confluent_kafka", "jinja2", "kafka", "kazoo", "numpy", "ortools"],
+    *["pandas", "plotly", "pyarrow", "pyspark", "rich", "typer"],
+]
+
+
+def loaded(statement: str) -> list[str]:
+    script = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return json.JSONDecoder().decode(done.stdout)
+
+
+def test_import_rackwise_loads_nothing_heavy():
+    assert set(HEAVY) & set(loaded("import rackwise")) == set()
+
+
+def test_the_command_line_loads_only_what_parses_it():
+    heavy = set(HEAVY) - {"typer"}
+    assert heavy & set(loaded("import rackwise.cli.main")) == set()
+
+
+def test_the_pipeline_room_opens_without_spark():
+    assert "pyspark" not in loaded("from rackwise import pipeline as rp; dir(rp)")
+
+
+@pytest.mark.parametrize("name", rackwise.__all__)
+def test_every_promised_name_resolves_to_the_front_door(name):
+    value = getattr(rackwise, name)
+    if isinstance(value, type):
+        assert value.__module__ == "rackwise"
+
+
+def test_the_names_shown_are_the_names_promised():
+    assert dir(rackwise) == sorted(rackwise.__all__) == sorted(rackwise._HOMES)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Manager'"):
+        _ = rackwise.Manager

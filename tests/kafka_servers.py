@@ -1,0 +1,219 @@
+"""Fixtures that start real Kafka and ZooKeeper, and the rules for when they cannot.
+
+```
+environment                 tests marked java, kafka, zookeeper
+-                           run; where Java or a jar is missing they are left out
+KAFKA=0                     left out
+RACKWISE_REQUIRE_KAFKA=1    run; what is missing fails them, and a skip among them fails the run
+```
+
+What is left out is said, with its reason and number, in the first and the last lines of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+
+from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, resolve
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.pipeline.java import find_java
+
+LEFT_OUT = ("java", "kafka", "zookeeper")
+SERVERS = ("server", *LEFT_OUT, "spark")
+JARS = {"kafka": KAFKA_4, "zookeeper": KAFKA_3}
+KAFKA_PYTHON_WARNS = {
+    "(read|open)_text is deprecated": DeprecationWarning,  # at its import, on Python 3.11 and 3.12
+    r"unclosed <socket.*laddr=.'0.0.0.0', \d+.>": ResourceWarning,  # it drops refused connections
+}
+
+
+@dataclass
+class Course:
+    """What this run does with tests that need a server, and what became of them."""
+
+    is_required: bool
+    is_refused: bool
+    missing: dict[str, str | None] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def lines(self):
+        return [
+            f"left out: {number} test{'s' * (number != 1)} on real servers: {reason}"
+            for reason, number in sorted(self.left_out.items())
+        ]
+
+    def reason(self, item):
+        """Why this test is left out; None where it runs, or fails for what is missing."""
+        needs = [name for name in LEFT_OUT if item.get_closest_marker(name)]
+        if needs and self.is_refused:
+            return "KAFKA=0"
+        reasons = [self.looked_for(name) for name in needs]
+        return None if self.is_required else next(filter(None, reasons), None)
+
+    def looked_for(self, need):
+        """What a marker's tests lack here, fetched or missed once a run, before any test's time."""
+        if need not in self.missing:
+            try:
+                find_java(os.environ)
+                if need in JARS:
+                    resolve(JARS[need])
+            except (MissingDependency, InvalidConfig) as error:
+                self.missing[need] = error.message
+            else:
+                self.missing[need] = None
+        return self.missing[need]
+
+
+COURSE = pytest.StashKey[Course]()
+
+
+def pytest_configure(config):
+    for message, kind in KAFKA_PYTHON_WARNS.items():
+        config.addinivalue_line("filterwarnings", f"ignore:{message}:{kind.__name__}")
+        warnings.filterwarnings("ignore", message, kind)  # for the sweep after the last test
+    course = Course(
+        is_required=os.environ.get("RACKWISE_REQUIRE_KAFKA") == "1",
+        is_refused=os.environ.get("KAFKA") == "0",
+    )
+    if course.is_required and course.is_refused:
+        raise pytest.UsageError(
+            "KAFKA=0 leaves real Kafka out, RACKWISE_REQUIRE_KAFKA=1 requires it; unset one"
+        )
+    config.stash[COURSE] = course
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    course = config.stash[COURSE]
+    kept, gone = [], []
+    for item in items:
+        reason = course.reason(item)
+        if reason is None:
+            kept.append(item)
+        else:
+            gone.append(item)
+            course.left_out[reason] = course.left_out.get(reason, 0) + 1
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = kept
+
+
+def pytest_report_header(config):
+    course = config.stash[COURSE]
+    if course.is_refused:
+        return "real Kafka: left out (KAFKA=0)"
+    return "real Kafka: required (RACKWISE_REQUIRE_KAFKA=1)" if course.is_required else None
+
+
+def pytest_report_collectionfinish(config):
+    return config.stash[COURSE].lines()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    is_skip = report.skipped and not hasattr(report, "wasxfail")
+    if is_skip and any(item.get_closest_marker(name) for name in SERVERS):
+        item.config.stash[COURSE].skipped.append(f"{report.nodeid}: {why(report)}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file that skips itself hides its marks, so it counts."""
+    report = yield
+    if report.skipped:
+        collector.config.stash[COURSE].skipped.append(f"{report.nodeid}: {why(report)}")
+    return report
+
+
+def why(report):
+    return report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    course = session.config.stash[COURSE]
+    if course.is_required and course.skipped and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    course = config.stash[COURSE]
+    for line in course.lines():
+        terminalreporter.write_line(line)
+    if course.is_required and course.skipped:
+        terminalreporter.write_line(
+            f"failed: {len(course.skipped)} skipped where RACKWISE_REQUIRE_KAFKA=1 allows none",
+            red=True,
+        )
+        for line in course.skipped:
+            terminalreporter.write_line(f"  {line}")
+
+
+@pytest.fixture(scope="session")
+def java_home():
+    """The home of a Java of at least 17."""
+    return or_failed(lambda: find_java(os.environ)).home
+
+
+@pytest.fixture(scope="session")
+def kraft_cluster(java_home, tmp_path_factory):
+    """Four brokers of Kafka 4.3 in racks a, b, c, a; who takes one down brings it back."""
+    folder = tmp_path_factory.mktemp("kraft")
+    with or_failed(lambda: Sandbox.kraft(brokers=4, java_home=java_home, folder=folder)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def zookeeper_cluster(java_home, tmp_path_factory):
+    """Three brokers of Kafka 3.9 in racks a, b, c on one ZooKeeper; the same rule."""
+    folder = tmp_path_factory.mktemp("zookeeper")
+    with or_failed(
+        lambda: Sandbox.zookeeper(brokers=3, java_home=java_home, folder=folder)
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def make_kraft(java_home, tmp_path):
+    """Start clusters of the test's own, as in `make_kraft(brokers=1)`; all end with it."""
+    with ExitStack() as running:
+        yield lambda **options: running.enter_context(
+            or_failed(
+                lambda: Sandbox.kraft(
+                    java_home=java_home, folder=new_folder(tmp_path, "kraft"), **options
+                )
+            )
+        )
+
+
+@pytest.fixture
+def make_zookeeper(java_home, tmp_path):
+    """The same in ZooKeeper mode."""
+    with ExitStack() as running:
+        yield lambda **options: running.enter_context(
+            or_failed(
+                lambda: Sandbox.zookeeper(
+                    java_home=java_home, folder=new_folder(tmp_path, "zookeeper"), **options
+                )
+            )
+        )
+
+
+def new_folder(parent, name):
+    return parent / f"{name}-{len(list(parent.glob(f'{name}-*')))}"
+
+
+def or_failed(make):
+    """What `make` gives; a missing Java or jar fails the test in two lines."""
+    try:
+        return make()
+    except MissingDependency as error:
+        pytest.fail(f"{error.message}\nhint: {error.hint}", pytrace=False)

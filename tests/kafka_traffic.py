@@ -1,0 +1,159 @@
+"""Real topics, real bytes, real consumers, made with kafka-python on a cluster of the sandbox."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+
+from rackwise.adapters.sandbox.ready import comes_true
+
+PATIENCE_S = 30.0
+LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+
+
+def until(condition, what, timeout_s=PATIENCE_S):
+    """Wait for a condition; fail with `what` was waited for."""
+    if not comes_true(condition, timeout_s):
+        message = f"waited {timeout_s:.0f} s for {what}"
+        raise AssertionError(message)
+
+
+def create(admin, name, placement, **configs):
+    """A topic; partition i is on `placement[i]`; `min_insync_replicas="2"` is a config."""
+    admin.create_topics(
+        [
+            NewTopic(
+                name,
+                replica_assignments=dict(enumerate(placement)),
+                topic_configs={key.replace("_", "."): value for key, value in configs.items()},
+            )
+        ]
+    )
+    replicas = sum(map(len, placement))
+    until(lambda: _is_served(admin, name, replicas), f"{name} to be served")
+
+
+def _is_served(admin, name, replicas):
+    """Whether all replicas are in sync, with a leader, and have a log on disk."""
+    (topic,) = admin.describe_topics([name])
+    found = topic["partitions"]
+    in_sync = sum(len(each["isr_nodes"]) for each in found if not each["error_code"])
+    logs = sum(
+        len(of_topic["partitions"])
+        for broker in admin.describe_log_dirs({name: [each["partition_index"] for each in found]})
+        for log_dir in broker["log_dirs"]
+        for of_topic in log_dir["topics"]
+    )
+    return in_sync == logs == replicas
+
+
+@contextmanager
+def producer(bootstrap, **options):
+    """A producer that keeps what it is given as it is: no compression, acks from all."""
+    made = KafkaProducer(
+        bootstrap_servers=bootstrap.split(","), acks="all", compression_type=None, **options
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def produce(bootstrap, records, size=1000):
+    """Write `records[topic, partition]` records of `size` bytes each; wait for all acks."""
+    with producer(bootstrap, linger_ms=20) as sender:
+        pending = [
+            sender.send(topic, partition=partition, value=bytes(i % 251 for i in range(size)))
+            for (topic, partition), count in sorted(records.items())
+            for _ in range(count)
+        ]
+        for each in pending:
+            each.get(timeout=PATIENCE_S)
+
+
+class RackRangeAssignor(RangePartitionAssignor):
+    """Range, with the member's rack in its subscription (KIP-881); kafka-python leaves it out."""
+
+    rack = None
+
+    @classmethod
+    def metadata(cls, topics):
+        return ConsumerProtocolSubscription(
+            topics=sorted(topics), user_data=b"", rack_id=cls.rack, version=3
+        )
+
+
+@contextmanager
+def consumer(bootstrap, group, topics, *, client_id, rack=None):
+    """A running member of a group that has its partitions; with a rack it fetches from there."""
+    options = {}
+    if rack is not None:
+        assignor = type("Assignor", (RackRangeAssignor,), {"rack": rack})
+        options = {"client_rack": rack, "partition_assignment_strategy": [assignor]}
+    made = KafkaConsumer(
+        *topics,
+        bootstrap_servers=bootstrap.split(","),
+        group_id=group,
+        client_id=client_id,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        **options,
+    )
+    try:
+        joined = lambda: bool(made.poll(timeout_ms=100, max_records=1) or made.assignment())  # noqa: E731
+        until(joined, f"{client_id} to join {group}")
+        yield made
+    finally:
+        made.close()
+
+
+def read_all(member, records):
+    """Bytes of record values that a consumer reads until it has had so many records."""
+    total = seen = 0
+    while seen < records:
+        for batch in member.poll(timeout_ms=1000).values():
+            seen += len(batch)
+            total += sum(len(record.value) for record in batch)
+    return total
+
+
+@contextmanager
+def throttled_move(admin, topic, partition, after):
+    """A reassignment that runs until the block ends: replication may copy one byte a second."""
+    brokers = [str(each["broker_id"]) for each in admin.describe_cluster()["brokers"]]
+    where = TopicPartition(topic, partition)
+    throttled = ",".join(f"{partition}:{broker}" for broker in brokers)
+    lists = dict.fromkeys(LISTS, throttled)
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, lists)])
+    set_rates(admin, brokers, "1")
+    try:
+        admin.alter_partition_reassignments({where: after})
+        yield lists
+    finally:
+        admin.alter_partition_reassignments({where: None})
+        set_rates(admin, brokers, None)
+        admin.reset_configs([ConfigResource(ConfigResourceType.TOPIC, topic, dict(lists))])
+        until(lambda: where not in admin.list_partition_reassignments(), f"{where} to rest")
+
+
+def set_rates(admin, brokers, rate):
+    """Set or delete the replication throttle of each broker, and wait until all tell so."""
+    operation = ("DELETE", None) if rate is None else ("SET", rate)
+    for broker in brokers:
+        admin.alter_configs(
+            [ConfigResource(ConfigResourceType.BROKER, broker, dict.fromkeys(RATES, operation))],
+            raise_on_unknown=False,
+        )
+    until(lambda: all(_rates(admin, broker) == rate for broker in brokers), f"rate {rate}")
+
+
+def _rates(admin, broker):
+    found = admin.describe_configs([ConfigResource(ConfigResourceType.BROKER, broker)])
+    of_broker = found["broker"][broker]
+    rates = {of_broker[key]["value"] for key in RATES if key in of_broker}
+    return rates.pop() if len(rates) == 1 else None

@@ -1,0 +1,79 @@
+"""Generated flow files as Parquet: types, missing values, and no Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from plain_flows import rows_of
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet
+from rackwise.pipeline.generate import write_flow_parquet
+
+OPTIONS = FleetOptions(brokers=6, topics=5, flows=800, bad_rows=0.1)
+
+
+def first_file(options):
+    return flow_file(generated_fleet(options), 0)[0]
+
+
+class TestLogs:
+    def test_what_is_written_is_what_was_made(self, tmp_path):
+        file = first_file(OPTIONS)
+        write_flow_parquet(tmp_path / "flows.parquet", file)
+        assert parquet.read_table(tmp_path / "flows.parquet").to_pylist() == rows_of(file)
+        assert [path.name for path in tmp_path.iterdir()] == ["flows.parquet"]
+
+    def test_types_are_those_of_flow_logs(self, tmp_path):
+        write_flow_parquet(tmp_path / "flows.parquet", first_file(OPTIONS))
+        schema = parquet.read_schema(tmp_path / "flows.parquet")
+        for name in ("version", "srcport", "dstport", "protocol"):
+            assert schema.field(name).type == pa.int32()
+        for name in ("packets", "bytes", "start", "end"):
+            assert schema.field(name).type == pa.int64()
+        for name in ("srcaddr", "pkt_dstaddr", "log_status", "flow_direction", "account_id"):
+            assert schema.field(name).type == pa.string()
+
+    def test_version_2_knows_neither_direction_nor_packet(self, tmp_path):
+        write_flow_parquet(tmp_path / "flows.parquet", first_file(replace(OPTIONS, log_version=2)))
+        names = parquet.read_schema(tmp_path / "flows.parquet").names
+        assert names[-1] == "log_status"
+        assert not {"flow_direction", "pkt_srcaddr"} & set(names)
+
+
+class TestCanonical:
+    def test_times_are_timestamps_in_utc(self, tmp_path):
+        file = first_file(replace(OPTIONS, flow_format=FlowFormat.CANONICAL))
+        write_flow_parquet(tmp_path / "flows.parquet", file)
+        table = parquet.read_table(tmp_path / "flows.parquet")
+        assert table.schema.field("window_start").type == pa.timestamp("us", tz="UTC")
+        starts = table.column("window_start").to_pylist()
+        wanted = [row["window_start"] for row in rows_of(file)]
+        assert None in starts
+        assert starts == [None if s is None else datetime.fromtimestamp(s, UTC) for s in wanted]
+
+
+def test_equal_files_have_equal_bytes(tmp_path):
+    for name in ("a.parquet", "b.parquet"):
+        write_flow_parquet(tmp_path / name, first_file(OPTIONS))
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(
+        InvalidConfig, match=r"a folder to write flows\.parquet to is wanted"
+    ) as caught:
+        write_flow_parquet(tmp_path / "nowhere" / "flows.parquet", first_file(OPTIONS))
+    assert caught.value.hint == "give --out a folder with room that you may write to"
+
+
+def test_pyspark_is_never_loaded():
+    code = "import sys, rackwise.pipeline.generate; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

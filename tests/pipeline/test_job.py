@@ -1,0 +1,426 @@
+"""The whole job: from snapshots, flows and rates to tables and a summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from rackwise.core.errors import (
+    BytesLost,
+    InvalidFlows,
+    InvalidPrices,
+    InvalidSnapshot,
+    QuarantineExceeded,
+)
+from rackwise.core.model import Broker
+from rackwise.core.racks import Rack
+from rackwise.core.traffic import RateRow
+from small_fleets import CENT, DEMO_READERS, GIB, cluster, parsed, price
+
+pytestmark = pytest.mark.spark
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+TWO_CENTS = price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)
+LEVELS = ("region", "zone")
+
+
+def flow(kind, broker, bytes_, **more):
+    return {
+        "cluster": "demo",
+        "window_start": AT,
+        "window_s": 86_400,
+        "kind": kind,
+        "broker_id": broker,
+        "topic": "orders",
+        "bytes": bytes_,
+        "source": "otlp",
+    } | more
+
+
+def demo_flows():
+    """A producer in a writes 3 GiB to each partition; readers sit in b, a and c."""
+    replicas = ((1, 2), (2, 3), (3, 1))
+    for number, (leader, follower) in enumerate(replicas):
+        where = {"partition": number}
+        yield flow("produce", leader, 3 * GIB, client_rack="/eu/a", **where)
+        yield flow("replicate", leader, 3 * GIB, peer_broker_id=follower, **where)
+        reader = f"10.1.0.{(2, 1, 3)[number]}"
+        yield flow("fetch", leader, 3 * GIB, client_address=reader, client_group="readers", **where)
+
+
+COLUMNS = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("window_start", pa.timestamp("us", tz="UTC")),
+        ("window_s", pa.int32()),
+        ("kind", pa.string()),
+        ("client_address", pa.string()),
+        ("client_group", pa.string()),
+        ("client_rack", pa.string()),
+        ("broker_id", pa.int32()),
+        ("peer_broker_id", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("bytes", pa.int64()),
+        ("source", pa.string()),
+    ]
+)
+
+
+def written(folder, rows, name="flows.parquet"):
+    folder.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.Table.from_pylist(list(rows), schema=COLUMNS), folder / name)
+    return str(folder / name)
+
+
+DEMO = cluster(groups=[DEMO_READERS], size=GIB)
+
+
+def request(tables, clusters=None, **more):
+    from rackwise.pipeline.request import AnalyzeRequest
+    from rackwise.pipeline.snapshots import read_snapshots
+
+    read, failed = read_snapshots(*parsed(clusters or {"demo.json": DEMO}))
+    given = {
+        "version": "0.1.0",
+        "snapshots": read,
+        "failed": failed,
+        "tables": str(tables),
+        "prices": (TWO_CENTS, price(provider="other")),
+        "levels": LEVELS,
+        "flow_format": "canonical",
+    }
+    return AnalyzeRequest(**given | more)
+
+
+def analyzed(spark, tables, **more):
+    from rackwise.pipeline.job import analyze
+
+    return analyze(spark, request(tables, **more))
+
+
+def table(spark, made, name):
+    return spark.read.parquet(f"{made.tables}/{name}")
+
+
+def by(summary, roll_up, key):
+    return {row[key]: row for row in summary[roll_up]}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return []
+
+
+@pytest.fixture(scope="module")
+def made(spark, home, steps):
+    path = written(home / "flows", demo_flows())
+    return analyzed(
+        spark,
+        home / "tables",
+        flows=[path],
+        keep=("bronze",),
+        progress=lambda number, of, name: steps.append(f"{number}/{of} {name}"),
+    )
+
+
+class TestDemo:
+    def test_the_bill(self, made):
+        summary = made.summary
+        assert summary["verdict"] == {
+            "partitions": 3,
+            "partitions_unsafe": 0,
+            "findings": summary["rows"]["findings"],
+            "bytes_total": 27 * GIB,
+            "bytes_local": 6 * GIB,
+            "bytes_cross": 21 * GIB,
+            "bytes_unknown": 0,
+            "usd": "0.420000000",
+            "usd_30d": "12.600000000",
+        }
+        kinds = {
+            kind: (row["bytes_cross"] // GIB, row["usd"])
+            for kind, row in by(summary, "by_kind", "kind").items()
+        }
+        assert kinds == {
+            "replicate": (9, "0.180000000"),
+            "produce": (6, "0.120000000"),
+            "fetch": (6, "0.120000000"),
+        }
+        groups = by(summary, "by_group", "client_group")
+        assert groups["readers"]["usd"] == "0.120000000"
+        assert summary["observed"] == {
+            "from": "2026-11-01T00:00:00Z",
+            "to": "2026-11-02T00:00:00Z",
+            "seconds": 86_400,
+        }
+
+    def test_sums_of_every_table_are_those_of_the_flows(self, spark, made):
+        from pyspark.sql import functions as F  # noqa: N812
+
+        gold = table(spark, made, "gold/cross_rack")
+        assert gold.agg(F.sum("bytes"), F.sum("usd")).collect()[0] == (
+            27 * GIB,
+            Decimal("0.420000000"),
+        )
+        facts = table(spark, made, "silver/flow_fact")
+        assert facts.agg(F.sum("bytes")).collect()[0][0] == 27 * GIB
+        for name in ("by_topic", "by_group", "by_pair", "by_level", "by_day", "by_kind"):
+            rows = made.summary[name]
+            whole = sum(row["bytes_local"] + row["bytes_cross"] for row in rows)
+            assert whole == 27 * GIB, name
+            assert sum(Decimal(row["usd"]) for row in rows) == Decimal("0.42"), name
+            assert table(spark, made, f"gold/{name}").count() == len(rows)
+
+    def test_the_matrix_of_each_level(self, made):
+        cells = {
+            (cell["level_name"], cell["from_rack"], cell["to_rack"]): cell
+            for cell in made.summary["matrix"]
+        }
+        assert cells["region", "/eu", "/eu"]["bytes"] == 27 * GIB
+        assert cells["region", "/eu", "/eu"]["usd"] == "0.000000000"
+        assert cells["zone", "/eu/a", "/eu/b"]["usd"] == "0.180000000"
+        for level in LEVELS:
+            assert sum(c["bytes"] for key, c in cells.items() if key[0] == level) == 27 * GIB
+
+    def test_blast_radius_and_findings(self, made):
+        losses = {row["rack"]: row for row in made.summary["blast"]}
+        assert losses["/eu"]["partitions_offline"] == 3
+        assert losses["/eu/a"]["usd_to_restore"] == "0.040000000"
+        assert losses["/eu/a"]["member_share_lost"] == 1 / 3
+        assert made.summary["findings"]["by_rule"]
+        reasons = {row["rule"] for row in made.summary["findings"]["not_checked"]}
+        assert "replica-balance" in reasons
+
+    def test_where_everything_came_from(self, made):
+        method = made.summary["method"]
+        assert method["fates"] == [{"reason": "kept", "rows": 9, "bytes": 27 * GIB}]
+        assert (method["rows_in"], method["bytes_in"]) == (9, 27 * GIB)
+        assert [(row["rows"], row["quarantined"]) for row in method["files"]] == [(9, 0)]
+        assert [row["row"] for row in method["prices"]] == [TWO_CENTS.row]
+        assert {(row["kind"], row["source"]) for row in method["precedence"]} == {
+            *(("produce", "otlp"), ("fetch", "otlp"), ("replicate", "otlp"))
+        }
+        assert set(method["versions"]) == {"rackwise", "spark", "java", "python"}
+        assert made.summary["quality"]["bytes_measured"] == 27 * GIB
+        assert made.summary["clusters"] == [
+            {
+                "name": "demo",
+                "cluster_id": "demo",
+                "taken_at": "2026-11-01T00:00:00Z",
+                "snapshots": 1,
+                "brokers": 3,
+                "racks": 3,
+                "topics": 1,
+                "partitions": 3,
+            }
+        ]
+
+    def test_rows_of_the_csv_files(self, made):
+        columns, rows = made.csv["by_topic"]
+        assert columns[:2] == ("cluster", "topic")
+        assert [row[:5] for row in rows] == [["demo", "orders", 6 * GIB, 21 * GIB, 0]]
+        assert made.summary["csv"] == [f"csv/{name}.csv" for name in made.csv]
+        _, found = made.csv["findings"]
+        assert len(list(found)) == made.summary["rows"]["findings"]
+
+    def test_steps_are_told_in_order(self, made, steps):
+        assert made
+        assert [step.partition(" ")[2] for step in steps] == [
+            *("snapshots", "bronze: flow files", "silver: flow facts", "gold: traffic"),
+            *("gold: dollars", "gold: roll-ups", "gold: findings", "gold: blast radius"),
+        ]
+        assert steps[0] == "1/9 snapshots"
+
+    def test_bronze_is_kept_when_asked(self, spark, made):
+        assert table(spark, made, "bronze/flow").count() == 9
+
+    def test_the_same_input_gives_the_same_run(self, spark, made, home):
+        from pyspark.testing import assertDataFrameEqual
+
+        path = home / "flows" / "flows.parquet"
+        again = analyzed(spark, home / "tables", flows=[str(path)], keep=("bronze",))
+        assert again.summary == made.summary
+        assert again.tables == f"{made.tables}-2"
+        for name in ("gold/cross_rack", "silver/flow_fact", "gold/by_pair", "gold/finding"):
+            assertDataFrameEqual(
+                table(spark, again, name), table(spark, made, name), rtol=0, atol=0
+            )
+
+    def test_how_flows_are_cut_into_files_changes_nothing(self, spark, made, home):
+        rows = list(demo_flows())
+        written(home / "cut", rows[5:][::-1], "a.parquet")
+        written(home / "cut", rows[:5], "b.parquet")
+        cut = analyzed(spark, home / "other", flows=[str(home / "cut")], keep=("bronze",))
+        for name in ("verdict", "matrix", "by_topic", "by_pair", "by_kind", "by_group", "quality"):
+            assert cut.summary[name] == made.summary[name], name
+        assert cut.summary["run_id"] != made.summary["run_id"]
+
+
+def test_without_traffic_there_are_findings_and_a_blast_radius(spark, tmp_path):
+    clusters = {
+        "a.json": cluster(cluster_id="a"),
+        "b.json": cluster({1: "/eu/a", 2: "/eu/a"}, {"t": [(1, 2)]}, cluster_id="b"),
+    }
+    made = analyzed(spark, tmp_path, clusters=clusters, levels=())
+    summary = made.summary
+    assert summary["observed"] is None
+    assert summary["verdict"]["usd"] is None
+    assert summary["verdict"]["bytes_total"] is None
+    assert (summary["matrix"], summary["by_topic"]) == ([], [])
+    assert [row["name"] for row in summary["clusters"]] == ["a", "b"]
+    assert {row["cluster"] for row in summary["blast"]} == {"a", "b"}
+    assert summary["levels"] == ["level1", "level2"]
+    assert list(made.csv) == ["findings", "blast"]
+    assert sorted(path.name for path in Path(made.tables, "gold").iterdir()) == ["blast", "finding"]
+
+
+class TestRates:
+    rates = (
+        RateRow(cluster="demo", topic="orders", bytes_in_per_s=3 * GIB),
+        RateRow(cluster="demo", topic="gone", bytes_in_per_s=1),
+    )
+
+    def test_days_are_those_asked_for(self, spark, tmp_path):
+        days = {"first_day": date(2026, 11, 1), "last_day": date(2026, 11, 3)}
+        made = analyzed(spark, tmp_path, rates=self.rates, **days)
+        kinds = by(made.summary, "by_kind", "kind")
+        assert kinds["produce"]["bytes_cross"] == 3 * 86_400 * 2 * GIB
+        assert kinds["replicate"]["bytes_cross"] == 3 * 86_400 * 3 * GIB
+        assert len(made.summary["by_day"]) == 3
+        assert made.summary["observed"]["seconds"] == 3 * 86_400
+        assert made.summary["quality"]["bytes_estimated"] == made.summary["verdict"]["bytes_total"]
+        (note,) = made.summary["notes"]
+        assert note.startswith("rates of 1 topics were left out, no snapshot has a partition")
+        assert note.endswith("the first is gone of cluster demo")
+
+    def test_flows_come_first_and_rates_fill_what_they_lack(self, spark, tmp_path):
+        rows = [flow("produce", 1, 90, topic=None, client_rack="/eu/b")]
+        path = written(tmp_path / "flows", rows)
+        made = analyzed(spark, tmp_path / "t", flows=[path], rates=self.rates)
+        sources = {row["kind"]: row["source"] for row in made.summary["method"]["precedence"]}
+        assert sources == {"produce": "otlp", "replicate": "rates"}
+        kinds = by(made.summary, "by_kind", "kind")
+        assert kinds["produce"]["bytes_cross"] == 90
+        assert made.summary["quality"]["bytes_apportioned"] == 90
+        assert [row["topic"] for row in made.summary["by_topic"]] == ["orders"]
+
+
+class TestUnhappy:
+    def test_malformed_rows_are_kept_apart_up_to_a_share(self, spark, tmp_path):
+        rows = [*demo_flows(), flow("produce", 1, -5), flow("nonsense", 1, 7)]
+        path = written(tmp_path / "flows", rows)
+        with pytest.raises(QuarantineExceeded, match="malformed:bytes 1, malformed:kind 1"):
+            analyzed(spark, tmp_path / "t", flows=[path], max_quarantine=Decimal("0.1"))
+        made = analyzed(spark, tmp_path / "t", flows=[path], max_quarantine=Decimal("0.2"))
+        bad = table(spark, made, "silver/quarantine").orderBy("reason").collect()
+        assert [(row.reason, row.bytes) for row in bad] == [
+            ("malformed:bytes", None),
+            ("malformed:kind", 7),
+        ]
+        assert all(row.raw and row.source_file.endswith("flows.parquet") for row in bad)
+        assert made.summary["quality"]["rows_quarantined"] == 2
+        assert made.summary["verdict"]["bytes_total"] == 27 * GIB
+
+    def test_a_row_lost_on_the_way_stops_the_run(self, spark, tmp_path, monkeypatch):
+        from rackwise.pipeline import job
+
+        whole = job.flow_facts
+        monkeypatch.setattr(
+            job, "flow_facts", lambda *a, **k: whole(*a, **k).where("partition <> 1")
+        )
+        path = written(tmp_path / "flows", demo_flows())
+        with pytest.raises(BytesLost, match="9 rows of flow_fact are wanted; 6 were found"):
+            analyzed(spark, tmp_path / "t", flows=[path])
+
+    def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
+        from rackwise.pipeline import gold
+
+        whole = gold.priced
+        monkeypatch.setattr(gold, "priced", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'"))
+        path = written(tmp_path / "flows", demo_flows())
+        with pytest.raises(
+            BytesLost, match="bytes of cross_rack for fetch of demo on 2026-11-01 are wanted; 0"
+        ):
+            analyzed(spark, tmp_path / "t", flows=[path])
+
+    def test_flow_logs_want_an_address_of_every_broker(self, spark, tmp_path):
+        blind = replace(DEMO, brokers=(*DEMO.brokers, Broker(id=4, rack=Rack("/eu/a"))))
+        with pytest.raises(InvalidSnapshot, match="broker 4 of cluster demo has none"):
+            analyzed(
+                spark,
+                tmp_path,
+                clusters={"a.json": blind},
+                flows=[str(tmp_path)],
+                flow_format="vpc",
+            )
+
+    def test_deep_racks_want_names_to_be_priced(self, spark, tmp_path):
+        path = written(tmp_path / "flows", demo_flows())
+        with pytest.raises(InvalidPrices, match="names of 2 rack levels are wanted"):
+            analyzed(spark, tmp_path / "t", flows=[path], levels=())
+
+    def test_sums_beyond_63_bits_are_refused(self, spark, tmp_path):
+        rows = [flow("produce", 1, 2**62), flow("produce", 1, 2**62)]
+        path = written(tmp_path / "flows", rows)
+        with pytest.raises(InvalidFlows, match=r"bytes that sum to less than 2\^63 are wanted"):
+            analyzed(spark, tmp_path / "t", flows=[path])
+
+    def test_flows_of_nobody_we_know_are_counted_and_are_no_traffic(self, spark, tmp_path):
+        rows = [flow("produce", 1, 5, window_start=datetime(2026, 10, 1, tzinfo=UTC))]
+        path = written(tmp_path / "flows", rows)
+        made = analyzed(spark, tmp_path / "t", flows=[path], first_day=date(2026, 11, 1))
+        assert made.summary["verdict"]["bytes_total"] is None
+        assert [row["reason"] for row in made.summary["method"]["fates"]] == ["other-day"]
+        assert made.summary["notes"] == ["no row of the flow files is traffic of a broker given"]
+
+
+class TestRunId:
+    def id_of(self, tmp_path, **more):
+        from rackwise.pipeline.request import run_id
+
+        files = more.pop("files", ())
+        return run_id(request(tmp_path, **more), files)
+
+    def test_it_is_twelve_hex_digits_of_what_went_in(self, tmp_path):
+        from rackwise.pipeline.files import FlowFile
+
+        file = FlowFile(uri="file:/x/a.log", path="/x/a.log", size=5)
+        moved = FlowFile(uri="file:/y/a.log", path="/y/a.log", size=5)
+        first = self.id_of(tmp_path, files=[file])
+        assert len(first) == 12
+        assert int(first, 16) >= 0
+        assert self.id_of(tmp_path / "elsewhere", files=[moved]) == first
+        others = [
+            self.id_of(tmp_path, files=[replace(file, size=6)]),
+            self.id_of(tmp_path, files=[file], side="egress"),
+            self.id_of(tmp_path, files=[file], version="0.2.0"),
+            self.id_of(tmp_path, files=[file], digests={"subnets": "0"}),
+            self.id_of(tmp_path, files=[file], clusters={"other.json": DEMO}),
+        ]
+        assert len({first, *others}) == 6
+
+    def test_a_folder_that_is_there_is_left_alone(self, spark, tmp_path):
+        from rackwise.pipeline.request import claimed_folder
+
+        names = [claimed_folder(spark, f"{tmp_path}/", "abc") for _ in range(3)]
+        assert [name.rpartition("/")[2] for name in names] == ["abc", "abc-2", "abc-3"]
+        assert Path(names[2]).is_dir()
+
+    def test_so_is_one_behind_a_uri(self, spark, tmp_path):
+        from rackwise.pipeline.request import claimed_folder
+
+        uri = f"file://{tmp_path}"
+        assert claimed_folder(spark, uri, "abc") == f"{uri}/runs/abc"
+        spark.range(1).write.parquet(f"{uri}/runs/abc/gold")
+        assert claimed_folder(spark, uri, "abc") == f"{uri}/runs/abc-2"

@@ -1,0 +1,380 @@
+"""A summary document whose totals are the sums of made-up flows, so that a report can be checked.
+
+`summary()` is what the pipeline gives for a small cluster; its arguments make it larger, poorer or
+hostile. Every name goes through `named`, so that two summaries can differ in nothing but names.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+GIB = 2**30
+DAY_S = 86_400
+FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)
+UNKNOWN = "(unknown)"
+USD_PER_GIB = {"zone": Decimal("0.02"), "region": Decimal("0.05")}
+TOPICS = (
+    "payments.authorised",
+    "orders",
+    "clickstream.raw",
+    "inventory-changes",
+    "user-sessions",
+    "search.queries",
+    "fraud-scores",
+    "shipments",
+)
+GROUPS = ("analytics", "fraud-detector", "warehouse-loader", "search-indexer")
+RULES = (
+    ("spread-even", "error", "replicas are not spread evenly over the racks", 7),
+    ("under-min-isr", "error", "fewer in-sync replicas than min.insync.replicas", 2),
+    ("rack-loss-offline", "warning", "losing one rack takes the partition offline", 3),
+    ("leader-balance", "warning", "a broker leads more or fewer partitions than its share", 1),
+    ("not-preferred-leader", "info", "the leader is not the preferred one", 4),
+)
+
+HOSTILE = (
+    "<script>window.ran=1</script>",
+    '"><img src=x onerror="window.ran=1">',
+    "</script><script>window.ran=1</script>",
+    "line\u2028paragraph\u2029end",
+    "\u202egnp.exe\u202c",
+    "t" * 249,
+    '<a href="https://example.com/">link</a><b>bold</b>',
+    "&lt;i&gt; %{x} $x^2$ {{ 7 * 7 }} {% raw %}",
+    "\x1b[31mred\x1b[0m\x07\x9b",
+    "' onclick='window.ran=1",
+    "javascript:window.ran=1",
+    "-->]]><!--",
+)
+"""Names that try to be markup, script, control sequences or merely too long."""
+
+
+def harmless(kind: str, index: int, name: str) -> str:
+    """The name as it is."""
+    del kind, index
+    return name
+
+
+def hostile(kind: str, index: int, name: str) -> str:
+    """A canary instead of the name, still unlike every other of its kind."""
+    return f"{HOSTILE[(index + len(kind)) % len(HOSTILE)]}{name[-2:]}{index}"[:249]
+
+
+Named = Callable[[str, int, str], str]
+
+
+def usd(amount: Decimal) -> str:
+    return f"{amount:.9f}"
+
+
+def level_of(a: str, b: str) -> int:
+    if UNKNOWN in {a, b}:
+        return -1
+    if a == b:
+        return 0
+    if not a.startswith("/"):
+        return 1
+    pairs = zip(a[1:].split("/"), b[1:].split("/"), strict=True)
+    return next(i for i, (x, y) in enumerate(pairs, 1) if x != y)
+
+
+def cell(rack: str, level: int) -> str:
+    return "/".join(rack.split("/")[: level + 1]) if rack.startswith("/") else rack
+
+
+def flows(
+    cluster: str, number: int, *, racks: Sequence[str], topics: Sequence[str], groups, days: int
+):
+    """(day, cluster, kind, topic, client group, from, to, bytes) of each flow."""
+    size = len(racks)
+    for day in range(days):
+        date = f"{FIRST_DAY + timedelta(days=day):%Y-%m-%d}"
+        for t, topic in enumerate(topics):
+            base = (40 + 3 * ((day * 5 + number) % 7)) * GIB // (t + 1) + 977 * t
+            for i, a in enumerate(racks):
+                for j, b in enumerate(racks):
+                    part = (
+                        base * (1 + (5 * i + 2 * j + t) % 4) * (1 + (i == 1)) // (3 * size * size)
+                    )
+                    yield date, cluster, "produce", topic, groups[t % 2], a, b, part
+                    for g in range(1 + t % len(groups)):
+                        yield date, cluster, "fetch", topic, groups[g], a, b, part // 2 + g
+                    if i != j:
+                        yield date, cluster, "replicate", topic, UNKNOWN, a, b, part * 2
+            yield date, cluster, "fetch", topic, groups[0], racks[0], UNKNOWN, base // 50
+
+
+def rolled_up(rows, key: Callable[[tuple], dict], levels: Sequence[str], total: Decimal):
+    """Roll-up rows by `key`, largest first, as the pipeline orders them."""
+    sums: dict[tuple, dict[str, Any]] = {}
+    for row in rows:
+        names = key(row)
+        entry = sums.setdefault(
+            tuple(names.values()),
+            {**names, "bytes_local": 0, "bytes_cross": 0, "bytes_unknown": 0, "usd": Decimal(0)},
+        )
+        level, count = level_of(row[5], row[6]), row[7]
+        column = {0: "bytes_local", -1: "bytes_unknown"}.get(level, "bytes_cross")
+        entry[column] += count
+        entry["usd"] += price(count, level, levels)
+    order = sorted(
+        sums.items(), key=lambda item: (-item[1]["usd"], -item[1]["bytes_cross"], item[0])
+    )
+    return [
+        {**entry, "usd": usd(entry["usd"]), "share": float(entry["usd"] / total) if total else 0.0}
+        for _, entry in order
+    ]
+
+
+def price(count: int, level: int, levels: Sequence[str]) -> Decimal:
+    if level <= 0:
+        return Decimal(0)
+    nano = int(USD_PER_GIB[levels[level - 1]] * 10**9)
+    return Decimal((2 * count * nano + GIB) // (2 * GIB)).scaleb(-9)
+
+
+def matrix(rows, levels: Sequence[str]):
+    sums: dict[tuple, list] = {}
+    for row in rows:
+        for level, name in enumerate(levels, 1):
+            a, b = cell(row[5], level), cell(row[6], level)
+            entry = sums.setdefault((row[1], level, name, a, b), [0, Decimal(0)])
+            entry[0] += row[7]
+            entry[1] += price(row[7], level_of(a, b), levels)
+    return [
+        {
+            "cluster": cluster,
+            "level": level,
+            "level_name": name,
+            "from_rack": a,
+            "to_rack": b,
+            "bytes": count,
+            "usd": usd(amount),
+        }
+        for (cluster, level, name, a, b), (count, amount) in sorted(sums.items())
+    ]
+
+
+def blast(cluster: str, racks: Sequence[str], depth: int):
+    nodes = sorted({(level, cell(rack, level)) for rack in racks for level in range(1, depth + 1)})
+    return [
+        {
+            "cluster": cluster,
+            "rack": rack,
+            "level": level,
+            "partitions_offline": 12 * (i % 4),
+            "partitions_below_min_isr": 40 + 31 * i,
+            "leaders_lost": 200 - 7 * i,
+            "top_survivor_leader_share": 0.071 + i / 100,
+            "replicas_lost": 600 - i,
+            "bytes_to_restore": (900 - i) * GIB,
+            "cross_bytes_to_restore": (900 - 3 * i) * GIB,
+            "usd_to_restore": usd(Decimal("0.02") * (900 - 3 * i)),
+            "groups_lost": i % 2,
+            "member_share_lost": 0.3333,
+        }
+        for i, (level, rack) in enumerate(nodes)
+    ]
+
+
+def worst(cluster: str, topics: Sequence[str], count: int, racks: Sequence[str]):
+    return [
+        {
+            "cluster": cluster,
+            "rule": RULES[i % 3][0],
+            "severity": RULES[i % 3][1],
+            "topic": topics[i % len(topics)],
+            "partition": i,
+            "broker": None,
+            "level": racks[i % len(racks)],
+            "wanted": "1 replica in each rack",
+            "had": f"3 replicas in {racks[i % len(racks)]}",
+            "message": f"all replicas of {topics[i % len(topics)]}-{i} are in one rack",
+        }
+        for i in range(count)
+    ]
+
+
+def summary(
+    *,
+    clusters: int = 1,
+    racks: Sequence[str] = ("use1-az1", "use1-az2", "use1-az4"),
+    levels: Sequence[str] = ("zone",),
+    topics: int = 8,
+    days: int = 1,
+    partitions: int = 600,
+    has_traffic: bool = True,
+    named: Named = harmless,
+) -> dict[str, Any]:
+    """A whole summary document. Bytes of all roll-ups are sums of the same flows."""
+    racks = [named("rack", i, rack) for i, rack in enumerate(racks)]
+    groups = [named("group", i, group) for i, group in enumerate(GROUPS)]
+    topic_names = [
+        named("topic", i, TOPICS[i] if i < len(TOPICS) else f"service-{i:02}.events")
+        for i in range(topics)
+    ]
+    names = [
+        named("cluster", i, "demo" if clusters == 1 else f"cluster-{i:03}") for i in range(clusters)
+    ]
+    rows = [
+        row
+        for i, name in enumerate(names)
+        for row in flows(name, i, racks=racks, topics=topic_names, groups=groups, days=days)
+        if has_traffic
+    ]
+    document = {
+        "format": "rackwise.summary/1",
+        "run_id": "0f3a9c5e7b21",
+        "version": "0.1.0",
+        "clusters": [
+            {
+                "name": name,
+                "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",
+                "taken_at": "2026-11-01T00:00:00Z",
+                "snapshots": 1,
+                "brokers": 24,
+                "racks": len(racks),
+                "topics": topics,
+                "partitions": partitions,
+            }
+            for name in names
+        ],
+        "levels": list(levels),
+        "observed": None,
+        **placement(names, racks, topic_names, partitions=partitions, depth=len(levels)),
+        **traffic(rows, levels, days),
+        "method": method(rows, named=named),
+        "csv": [f"csv/{name}.csv" for name in ("by_topic", "by_group", "by_pair", "findings")],
+        "failed": [],
+        "notes": ["2 topics are not visible to this principal"],
+    }
+    if rows:
+        document["observed"] = {
+            "from": "2026-11-01T00:00:00Z",
+            "to": f"{FIRST_DAY + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}",
+            "seconds": days * DAY_S,
+        }
+    document["verdict"] = {**document.pop("unsafe"), **document.pop("totals")}
+    document["rows"]["findings"] = document["verdict"]["findings"]
+    return document
+
+
+def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str, Any]:
+    """What the audit of all clusters gives."""
+    findings = [
+        {"rule": rule, "severity": severity, "count": weight * 17 * len(names), "sentence": text}
+        for rule, severity, text, weight in RULES
+    ]
+    return {
+        "unsafe": {
+            "partitions": partitions * len(names),
+            "partitions_unsafe": 153 * len(names),
+            "findings": sum(row["count"] for row in findings),
+        },
+        "findings": {
+            "by_rule": findings,
+            "worst": worst(names[0], topics, 50, racks),
+            "not_checked": [
+                {"cluster": names[0], "rule": "replica-balance", "reason": "no fair loads given"}
+            ],
+        },
+        "blast": [row for name in names for row in blast(name, racks, depth)],
+    }
+
+
+def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
+    """Everything that stands on flows; empty lists and nulls without them."""
+    every = rolled_up(rows, lambda _: {"run": "all"}, levels, Decimal(0))
+    total = Decimal(every[0]["usd"]) if every else Decimal(0)
+
+    def by(**key: int) -> list[dict[str, Any]]:
+        def names(row):
+            return {"cluster": row[1]} | {name: row[index] for name, index in key.items()}
+
+        return rolled_up(rows, names, levels, total)
+
+    def by_level(row) -> dict[str, Any]:
+        level = level_of(row[5], row[6])
+        name = {0: "local", -1: "unknown"}.get(level) or levels[level - 1]
+        return {"cluster": row[1], "level": level, "level_name": name}
+
+    roll_ups = {
+        "by_topic": by(topic=3),
+        "by_group": by(client_group=4),
+        "by_pair": by(from_rack=5, to_rack=6),
+        "by_level": rolled_up(rows, by_level, levels, total),
+        "by_day": by(day=0),
+        "by_kind": by(kind=2),
+    }
+    columns = ("bytes_local", "bytes_cross", "bytes_unknown")
+    counts: dict[str, int | None] = {name: every[0][name] if every else None for name in columns}
+    bytes_total = sum(every[0][name] for name in columns) if every else None
+    return {
+        "totals": {
+            "bytes_total": bytes_total,
+            **counts,
+            "usd": usd(total) if every else None,
+            "usd_30d": usd(total * 30 / days) if every else None,
+        },
+        "quality": {
+            "bytes_measured": bytes_total - bytes_total // 20 if bytes_total else 0,
+            "bytes_apportioned": bytes_total // 20 if bytes_total else 0,
+            "bytes_estimated": 0,
+            "bytes_unknown_rack": counts["bytes_unknown"] or 0,
+            "bytes_unpriced": 0,
+            "bytes_extrapolated_price": 0,
+            "bytes_unchecked_price": 0,
+            "rows_quarantined": 3 if every else 0,
+            "share_quarantined": "0.000123" if every else "0",
+            "rows_skipdata": 12 if every else 0,
+        },
+        "matrix": matrix(rows, levels),
+        **{name: table[:50] for name, table in roll_ups.items()},
+        "rows": {name: len(roll_ups[name]) for name in ("by_topic", "by_group", "by_pair")},
+    }
+
+
+def method(rows, *, named: Named) -> dict[str, Any]:
+    kept = len(rows)
+    fates = Counter({"kept": kept, "duplicate-side": kept // 3, "not-kafka": kept // 7})
+    files = [f"flows/part-{i:05}.parquet" for i in range(3)] if rows else []
+    return {
+        "prices": [
+            {
+                "provider": "aws",
+                "region": "*",
+                "level": level,
+                "kind": "*",
+                "usd_per_gb_out": f"{each / 2}",
+                "usd_per_gb_in": f"{each / 2}",
+                "gb_bytes": GIB,
+                "valid_from": "2026-09-01",
+                "valid_to": None,
+                "source": named("source", 0, "https://aws.amazon.com/ec2/pricing/on-demand/"),
+                "is_checked": level == "zone",
+                "is_extrapolated": False,
+                "row": f"aws:*:{level}:*",
+            }
+            for level, each in USD_PER_GIB.items()
+            if rows
+        ],
+        "fates": [
+            {"reason": reason, "rows": count, "bytes": sum(row[7] for row in rows) if i == 0 else 7}
+            for i, (reason, count) in enumerate(fates.items())
+            if rows
+        ],
+        "rows_in": fates.total(),
+        "bytes_in": sum(row[7] for row in rows) + 14,
+        "files": [
+            {"file": named("file", i, name), "rows": 100_000, "quarantined": i}
+            for i, name in enumerate(files)
+        ],
+        "precedence": [
+            {"cluster": "demo", "day": "2026-11-01", "kind": "produce", "source": "flow log"}
+            for _ in range(bool(rows))
+        ],
+        "options": {"provider": "aws", "side": "auto", "dedupe": "side", "flow_format": "vpc"},
+        "versions": {"rackwise": "0.1.0", "spark": "4.2.1", "java": "17", "python": "3.11.7"},
+    }

@@ -1,0 +1,167 @@
+"""The page in a real browser: it asks for nothing, complains of nothing, runs nothing foreign."""
+
+import os
+
+import pytest
+
+from rackwise.report import html
+from report import chromium
+from report.summaries import hostile, summary
+
+pytestmark = pytest.mark.skipif(
+    chromium.installed() is None and os.environ.get("HYPOTHESIS_PROFILE") != "exhaustive",
+    reason=f"no browser on PATH: {', '.join(chromium.BROWSERS)}",
+)
+
+CASES = {
+    "a week": {"topics": 24, "days": 7},
+    "hostile": {"topics": 12, "days": 3, "named": hostile},
+    "no traffic": {"has_traffic": False},
+    "fleet": {
+        "clusters": 200,
+        "racks": ("/eu/a", "/eu/b", "/us/a"),
+        "levels": ("region", "zone"),
+        "topics": 1,
+    },
+}
+WIDTHS = (360, 1280)
+ELEMENTS = """
+(() => {
+  const counts = {};
+  for (const e of document.querySelectorAll("*")) counts[e.tagName] = (counts[e.tagName] || 0) + 1;
+  return counts;
+})()
+"""
+OVERLAPS = """
+[...document.querySelectorAll(".chart")].flatMap(chart => {
+  const texts = [...chart.querySelectorAll("svg text")].filter(t => t.textContent.trim());
+  const boxes = texts.map(t => [t.textContent, t.getBoundingClientRect()]);
+  const room = chart.getBoundingClientRect();
+  const out = boxes.filter(([, b]) => b.left < room.left - 1 || b.right > room.right + 1);
+  const over = boxes.flatMap(([s, a], i) => boxes.slice(i + 1).filter(([, b]) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2
+  ).map(([t]) => s + " | " + t));
+  return [...out.map(([s]) => s), ...over];
+})
+"""
+WIDER_THAN_THE_PAGE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+BAR_FILL = "getComputedStyle(document.querySelector('#chart-topic .point path')).fill"
+
+
+HOVER_TEXT = """
+new Promise(done => {
+  const layer = document.querySelector("#chart-topic .hoverlayer");
+  const look = frames => layer.textContent || !frames
+    ? done(layer.textContent) : requestAnimationFrame(() => look(frames - 1));
+  look(300);
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    for name, case in CASES.items():
+        (folder / f"{name}.html").write_text(html.render(summary(**case)))
+    return {name: folder / f"{name}.html" for name in CASES}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with chromium.page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", CASES)
+class TestEachPage:
+    def test_it_lives_quietly_fits_and_overlaps_nowhere(self, page, files, name, width, dark):
+        page.open(files[name], width=width, dark=dark)
+        assert page.complaints == []
+        assert page.requests == [files[name].as_uri()]
+        assert page.run(WIDER_THAN_THE_PAGE) is False
+        assert page.run(OVERLAPS) == []
+
+
+class TestCharts:
+    def test_all_are_drawn_and_each_drawing_has_its_title_and_description(self, page, files):
+        page.open(files["a week"], width=1280)
+        assert page.run("document.querySelectorAll('.chart .point path').length") > 30
+        drawings = "[...document.querySelectorAll('svg.main-svg')]"
+        assert page.run(f"{drawings}.length") >= 7
+        named = f"{drawings}.every(s => s.querySelector('title') && s.querySelector('desc'))"
+        assert page.run(named) is True
+
+    def test_they_follow_the_scheme_of_the_reader(self, page, files):
+        page.open(files["a week"], width=1280)
+        light = page.run(BAR_FILL)
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        page.call("Emulation.setEmulatedMedia", features=dark)
+        page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.run(BAR_FILL) != light
+        assert page.complaints == []
+
+    def test_on_paper_they_are_light_and_afterwards_as_before(self, page, files, tmp_path):
+        page.open(files["a week"], width=1280)
+        light = page.run(BAR_FILL)
+        page.open(files["a week"], width=1280, dark=True)
+        dark = page.run(BAR_FILL)
+        page.run(f"addEventListener('beforeprint', () => {{ window.printed = {BAR_FILL}; }})")
+        page.printed(tmp_path / "report.pdf")
+        assert page.run("window.printed") == light
+        assert page.run(BAR_FILL) == dark
+        assert page.complaints == []
+
+    def test_hovering_tells_the_name_and_the_bytes(self, page, files):
+        page.open(files["a week"], width=1280)
+        page.run(
+            "document.getElementById('chart-topic')"
+            ".scrollIntoView({block: 'center', behavior: 'instant'})"
+        )
+        box = page.run(
+            "(({left, top, width, height}) => ({x: left + width / 2, y: top + height / 2}))"
+            "(document.querySelector('#chart-topic .point path').getBoundingClientRect())"
+        )
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", **box)
+        told = page.run(HOVER_TEXT)
+        assert "payments.authorised" in told
+        assert "crossing" in told
+        assert page.complaints == []
+
+
+class TestWithoutScripts:
+    def test_every_table_is_there_and_no_empty_place_for_a_chart(self, page, files, tmp_path):
+        bare = tmp_path / "bare.html"
+        text = files["a week"].read_text()
+        bare.write_text(text[: text.index("<script id=")] + "</body></html>")
+        page.open(bare, width=1280)
+        assert "payments.authorised" in page.run("document.body.innerText")
+        charts = "[...document.querySelectorAll('.chart')]"
+        assert page.run(f"{charts}.every(chart => chart.offsetHeight === 0)") is True
+
+
+class TestHostileNames:
+    def test_none_of_them_ran(self, page, files):
+        page.open(files["hostile"], width=1280)
+        assert page.run("window.ran") is None
+        assert (
+            page.run("document.querySelectorAll('img, iframe, a:not([href^=\"#\"])').length") == 0
+        )
+
+    def test_the_living_page_has_the_elements_of_a_harmless_one(self, page, files, tmp_path):
+        page.open(files["hostile"], width=1280)
+        found = page.run(ELEMENTS)
+        plain = tmp_path / "plain.html"
+        plain.write_text(html.render(summary(topics=12, days=3)))
+        page.open(plain, width=1280)
+        assert page.run(ELEMENTS) == found
+
+
+def test_sums_in_the_page_are_those_of_the_summary(page, files):
+    document = summary(**CASES["a week"])
+    page.open(files["a week"], width=360)
+    shown = page.run("({...document.getElementById('verdict').dataset})")
+    assert shown["usd"] == document["verdict"]["usd"]
+    assert shown["bytesCross"] == str(document["verdict"]["bytes_cross"])
+    assert page.run("document.getElementById('heat-1').dataset.usd") == document["verdict"]["usd"]

@@ -1,0 +1,86 @@
+"""Heat tables: who sends to whom, what is local, what is a sum."""
+
+from decimal import Decimal
+
+from rackwise.report.heat import MAPS, RACKS, fate, heat_maps
+from report.summaries import summary
+
+
+def pair(a, b, count, usd="0.000000000", cluster="demo", level=1):
+    return {
+        "cluster": cluster,
+        "level": level,
+        "level_name": "zone",
+        "from_rack": a,
+        "to_rack": b,
+        "bytes": count,
+        "usd": usd,
+    }
+
+
+def test_local_and_unknown_bytes_belong_to_no_sum():
+    rows = [
+        pair("a", "a", 5),
+        pair("a", "b", 7, "0.000000007"),
+        pair("b", "a", 2, "0.000000002"),
+        pair("a", "(unknown)", 3),
+    ]
+    (heat,), left_out = heat_maps(rows)
+    assert left_out == 0
+    assert heat.sums == {"level": 1, "bytes": 17, "bytes-cross": 9, "usd": "0.000000009"}
+    assert [row.crossing.bytes.text for row in heat.rows] == ["7", "2"]
+    assert [cell.bytes.text for cell in heat.received] == ["2", "7", "0"]
+    assert heat.crossing.bytes.text == "9"
+
+
+def test_a_rack_and_one_below_it_are_local():
+    assert fate("/eu", "/eu/a") == "local"
+    assert fate("/eu", "/europe") == "cross"
+    assert fate("eu", "eu/a") == "cross"
+    assert fate("", "a") == "unknown"
+
+
+def test_the_unknown_rack_comes_last_and_empty_rows_not_at_all():
+    (heat,), _ = heat_maps([pair("z", "(unknown)", 1), pair("z", "a", 1)])
+    assert [rack.text for rack in heat.racks] == ["a", "(unknown)"]
+    assert [row.rack.text for row in heat.rows] == ["z"]
+
+
+def test_warmth_is_the_share_of_the_largest_crossing_cell():
+    (heat,), _ = heat_maps([pair("a", "b", 80), pair("b", "a", 10), pair("a", "a", 800)])
+    steps = [cell.step for row in heat.rows for cell in row.cells if cell]
+    assert steps == [None, 8, 1]
+
+
+def test_not_priced_is_no_number():
+    (heat,), _ = heat_maps([pair("a", "b", 80, None)])
+    assert heat.crossing.usd.text == "not priced"
+    assert heat.sums["usd"] is None
+
+
+def test_too_many_racks_leave_the_lightest_out_and_say_so():
+    rows = [pair(f"r{i:02}", f"r{(i + 1) % 20:02}", i + 1) for i in range(20)]
+    (heat,), _ = heat_maps(rows)
+    assert len({rack.text for rack in heat.racks} | {row.rack.text for row in heat.rows}) == RACKS
+    assert heat.hidden == "4 more racks in csv/by_pair.csv"
+    assert heat.sums["bytes-cross"] == sum(range(1, 21))
+
+
+def test_the_dearest_clusters_come_first_and_the_others_are_counted():
+    rows = [pair("a", "b", 1, f"0.00000000{i}", cluster=f"c{i}") for i in range(9)]
+    maps, left_out = heat_maps(rows)
+    assert [heat.cluster for heat in maps] == ["c8", "c7", "c6", "c5", "c4", "c3"]
+    assert left_out == 9 - MAPS
+
+
+def test_levels_of_a_cluster_stay_together_coarsest_first():
+    document = summary(clusters=2, racks=("/eu/a", "/us/a"), levels=("region", "zone"), topics=1)
+    maps, _ = heat_maps(document["matrix"])
+    assert [heat.level for heat in maps] == ["region", "zone", "region", "zone"]
+    assert maps[0].cluster == maps[1].cluster
+
+
+def test_a_level_adds_up_to_the_run():
+    document = summary()
+    (heat,), _ = heat_maps(document["matrix"])
+    assert Decimal(heat.sums["usd"]) == Decimal(document["verdict"]["usd"])

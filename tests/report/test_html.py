@@ -1,0 +1,388 @@
+"""The page as a parser reads it: offline, under its policy, whole, and deaf to hostile names."""
+
+import json
+import re
+from base64 import b64encode
+from decimal import Decimal
+from hashlib import sha256
+
+import pytest
+
+from rackwise.core.text import escaped
+from rackwise.report import html
+from report.pages import Page
+from report.summaries import HOSTILE, hostile, summary
+
+SECTIONS = ["verdict", "quality", "matrix", "top", "days", "findings", "blast", "method"]
+TRAFFIC_CHARTS = {"chart-topic", "chart-group", "chart-pair", "chart-kind", "chart-day"}
+ADDRESSES = ("href", "src", "action", "srcset", "data", "poster", "formaction", "background")
+MB = 10**6
+FLEET = {"racks": ("/eu/a", "/eu/b", "/us/a"), "levels": ("region", "zone"), "topics": 2}
+
+
+def page_of(document):
+    return Page(html.render(document))
+
+
+@pytest.fixture(scope="module")
+def document():
+    return summary(topics=24, days=7)
+
+
+@pytest.fixture(scope="module")
+def page(document):
+    return page_of(document)
+
+
+def figures(page):
+    return json.JSONDecoder().decode(page.by_id("figures").text)
+
+
+def attribute(page, name, key):
+    return page.by_id(name).attributes[f"data-{key}"]
+
+
+def hash_of(text):
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+class TestOffline:
+    def test_no_attribute_holds_an_address_outside_the_page(self, page):
+        found = {
+            value
+            for element in page.elements
+            for name, value in element.attributes.items()
+            if name in ADDRESSES
+        }
+        assert {value[0] for value in found} == {"#"}
+
+    def test_nothing_that_loads_is_there(self, page):
+        tags = {element.tag for element in page.elements}
+        assert not tags & {"link", "img", "iframe", "object", "embed", "base", "form", "video"}
+
+    def test_links_lead_to_sections(self, page):
+        assert [a.attributes["href"][1:] for a in page.all("a")] == SECTIONS[2:]
+
+    def test_plotly_is_inlined_once(self, page):
+        assert sum("plotly.js v" in script.text for script in page.all("script")) == 1
+
+
+@pytest.fixture(scope="module")
+def policy(page):
+    (meta,) = [m for m in page.all("meta") if m.attributes.get("http-equiv")]
+    assert meta.attributes["http-equiv"] == "Content-Security-Policy"
+    rules = [rule.split() for rule in meta.attributes["content"].split(";")]
+    return {rule[0]: rule[1:] for rule in rules}
+
+
+class TestPolicy:
+    def test_nothing_is_allowed_but_what_is_named(self, policy):
+        assert policy["default-src"] == ["'none'"]
+        assert policy["img-src"] == ["data:"]
+        assert set(policy) == {
+            "default-src",
+            "style-src",
+            "script-src",
+            "img-src",
+            "base-uri",
+            "form-action",
+        }
+
+    def test_each_script_that_runs_is_named_by_its_hash(self, page, policy):
+        running = [s for s in page.all("script") if "type" not in s.attributes]
+        assert policy["script-src"] == [hash_of(script.text) for script in running]
+
+    def test_the_stylesheet_is_named_by_its_hash(self, page, policy):
+        assert policy["style-src"] == [hash_of(style.text) for style in page.all("style")]
+
+    def test_no_inline_handler_and_no_inline_style(self, page):
+        names = {name for element in page.elements for name in element.attributes}
+        assert not [name for name in names if name.startswith("on") or name == "style"]
+
+    def test_plotly_finds_the_places_where_it_would_put_styles(self, page):
+        (style,) = page.all("style")
+        assert style.attributes["id"] == "plotly.js-style-global"
+        (plotly,) = [s for s in page.all("script") if "plotly.js v" in s.text]
+        assert f'getElementById("{plotly.attributes["id"]}")' in plotly.text
+
+
+class TestStructure:
+    def test_sections_stand_in_their_order(self, page):
+        assert [s.attributes["id"] for s in page.all("section")] == SECTIONS
+
+    def test_every_element_is_closed(self, page):
+        assert page.unmatched == []
+
+    def test_ids_are_unique(self, page):
+        ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
+        assert len(ids) == len(set(ids))
+
+    def test_the_verdict_is_the_title_and_the_headline(self, page):
+        sentence = (
+            "Crossing racks costs at least $328.49 per 30 days; "
+            "153 of 600 partitions are not rack-safe"
+        )
+        assert page.all("h1")[0].text == sentence
+        assert page.all("title")[0].text == f"Rackwise: {sentence}"
+
+    def test_what_cannot_be_saved_is_said(self, page):
+        assert (
+            "With RF 3 in 3 racks replication crosses racks for 2 x ingress whatever anybody "
+            "does; only client traffic can be saved" in page.by_id("method").text
+        )
+
+    def test_the_method_names_prices_with_date_and_source_fates_and_run(self, page, document):
+        method = page.by_id("method").text
+        for price in document["method"]["prices"]:
+            assert price["valid_from"] in method
+            assert price["source"] in method
+        assert "unchecked price" in method
+        for fate in document["method"]["fates"]:
+            assert fate["reason"] in method
+            assert f"{fate['rows']:,}" in method
+        assert page.by_id("run-id").text == document["run_id"]
+        for version in document["method"]["versions"].values():
+            assert version in method
+
+    def test_known_undercount_is_in_the_banner(self, page):
+        assert "12 rows" in page.by_id("quality").text
+        assert "SKIPDATA" in page.by_id("quality").text
+
+    def test_a_table_shows_50_rows_and_says_where_the_others_are(self, page, document):
+        assert "239 more rows in csv/findings.csv" in page.by_id("findings").text
+        assert len(document["findings"]["worst"]) == 50
+
+    def test_rows_below_50_say_nothing(self, page):
+        assert "more row" not in page.by_id("top").text
+
+    def test_exact_values_stand_behind_rounded_ones(self, page, document):
+        row = document["by_topic"][0]
+        titles = {e.attributes.get("title") for e in page.elements}
+        assert f"{row['usd']} USD" in titles
+        assert f"{row['bytes_cross']} bytes" in titles
+
+    def test_the_same_summary_gives_the_same_bytes(self, document):
+        again = json.JSONDecoder().decode(json.dumps(document))
+        assert html.render(again) == html.render(document)
+
+
+class TestSums:
+    @pytest.mark.parametrize("key", ["bytes_total", "bytes_local", "bytes_cross", "bytes_unknown"])
+    def test_bytes_of_the_verdict(self, page, document, key):
+        shown = attribute(page, "verdict", key.replace("_", "-"))
+        assert int(shown) == document["verdict"][key]
+
+    @pytest.mark.parametrize("key", ["usd", "usd_30d"])
+    def test_dollars_of_the_verdict(self, page, document, key):
+        assert attribute(page, "verdict", key.replace("_", "-")) == document["verdict"][key]
+
+    @pytest.mark.parametrize("key", ["partitions", "partitions_unsafe", "findings"])
+    def test_counts_of_the_verdict(self, page, document, key):
+        shown = attribute(page, "verdict", key.replace("_", "-"))
+        assert int(shown) == document["verdict"][key]
+
+    @pytest.mark.parametrize("noun", ["topic", "group", "pair", "kind", "day"])
+    def test_each_roll_up_adds_up_to_the_verdict(self, page, document, noun):
+        for key in ("bytes_cross", "bytes_local", "bytes_unknown"):
+            shown = attribute(page, f"table-{noun}", key.replace("_", "-"))
+            assert int(shown) == document["verdict"][key]
+        assert attribute(page, f"table-{noun}", "usd") == document["verdict"]["usd"]
+
+    def test_the_matrix_adds_up_to_the_verdict(self, page, document):
+        assert int(attribute(page, "heat-1", "bytes")) == document["verdict"]["bytes_total"]
+        assert int(attribute(page, "heat-1", "bytes-cross")) == document["verdict"]["bytes_cross"]
+        assert attribute(page, "heat-1", "usd") == document["verdict"]["usd"]
+
+    def test_kinds_of_a_fleet_are_added_up_over_its_clusters(self):
+        document = summary(clusters=3, **FLEET)
+        page = page_of(document)
+        assert page.by_id("table-kind").text.count("replicate") == 1
+        assert attribute(page, "table-kind", "usd") == document["verdict"]["usd"]
+
+    def test_days_of_a_fleet_that_were_cut_are_not_added_up(self):
+        document = summary(clusters=30, days=3, **FLEET)
+        assert len(document["by_day"]) == 50
+        page = page_of(document)
+        assert "cluster-001" in page.by_id("table-day").text
+        assert "more rows are in the tables of the run" in page.by_id("days").text
+        assert "chart-day" not in figures(page)
+
+
+class TestCharts:
+    def test_each_figure_has_a_place_a_title_a_description_and_a_table_beside_it(self, page):
+        drawn = figures(page)
+        assert set(drawn) == TRAFFIC_CHARTS | {"chart-rules", "chart-blast"}
+        captions = [f.text.strip() for f in page.all("figcaption")]
+        assert all(captions)
+        assert len(captions) == len(drawn)
+        for name in drawn:
+            place = page.by_id(name)
+            assert place.attributes["role"] == "img"
+            assert place.attributes["aria-label"]
+            assert page.by_id(name.replace("chart-", "table-"))
+
+    def test_each_axis_that_counts_says_its_unit(self, page):
+        titles = {
+            name: [
+                figure["layout"][axis]["title"]["text"]
+                for axis in ("xaxis", "yaxis")
+                if "title" in figure["layout"][axis]
+            ]
+            for name, figure in figures(page).items()
+        }
+        assert titles["chart-day"] == ["day of 2026 (UTC)", "USD per day"]
+        assert titles["chart-topic"] == ["USD over 7 days observed"]
+        assert titles["chart-rules"] == ["findings (count)"]
+        assert titles["chart-blast"] == ["partitions (count)"]
+
+    def test_one_day_is_a_table_alone(self):
+        page = page_of(summary(days=1))
+        assert "chart-day" not in figures(page)
+        assert "2026-11-01" in page.by_id("table-day").text
+
+    def test_bytes_are_drawn_where_nothing_is_priced(self):
+        page = page_of(unpriced(summary(days=2)))
+        axis = figures(page)["chart-topic"]["layout"]["xaxis"]["title"]["text"]
+        assert axis == "crossing bytes, GiB, over 2 days observed"
+        assert figures(page)["chart-day"]["layout"]["yaxis"]["title"]["text"] == (
+            "crossing bytes, GiB per day"
+        )
+
+
+def unpriced(document):
+    document["verdict"]["usd"] = document["verdict"]["usd_30d"] = None
+    for name, rows in document.items():
+        if name.startswith("by_") or name == "matrix":
+            for row in rows:
+                row["usd"] = None
+    return document
+
+
+@pytest.fixture(scope="module")
+def without_traffic():
+    return page_of(summary(has_traffic=False))
+
+
+class TestPoorer:
+    @pytest.mark.parametrize("section", ["quality", "matrix", "top", "days"])
+    def test_without_traffic_each_section_of_dollars_says_what_to_add(
+        self, without_traffic, section
+    ):
+        text = without_traffic.by_id(section).text
+        assert "--flows PATH" in text
+        assert "--rates FILE" in text
+
+    def test_without_traffic_the_verdict_is_about_placement(self, without_traffic):
+        assert without_traffic.all("h1")[0].text == "153 of 600 partitions are not rack-safe"
+        assert not TRAFFIC_CHARTS & set(figures(without_traffic))
+        assert "$" not in without_traffic.by_id("verdict").text
+
+    def test_without_price_the_page_says_what_to_add(self):
+        page = page_of(unpriced(summary()))
+        assert "--prices FILE" in page.by_id("quality").text
+        assert "not priced" in page.all("h1")[0].text
+
+    def test_a_safe_cluster_is_called_safe(self):
+        document = summary()
+        document["verdict"] |= {"partitions_unsafe": 0, "findings": 0}
+        document["findings"] = {"by_rule": [], "worst": [], "not_checked": []}
+        page = page_of(document)
+        assert page.all("h1")[0].text.endswith("all 600 partitions are rack-safe")
+        assert "No rule is broken" in page.by_id("findings").text
+
+    def test_racks_nobody_has_cannot_be_lost(self):
+        document = summary()
+        document["blast"] = []
+        assert "broker.rack" in page_of(document).by_id("blast").text
+
+    def test_an_only_rack_does_not_count_as_a_loss(self):
+        racks = ("/eu/a", "/eu/b", "/eu/c")
+        document = summary(racks=racks, levels=("region", "zone"))
+        document["blast"][0] |= {"partitions_offline": 600}
+        assert document["blast"][0]["rack"] == "/eu"
+        page = page_of(document)
+        assert "600 partitions offline" not in page.by_id("verdict").text
+        assert "/eu" in page.by_id("table-blast").text
+
+    def test_snapshots_that_could_not_be_read_are_named(self):
+        document = summary()
+        document["failed"] = [
+            {"snapshot": "old.json", "error": "InvalidSnapshot", "message": "cut", "hint": None}
+        ]
+        page = page_of(document)
+        assert "1 snapshot" in page.by_id("quality").text
+        assert "old.json" in page.by_id("table-failed").text
+
+
+class TestSize:
+    def test_200_clusters_fit_in_5_megabytes(self):
+        document = summary(clusters=200, days=2, **FLEET)
+        text = html.render(document)
+        assert len(text.encode()) <= 5 * MB
+        page = Page(text)
+        assert "150 more rows in summary.json" in page.by_id("quality").text
+        assert "394 more tables" in page.by_id("matrix").text
+
+
+@pytest.fixture(scope="module")
+def hostile_text():
+    return html.render(summary(topics=12, days=3, named=hostile))
+
+
+@pytest.fixture(scope="module")
+def hostile_page(hostile_text):
+    return Page(hostile_text)
+
+
+class TestHostileNames:
+    def test_they_give_the_same_elements_as_harmless_ones(self, hostile_page):
+        assert hostile_page.tree == page_of(summary(topics=12, days=3)).tree
+
+    def test_they_add_no_attribute(self, hostile_page):
+        harmless = page_of(summary(topics=12, days=3))
+        names = {name for element in hostile_page.elements for name in element.attributes}
+        assert names == {name for element in harmless.elements for name in element.attributes}
+
+    @pytest.mark.parametrize("index", range(len(HOSTILE)))
+    def test_they_are_text(self, hostile_page, index):
+        name = hostile("topic", index, "xx")
+        topics = hostile_page.by_id("table-topic").text
+        assert escaped(name.removesuffix(f"xx{index}")) in topics
+
+    def test_no_control_and_no_bidi_character_is_in_the_page(self, hostile_text):
+        ours, _, _ = hostile_text.partition("<script id=")
+        assert [c for c in ours if not c.isprintable() and c != "\n"] == []
+
+    def test_embedded_data_cannot_end_its_script(self, hostile_page):
+        assert not re.search("[<>&\u2028\u2029]", hostile_page.by_id("figures").text)
+
+    def test_labels_hold_no_markup_but_line_breaks(self, hostile_page):
+        def strings(value):
+            if isinstance(value, dict):
+                value = list(value.values())
+            if isinstance(value, list):
+                return [text for item in value for text in strings(item)]
+            return [value] if isinstance(value, str) else []
+
+        texts = [text.replace("<br>", "") for text in strings(figures(hostile_page))]
+        assert any("&lt;b&gt;" in text for text in texts)
+        assert [text for text in texts if "<" in text or ">" in text] == []
+
+    def test_what_stands_outside_of_tables_is_hostile_too(self):
+        document = summary()
+        document["clusters"][0]["name"] = "".join(HOSTILE)
+        document["failed"] = [
+            {"snapshot": name, "error": name, "message": name, "hint": name} for name in HOSTILE
+        ]
+        document["method"]["options"] = {name: name for name in HOSTILE}
+        document["notes"] = document["csv"] = document["levels"] = list(HOSTILE)
+        document["run_id"] = document["version"] = HOSTILE[4]
+        document["observed"]["from"] = HOSTILE[8]
+        ours, _, _ = html.render(document).partition("<script id=")
+        assert [c for c in ours if not c.isprintable() and c != "\n"] == []
+        assert {e.tag for e in Page(ours).elements} <= {e.tag for e in page_of(summary()).elements}
+
+
+def test_dollars_of_the_page_are_sums_of_its_rows(page, document):
+    shown = sum(Decimal(row["usd"]) for row in document["by_topic"])
+    assert attribute(page, "table-topic", "usd") == f"{shown:.9f}"

@@ -1,0 +1,126 @@
+"""The summary for a terminal: 24 lines, within the width, whole without colour."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.report import terminal
+from rackwise.report.formats import columns
+from report.summaries import hostile, summary
+
+CASES = {
+    "a day": {},
+    "a week": {"topics": 24, "days": 7},
+    "no traffic": {"has_traffic": False},
+    "hostile": {"named": hostile, "topics": 12},
+    "fleet": {
+        "clusters": 3,
+        "racks": ("/eu/a", "/eu/b", "/us/a"),
+        "levels": ("region", "zone"),
+        "topics": 2,
+    },
+}
+DOCUMENTS = {name: summary(**case) for name, case in CASES.items()}
+COLOR = re.compile(r"\x1b\[\d+m")
+
+
+def lines(document, *, width=100, color=False):
+    return terminal.render(document, width=width, color=color).split("\n")
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(width=st.integers(1, 220))
+def test_it_fits_the_terminal(name, width):
+    shown = lines(DOCUMENTS[name], width=width)
+    assert len(shown) <= 24
+    assert max(map(columns, shown)) <= max(40, width)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_holds_no_control_character(name):
+    assert all(line.isprintable() for line in lines(DOCUMENTS[name]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_colour_adds_nothing_but_colour(name):
+    painted = terminal.render(DOCUMENTS[name], width=100, color=True)
+    assert COLOR.search(painted)
+    assert COLOR.sub("", painted) == terminal.render(DOCUMENTS[name], width=100, color=False)
+
+
+def test_the_verdict_comes_first():
+    assert lines(DOCUMENTS["a week"])[0] == (
+        "Crossing racks costs at least $328.49 per 30 days; 153 of 600 partitions are not rack-safe"
+    )
+
+
+def test_the_banner_says_how_the_bytes_are_known():
+    text = " ".join(" ".join(lines(DOCUMENTS["a week"])).split())
+    assert "3.74 TiB of 4.74 TiB cross racks (78.9 %)" in text
+    assert (
+        "95.0 % measured, 5.0 % apportioned, 0 % estimated, 0.5 % unknown rack, "
+        "3 rows quarantined, 12 rows known undercount" in text
+    )
+
+
+def test_the_first_five_topics_are_there():
+    document = DOCUMENTS["a week"]
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    names = [line.split()[0] for line in shown[start + 1 : start + 6]]
+    assert names == [row["topic"] for row in document["by_topic"][:5]]
+    assert shown[start + 6] == ""
+
+
+def test_findings_stand_by_rule_with_their_severity():
+    shown = "\n".join(lines(DOCUMENTS["a week"]))
+    for row in DOCUMENTS["a week"]["findings"]["by_rule"]:
+        assert re.search(rf"  {row['severity']} +{row['rule']} +{row['count']}  ", shown)
+
+
+def test_the_most_severe_rules_come_first():
+    document = summary()
+    document["findings"]["by_rule"].reverse()
+    severities = [line.split()[0] for line in lines(document) if line.startswith("  ")]
+    wanted = ["error", "error", "warning", "warning", "info"]
+    assert [word for word in severities if word in {"error", "warning", "info"}] == wanted
+
+
+def test_rules_without_room_are_counted():
+    document = summary()
+    document["findings"]["by_rule"] *= 4
+    assert re.search(r"  \.\. +1\d more rules with \d+ findings", "\n".join(lines(document)))
+    assert len(lines(document)) == 24
+
+
+def test_the_worst_loss_is_the_last_word():
+    text = " ".join(" ".join(lines(DOCUMENTS["a week"])).split())
+    assert text.endswith(
+        "blast losing rack use1-az4 takes 24 partitions offline, leaves 102 below min ISR "
+        "and moves 186 leaders"
+    )
+
+
+def test_without_traffic_it_says_what_to_add():
+    text = " ".join(" ".join(lines(DOCUMENTS["no traffic"])).split())
+    assert "--flows PATH" in text
+    assert "--rates FILE" in text
+    assert "$" not in text
+
+
+def test_no_finding_and_no_rack_are_said():
+    document = summary()
+    document["findings"]["by_rule"] = []
+    document["blast"] = []
+    text = "\n".join(lines(document))
+    assert "none: no rule is broken" in text
+    assert "no broker has a rack" in text
+
+
+def test_wide_characters_keep_the_columns_straight():
+    document = summary(named=lambda kind, _, name: f"日本{name}" if kind == "topic" else name)
+    shown = lines(document)
+    start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
+    assert len({columns(line) for line in shown[start : start + 6]}) == 1

@@ -1,0 +1,332 @@
+"""Hypothesis strategies for the domain types, registered so that `st.from_type(Cluster)` works."""
+
+from __future__ import annotations
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from rackwise.core.errors import InvalidPolicy
+from rackwise.core.findings import RULES
+from rackwise.core.model import (
+    Broker,
+    Cluster,
+    Configs,
+    FairLoads,
+    Group,
+    LogDir,
+    Member,
+    Note,
+    Partition,
+    PartitionTable,
+    Topic,
+)
+from rackwise.core.policy import (
+    AtLeast,
+    AuditPolicy,
+    BalancePolicy,
+    BrokerPolicy,
+    Policy,
+    RackCount,
+    RackPolicy,
+    Spread,
+    TopicBlock,
+    check_policy,
+)
+from rackwise.core.racks import Rack, level_names, prefix
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+"""What clients call themselves: anything that has a UTF-8."""
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
+"""Names without control characters; hostile all the same."""
+
+TOPIC_NAMES = st.text("abcABC019._-", min_size=1, max_size=5)
+SIZES = st.none() | st.integers(0, 2**63 - 1)
+
+PATHS = st.lists(st.sampled_from(["eu", "us", "a", "b", "r7"]), min_size=1, max_size=4).map(
+    lambda levels: Rack("/" + "/".join(levels))
+)
+PLAIN_RACKS = st.sampled_from(["use1-az1", "use1-az2", "a", "b"]).map(Rack)
+
+
+@st.composite
+def log_dirs(draw: st.DrawFn) -> LogDir:
+    """A log folder; sizes may be unknown."""
+    return LogDir(
+        path=draw(TEXTS),
+        total_bytes=draw(SIZES),
+        usable_bytes=draw(SIZES),
+        error=draw(st.none() | TEXTS),
+        is_cordoned=draw(st.booleans()),
+    )
+
+
+@st.composite
+def brokers(draw: st.DrawFn, racks: st.SearchStrategy[Rack | None]) -> tuple[Broker, ...]:
+    """Brokers in id order, one form of rack."""
+    ids = draw(st.lists(st.integers(0, 12) | st.just(2**31 - 1), max_size=7, unique=True))
+    return tuple(
+        Broker(
+            id=id_,
+            rack=draw(racks),
+            is_live=draw(st.booleans()),
+            is_fenced=draw(st.none() | st.booleans()),
+            host=draw(st.none() | NAMES),
+            port=draw(st.none() | st.integers(0, 65535)),
+            addresses=tuple(draw(st.lists(st.ip_addresses().map(str), max_size=2))),
+            log_dirs=tuple(draw(st.lists(log_dirs(), max_size=2))),
+        )
+        for id_ in sorted(ids)
+    )
+
+
+@st.composite
+def partitions(draw: st.DrawFn, topic: str, number: int) -> Partition:
+    """A partition whose leader, ISR, adding and removing replicas are of its replicas."""
+    replicas = tuple(draw(st.lists(st.integers(0, 12), min_size=1, max_size=5, unique=True)))
+    some = st.lists(st.sampled_from(replicas), max_size=3, unique=True).map(tuple)
+    return Partition(
+        topic=topic,
+        partition=number,
+        replicas=replicas,
+        leader=draw(st.none() | st.sampled_from(replicas)),
+        isr=draw(some),
+        adding=draw(some),
+        removing=draw(some),
+        bytes=draw(SIZES),
+        bytes_in_per_s=draw(SIZES),
+    )
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> Group:
+    """A consumer group of hostile clients."""
+    members = st.builds(
+        Member,
+        member_id=TEXTS,
+        client_id=TEXTS,
+        address=st.none() | TEXTS,
+        rack=st.none() | TEXTS.map(Rack),
+        partitions=st.lists(st.tuples(TOPIC_NAMES, st.integers(0, 9)), max_size=3).map(tuple),
+    )
+    return Group(
+        group=draw(TEXTS),
+        protocol=draw(st.sampled_from([None, "classic", "consumer"])),
+        members=tuple(draw(st.lists(members, max_size=2))),
+    )
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Cluster:
+    """Any cluster a snapshot may hold: dead brokers, strangers in replica lists, nothing at all."""
+    racks = draw(st.sampled_from([PATHS, PLAIN_RACKS, st.none(), st.none() | PATHS]))
+    names = draw(st.lists(TOPIC_NAMES, max_size=4, unique=True))
+    configs = st.dictionaries(NAMES, TEXTS, max_size=2)
+    return Cluster(
+        cluster_id=draw(st.none() | NAMES),
+        taken_at=draw(st.sampled_from(["2026-11-21T08:30:00Z", "2026-01-01T00:00:00.250Z"])),
+        brokers=draw(brokers(racks)),
+        topics={
+            name: Topic(
+                name=name,
+                id=draw(st.none() | NAMES),
+                is_internal=draw(st.booleans()),
+                min_insync_replicas=draw(st.none() | st.integers(1, 5)),
+                retention_bytes=draw(st.none() | st.integers(-1, 2**63 - 1)),
+            )
+            for name in names
+        },
+        partitions=PartitionTable.of(
+            draw(partitions(name, number))
+            for name in names
+            for number in range(draw(st.integers(0, 3)))
+        ),
+        groups=tuple(draw(st.lists(groups(), max_size=2))),
+        configs=Configs(
+            brokers=draw(st.dictionaries(st.integers(0, 12), configs, max_size=2)),
+            topics=draw(st.dictionaries(TOPIC_NAMES, configs, max_size=2)),
+        ),
+        notes=tuple(draw(st.lists(st.builds(Note, kind=NAMES, text=TEXTS), max_size=2))),
+        source=draw(st.sampled_from(["kafka", "reassignment", "suppose"])),
+    )
+
+
+st.register_type_strategy(Cluster, clusters())
+
+
+SMALL_TREES = st.sampled_from(
+    [
+        ("a", "b", "c"),
+        ("/a", "/b", "/c", "/d"),
+        ("/e/a", "/e/b", "/w/a"),
+        ("/e/a", "/e/b", "/w/a", "/w/b", "/w"),
+        ("/e/a/1", "/e/a/2", "/e/b/1", "/w/a/1", "/w/a/2"),
+    ]
+)
+"""Racks that collide: few of them, one to three levels, one path too short."""
+
+
+@st.composite
+def crowded_partitions(draw: st.DrawFn, topic: str, number: int, ids: list[int]) -> Partition:
+    """A partition on some of the brokers, perhaps on one that is not listed, perhaps in motion."""
+    replicas = draw(st.lists(st.sampled_from([*ids, 99]), min_size=1, max_size=4, unique=True))
+    some = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
+    is_moving = draw(st.integers(0, 5)) == 0
+    isr = draw(st.just(tuple(replicas)) | some)
+    return Partition(
+        topic=topic,
+        partition=number,
+        replicas=tuple(replicas),
+        leader=draw(st.sampled_from([None, *isr, *isr, *isr])),
+        isr=isr,
+        adding=draw(some) if is_moving else (),
+        removing=draw(some) if is_moving else (),
+        bytes=draw(st.none() | st.integers(0, 2**40)),
+    )
+
+
+@st.composite
+def crowded_clusters(draw: st.DrawFn) -> Cluster:
+    """A cluster in which rules collide: few brokers and racks, dead ones, rackless ones."""
+    tree = draw(SMALL_TREES)
+    rackless = draw(st.sampled_from([0, 0, 0, 1, 4]))
+    racks = st.sampled_from([*tree * 2, *[None] * rackless])
+    ids = draw(st.lists(st.integers(0, 9), min_size=1, max_size=7, unique=True))
+    names = draw(st.lists(st.sampled_from(["a", "a.log", "b"]), min_size=1, unique=True))
+    throttle = st.sampled_from(["", "7:1", "1000"])
+    keys = ["leader.replication.throttled.", "follower.replication.throttled.", "retention."]
+    return Cluster(
+        cluster_id="crowded",
+        taken_at="2026-11-21T08:30:00Z",
+        brokers=tuple(
+            Broker(
+                id=id_,
+                rack=None if (rack := draw(racks)) is None else Rack(rack),
+                is_live=draw(st.integers(0, 5)) > 0,
+            )
+            for id_ in sorted(ids)
+        ),
+        topics={
+            name: Topic(name=name, min_insync_replicas=draw(st.sampled_from([None, 1, 2, 2, 3])))
+            for name in names
+        },
+        partitions=PartitionTable.of(
+            draw(crowded_partitions(name, number, ids))
+            for name in names
+            for number in range(draw(st.integers(0, 4)))
+        ),
+        configs=Configs(
+            brokers={
+                id_: {f"{key}rate": draw(throttle) for key in draw(st.lists(st.sampled_from(keys)))}
+                for id_ in draw(st.lists(st.sampled_from(ids), max_size=2))
+            },
+            topics={
+                name: {
+                    f"{key}replicas": draw(throttle)
+                    for key in draw(st.lists(st.sampled_from(keys)))
+                }
+                for name in draw(st.lists(st.sampled_from(names), max_size=2))
+            },
+        ),
+        notes=tuple(
+            Note(kind=kind, text=f"{kind} here")
+            for kind in draw(st.lists(st.sampled_from(["torn", "not-visible", "no-configs"])))
+        ),
+    )
+
+
+def racks_of(cluster: Cluster) -> list[str]:
+    """Texts of all racks of a crowded cluster, every level."""
+    paths = [broker.rack.levels for broker in cluster.brokers if broker.rack is not None]
+    deepest = max([1, *map(len, paths)])
+    is_path = any(broker.rack is not None and broker.rack.is_path for broker in cluster.brokers)
+    full = [(*path, *[path[-1]] * (deepest - len(path))) for path in paths]
+    heads = {path[: depth + 1] for path in full for depth in range(deepest)}
+    return sorted(prefix(head, len(head), is_path=is_path) for head in heads)
+
+
+@st.composite
+def topic_blocks(draw: st.DrawFn, cluster: Cluster, levels: tuple[str, ...]) -> TopicBlock:
+    """A block that names only what the cluster has."""
+    ids = sorted({*(broker.id for broker in cluster.brokers)})
+    racks = racks_of(cluster)
+    usual: list[Spread] = ["even", "distinct", "off"]
+    distances: list[Spread] = ["off", AtLeast(1), AtLeast(2), AtLeast(3)]
+    rule = st.sampled_from(draw(st.sampled_from([usual, distances])))
+    has_count = bool(racks) and draw(st.integers(0, 3)) == 0
+    counted = draw(st.lists(st.sampled_from(racks), max_size=2, unique=True)) if has_count else []
+    limits = [(low, high) for low in range(3) for high in (low, low + 1, None)]
+    return TopicBlock(
+        match=(draw(st.sampled_from(["*", "a*", "?", "*.log", "z"])),),
+        spread={level: draw(rule) for level in levels if draw(st.booleans())},
+        topic_spread=draw(st.sampled_from([None, "off", "even"])),
+        replication=draw(st.sampled_from([None, None, 2, 3])),
+        count=tuple(
+            RackCount(rack=rack, min=low, max=high)
+            for rack in counted
+            for low, high in [draw(st.sampled_from(limits))]
+        )
+        or None,
+        count_others=draw(st.sampled_from([None, "none", "any"])),
+        pin=draw(
+            st.none()
+            | st.dictionaries(
+                st.integers(0, 2),
+                st.lists(st.sampled_from(ids), max_size=2, unique=True).map(tuple),
+            )
+        ),
+        leader_racks=tuple(draw(st.lists(st.sampled_from(racks), max_size=2, unique=True)))
+        if racks
+        else None,
+    )
+
+
+@st.composite
+def policies(draw: st.DrawFn, cluster: Cluster) -> Policy:
+    """A policy that the cluster can be judged by; impossible mixes are thrown away."""
+    paths = [broker.rack.levels for broker in cluster.brokers if broker.rack is not None]
+    depth = max([1, *map(len, paths)])
+    names = draw(st.sampled_from([(), ("one", "two", "three", "four")[:depth]]))
+    levels = level_names(depth, names)
+    ids = [broker.id for broker in cluster.brokers]
+    some = st.lists(st.sampled_from(ids), max_size=2, unique=True).map(lambda x: tuple(sorted(x)))
+    policy = Policy(
+        racks=RackPolicy(
+            levels=names, missing=draw(st.sampled_from(["error", "one-rack", "unaware"]))
+        ),
+        brokers=BrokerPolicy(drain=draw(some), no_lead=draw(some)),
+        balance=BalancePolicy(
+            replicas=draw(st.sampled_from(["even", "off"])),
+            leaders=draw(st.sampled_from(["even", "keep", "off"])),
+        ),
+        audit=AuditPolicy(
+            rack_loss=draw(st.none() | st.lists(st.sampled_from(levels), unique=True).map(tuple)),
+            ignore=tuple(draw(st.lists(st.sampled_from(list(RULES)), max_size=1))),
+        ),
+        topics=tuple(draw(st.lists(topic_blocks(cluster, levels), max_size=3))),
+    )
+    try:
+        check_policy(policy, cluster)
+    except InvalidPolicy:
+        reject()
+    return policy
+
+
+@st.composite
+def fair_loads(draw: st.DrawFn, cluster: Cluster) -> FairLoads:
+    """Ranges around small loads, some of them left out."""
+    ids = [broker.id for broker in cluster.brokers]
+    numbers = st.dictionaries(st.sampled_from(ids), st.integers(0, 3), max_size=4)
+    topics = st.sampled_from(sorted(cluster.topics))
+    return FairLoads(
+        low=draw(numbers),
+        high=draw(numbers),
+        leader_low=draw(numbers),
+        leader_high=draw(numbers),
+        topic_caps=draw(st.dictionaries(topics, numbers, max_size=2)),
+    )
+
+
+st.register_type_strategy(Rack, PATHS | PLAIN_RACKS)
+st.register_type_strategy(Broker, brokers(PATHS).filter(bool).map(lambda found: found[0]))
+st.register_type_strategy(Policy, crowded_clusters().flatmap(policies))

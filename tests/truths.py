@@ -1,0 +1,140 @@
+"""A generated fleet analyzed, and what it must have told: the truth that came with it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+
+import pyarrow.parquet
+
+from rackwise.adapters import files
+from rackwise.adapters.files.flow_text import write_document, write_flow_text, write_rack_table
+from rackwise.adapters.files.strict_json import parse
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.fleet import FlowFormat, flow_file, generated_fleet, truth
+from rackwise.core.traffic import prices_of
+from rackwise.pipeline.generate import write_flow_parquet
+from rackwise.pipeline.job import analyze
+from rackwise.pipeline.request import AnalyzeRequest
+from rackwise.pipeline.snapshots import read_snapshots
+
+TABLES = {
+    "by_kind": ("kind",),
+    "by_kind_and_level": ("kind", "level"),
+    "by_pair": ("from_rack", "to_rack"),
+    "by_day": ("day",),
+    "by_topic": ("topic",),
+    "by_group": ("client_group",),
+    "by_quality": ("quality",),
+}
+"""Table of the truth -> columns of CROSS_RACK beside the cluster."""
+ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
+
+
+def write_fleet(options, out):
+    """Write a fleet as `rackwise generate` does; gives it, the request that reads it, its truth."""
+    fleet = generated_fleet(options)
+    (out / "flows").mkdir(parents=True)
+    contents = []
+    for number, cluster in enumerate(fleet.clusters):
+        path = out / f"cluster-{number}.json.gz"
+        files.write_snapshot(cluster, path)
+        contents.append((str(path), path.read_bytes()))
+    write_rack_table(out / "subnets.csv", "cidr", fleet.subnets)
+    write_rack_table(out / "clients.csv", "client_id", fleet.client_racks)
+    tallies = [_write(fleet, index, out / "flows") for index in range(options.files)]
+    write_document(
+        out / "truth.json", truth(fleet, tallies, prices_of(files.shipped_prices(), "aws"))
+    )
+    told = parse((out / "truth.json").read_bytes(), where="truth.json", error=InvalidSnapshot)
+    snapshots, failed = read_snapshots(contents, _parsed)
+    assert not failed
+    return told, AnalyzeRequest(
+        version="0.1.0",
+        snapshots=snapshots,
+        tables=str(out / "tables"),
+        prices=files.shipped_prices(),
+        flows=(str(out / "flows"),),
+        flow_format="canonical" if options.flow_format is FlowFormat.CANONICAL else "vpc",
+        subnets=files.read_subnets(out / "subnets.csv"),
+        clients=files.read_clients(out / "clients.csv") if fleet.client_racks else {},
+        levels=tuple(told["levels"]),
+        max_quarantine=Decimal("0.5"),
+    )
+
+
+def _parsed(data):
+    import gzip
+
+    return files.parse_snapshot(gzip.decompress(data), where="snapshot")
+
+
+def _write(fleet, index, folder):
+    """One file; of texts every other one is packed."""
+    file, tally = flow_file(fleet, index)
+    if fleet.options.flow_format is FlowFormat.VPC_TEXT:
+        write_flow_text(folder / f"{file.name}.log{'.gz' * (index % 2)}", file)
+    else:
+        write_flow_parquet(folder / f"{file.name}.parquet", file)
+    return tally
+
+
+def check_truth(spark, told, request):
+    """Law: what `analyze` tells of generated files is their truth, to the byte and nano-dollar."""
+    made = analyze(spark, request)
+    gold = f"{made.tables}/gold"
+    rows = pyarrow.parquet.read_table(f"{gold}/cross_rack").to_pylist()
+    fates = {
+        one["reason"]: {"rows": one["rows"], "bytes": one["bytes"] or 0}
+        for one in made.summary["method"]["fates"]
+    }
+    assert fates == told["fates"], "law broken: fates"
+    assert made.summary["method"]["rows_in"] == told["rows"], "law broken: rows"
+    assert made.summary["method"]["bytes_in"] == told["bytes"], "law broken: bytes"
+    for name, columns in {"total": (), **TABLES}.items():
+        wanted = {_key(entry, columns): _sums(entry) for entry in told[name]}
+        assert _summed(rows, columns) == wanted, f"law broken: {name}"
+        if name in ROLL_UPS:
+            found = pyarrow.parquet.read_table(f"{gold}/{name}").to_pylist()
+            assert {_key(row, columns): _sums(row) for row in found} == wanted, (
+                f"law broken: {name}"
+            )
+    verdict = made.summary["verdict"]
+    (total,) = told["total"] or [dict.fromkeys(("bytes_cross", "usd"))]
+    assert (verdict["bytes_cross"], verdict["usd"]) == (total["bytes_cross"], total["usd"])
+    _check_findings(gold, told)
+    return made
+
+
+def _check_findings(gold, told):
+    found = defaultdict(set)
+    for row in pyarrow.parquet.read_table(f"{gold}/finding").to_pylist():
+        if row["partition"] is not None:
+            found[row["cluster"], row["rule"]].add((row["topic"], row["partition"]))
+    for cluster in told["clusters"]:
+        had = {
+            rule: len(rows) for (name, rule), rows in found.items() if name == cluster["cluster"]
+        }
+        assert had == cluster["violations"], "law broken: violations"
+
+
+def _key(row, columns):
+    names = ("cluster", *columns) if columns else ()
+    return tuple(str(row[name]) for name in names)
+
+
+def _sums(row):
+    bytes_ = tuple(row[f"bytes_{place}"] for place in ("local", "cross", "unknown"))
+    return bytes_, None if row["usd"] is None else Decimal(row["usd"])
+
+
+def _summed(rows, columns):
+    bytes_, usd = defaultdict(Counter), {}
+    for row in rows:
+        key = _key(row, columns)
+        place = "unknown" if row["level"] < 0 else "cross" if row["level"] else "local"
+        bytes_[key][place] += row["bytes"]
+        if row["usd"] is not None:
+            usd[key] = usd.get(key, Decimal(0)) + row["usd"]
+    places = ("local", "cross", "unknown")
+    return {key: (tuple(sums[p] for p in places), usd.get(key)) for key, sums in bytes_.items()}
