@@ -16,10 +16,12 @@ def main() -> None:
     rackwise(
         *("analyze", DATA / "snapshot.json.gz"),
         *("--flows", DATA / "flows", "--subnets", DATA / "subnets.csv"),
+        *("--rates", DATA / "rates.csv"),
         *("--provider", "aws", "--out", OUT),
     )
     print("\nReal: the snapshot, taken by `rackwise snapshot` from 24 running Kafka brokers.")
     print("Generated: the day of flow logs, by `rackwise generate` for that snapshot.")
+    print("Invented: the rates per topic, by which the bytes of flow logs are shared out.")
     print(f"Report: {ROOT / OUT / 'report.html'}")
 
 

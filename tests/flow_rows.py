@@ -43,7 +43,7 @@ def answer(**fields):
 
 def bronze(spark, rows, *, is_told=True):
     """BRONZE_VPC from rows that say what differs from `ROW`; `row_offset` is their place."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
     from rackwise.pipeline.schemas import BRONZE_VPC
     from rackwise.pipeline.tables import PARTIAL

@@ -7,13 +7,14 @@ the rules in their order, own addresses from the rows themselves.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from ipaddress import AddressValueError, IPv4Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 
 from rackwise.core.fleet import Edit, Words
 
 DAY_S = 86_400
 UNKNOWN = "(unknown)"
 LONGEST_LINE = 2**16
+ENDS = {"srcport": 2**16, "dstport": 2**16, "protocol": 2**8}
 REQUIRED_LOG = (
     *("srcaddr", "dstaddr", "srcport", "dstport", "protocol", "packets", "bytes", "start", "end"),
 )
@@ -108,21 +109,28 @@ def malformed_log(row):
     """The reason of a row that cannot be what it says, or None."""
     if isinstance(row, str):
         return row
-    if row["log_status"] != "OK":
+    if row["log_status"] in {"NODATA", "SKIPDATA"}:
         return None
     for column in REQUIRED_LOG:
         value = row[column]
         if column.endswith("addr"):
             if not _is_address(value):
                 return f"malformed:{column}"
-        elif not _is_number(value, 2**16 if column.endswith("port") else 2**63):
+        elif not _is_number(value, ENDS.get(column, 2**63)):
             return f"malformed:{column}"
     if not row["start"] <= row["end"] <= row["start"] + DAY_S:
         return "malformed:end"
+    return _malformed_word(row)
+
+
+def _malformed_word(row):
     for column in ("pkt_srcaddr", "pkt_dstaddr"):
         if row.get(column) is not None and not _is_address(row[column]):
             return f"malformed:{column}"
-    return None
+    if row["log_status"] != "OK":
+        return "malformed:log_status"
+    is_told = row.get("flow_direction", "egress") in {"egress", "ingress"}
+    return None if is_told else "malformed:flow_direction"
 
 
 def _is_number(value, end):
@@ -131,8 +139,8 @@ def _is_number(value, end):
 
 def _is_address(text):
     try:
-        return text is not None and (":" in text or IPv4Address(text) is not None)
-    except AddressValueError:
+        return text is not None and ip_address(text) is not None
+    except ValueError:
         return False
 
 

@@ -16,7 +16,7 @@ from rackwise.adapters.files import (
     strict_json,
 )
 from rackwise.adapters.files.publishing import Disk
-from rackwise.core.errors import InvalidConfig, OtherFormat, WorldError
+from rackwise.core.errors import InvalidConfig, InvalidSummary, OtherFormat, WorldError
 
 OLD, NEW = "0123456789ab", "ba9876543210"
 
@@ -297,7 +297,7 @@ class TestRefusals:
     def test_a_summary_changed_afterwards(self, tmp_path):
         put(tmp_path, OLD, "one")
         (tmp_path / "summary.json").write_bytes(result("two")["summary.json"])
-        with pytest.raises(InvalidConfig) as raised:
+        with pytest.raises(InvalidSummary) as raised:
             read_published(tmp_path)
         assert raised.value.message == (
             f"{tmp_path / 'summary.json'} was changed after it was published"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
+from kafka.admin import NewTopic
 
 from kafka_traffic import consumer, create, produce, throttled_move, until
 from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.kafka.connect import ask
 from rackwise.adapters.kafka.sizes import read_sizes
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import InvalidConfig, ServerRefused
 from rackwise.core.model import Partition
 from rackwise.core.racks import Rack
 
@@ -279,3 +281,15 @@ def test_a_member_without_a_rack_has_none(cluster, admin, topic):
         (member,) = next(each for each in seen.groups if each.group == "plain").members
         assert (member.client_id, member.rack) == ("app-2", None)
     admin.delete_groups(["plain"])
+
+
+@pytest.mark.kafka
+def test_an_answer_that_is_no_passing_trouble_is_told_as_the_servers_own(kraft_cluster):
+    wide = NewTopic("wide", num_partitions=1, replication_factor=9)
+    with (
+        connect(kraft_cluster.bootstrap) as admin,
+        pytest.raises(ServerRefused, match="would not make a topic") as refused,
+    ):
+        ask(admin, lambda: admin.create_topics([wide]), doing="make a topic")
+    assert refused.value.had
+    assert "Kafka 2.4" in refused.value.hint

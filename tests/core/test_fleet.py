@@ -92,7 +92,8 @@ class TestFlowLogs:
             *("malformed:srcaddr", "malformed:dstaddr", "malformed:bytes", "malformed:packets"),
             *("malformed:srcport", "malformed:dstport", "malformed:end", "malformed:pkt_srcaddr"),
             *("malformed:protocol", "malformed:start", "malformed:columns", "malformed:header"),
-            *("malformed:charset", "malformed:line"),
+            *("malformed:charset", "malformed:line", "malformed:pkt_dstaddr"),
+            *("malformed:log_status", "malformed:flow_direction"),
         }
 
     def test_without_direction_an_interface_has_one_address_in_all_its_rows(self):
@@ -175,14 +176,20 @@ class TestCanonical:
 
 
 def malformed_canonical(row):
-    for column in ("cluster", "window_start", "broker_id"):
-        if row[column] is None:
-            return f"malformed:{column}"
-    if row["kind"] not in {"produce", "fetch", "replicate"}:
-        return "malformed:kind"
-    if row["client_address"] == "10.0.0.256":
-        return "malformed:client_address"
-    return None if row["bytes"] is not None and row["bytes"] >= 0 else "malformed:bytes"
+    known = {
+        "cluster": row["cluster"] not in {None, "elsewhere"},
+        "window_start": row["window_start"] is not None,
+        "window_s": row["window_s"] >= 0,
+        "kind": row["kind"] in {"produce", "fetch", "replicate"},
+        "client_address": row["client_address"] != "10.0.0.256",
+        "broker_id": row["broker_id"] is not None and row["broker_id"] < 100,
+        "peer_broker_id": row["peer_broker_id"] is None or row["peer_broker_id"] < 100,
+        "partition": row["partition"] is None or row["partition"] >= 0,
+        "bytes": row["bytes"] is not None and row["bytes"] >= 0,
+        "packets": row["packets"] >= 0,
+        "source": row["source"] == "otlp",
+    }
+    return next((f"malformed:{column}" for column, is_good in known.items() if not is_good), None)
 
 
 def canonical_key(row, reader):

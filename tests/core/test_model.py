@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.model import Partition, PartitionTable, Ragged
-from strategies import clusters
+from strategies import crowded_clusters
 
 LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4))
 
@@ -68,7 +68,7 @@ class TestPartitionTable:
         bare = Partition(topic="t", partition=0, replicas=(1,))
         assert list(PartitionTable.of([FULL, bare])) == [bare, FULL]
 
-    @given(clusters())
+    @given(crowded_clusters())
     def test_is_the_same_from_its_own_values(self, cluster):
         assert PartitionTable.of(list(cluster.partitions)[::-1]) == cluster.partitions
 
@@ -108,7 +108,7 @@ class TestPlaced:
         table = PartitionTable.of([Partition(topic="u", partition=0, replicas=(2, 4))])
         assert table.placed is table.replicas
 
-    @given(clusters())
+    @given(crowded_clusters())
     def test_of_any_cluster(self, cluster):
         assert self.placed(*cluster.partitions) == [
             tuple(id_ for id_ in p.replicas if id_ not in p.adding) for p in cluster.partitions

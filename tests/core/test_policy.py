@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.findings import RULES
@@ -20,9 +18,6 @@ from rackwise.core.policy import (
     dotted,
     policy_of,
 )
-from strategies import policies
-
-assert policies  # registers the strategy of Policy
 
 
 def read(**table):
@@ -62,7 +57,7 @@ class TestDefaults:
 def test_the_whole_of_it():
     assert read(
         racks={"levels": ["region", "zone"], "missing": "one-rack"},
-        brokers={"drain": [7, 3], "exclude": [9], "no_lead": [8], "weights": {"4": 2, "1": 1}},
+        brokers={"drain": [7, 3], "exclude": [64, 9], "no_lead": [8], "weights": {"4": 2, "1": 1}},
         balance={"replicas": {"slack": 2}, "leaders": "keep", "failover": True},
         cost={"minimise": "usd", "prices": "prices.csv", "provider": "aws"},
         audit={"fail_on": "never", "rack_loss": ["zone"], "ignore": ["offline"]},
@@ -80,7 +75,7 @@ def test_the_whole_of_it():
         ],
     ) == Policy(
         racks=RackPolicy(levels=("region", "zone"), missing="one-rack"),
-        brokers=BrokerPolicy(drain=(3, 7), exclude=(9,), no_lead=(8,), weights={1: 1, 4: 2}),
+        brokers=BrokerPolicy(drain=(3, 7), exclude=(9, 64), no_lead=(8,), weights={1: 1, 4: 2}),
         balance=BalancePolicy(replicas=Slack(2), leaders="keep", failover=True),
         cost=CostPolicy(minimise="usd", prices="prices.csv", provider="aws"),
         audit=AuditPolicy(fail_on="never", rack_loss=("zone",), ignore=("offline",)),
@@ -132,10 +127,9 @@ class TestBlocks:
         )
         assert policy.rules_of("t", ("zone",)) == TopicRules(spread=("even",))
 
-    @given(st.from_type(Policy))
-    def test_rules_can_be_told_apart_by_hash(self, policy):
-        rules = {policy.rules_of(topic, ("zone",)) for topic in ("a", "a.log", "b")}
-        assert 1 <= len(rules) <= 3
+    def test_equal_rules_have_equal_hashes(self):
+        rules = [self.rules(topic) for topic in ("orders", "stock", "a.log", "b.log")]
+        assert len(set(rules)) == 2
 
 
 class TestSpread:

@@ -40,10 +40,17 @@ class TestLevels:
     def test_as_many_names_as_levels(self):
         refused(
             Policy(racks=RackPolicy(levels=("zone",))),
-            "racks.levels: 2 level names are wanted, one for each level of the racks; 1 were read",
+            "racks.levels: 2 level names wanted, one for each level of the racks; 1 read",
             hint="coarsest first",
         )
         check_policy(Policy(racks=RackPolicy(levels=("region", "zone"))), TREE)
+
+    def test_no_more_names_than_levels(self):
+        refused(
+            Policy(racks=RackPolicy(levels=("region", "zone"))),
+            "racks.levels: 1 level name wanted, one for each level of the racks; 2 read",
+            cluster=ZONES,
+        )
 
     def test_levels_that_are_named(self):
         refused(

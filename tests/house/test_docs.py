@@ -1,8 +1,11 @@
 """Links resolve, the map is whole, and what README shows runs."""
 
+import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +63,39 @@ def test_python_blocks_of_the_readme_run():
 
 def test_the_readme_fits():
     assert len((ROOT / "README.md").read_text().splitlines()) < 200
+
+
+def shown() -> list[tuple[list[str], list[str]]]:
+    """The commands of the README on bundled data, each with the lines it is said to print."""
+    text = next(t for k, t in BLOCK.findall((ROOT / "README.md").read_text()) if k == "console")
+    parts = re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]
+    lines = [part.splitlines() for part in parts]
+    return [(shlex.split(first)[1:], [r for r in rest if r != "..."]) for first, *rest in lines]
+
+
+def printed(words: list[str], out: Path) -> str:
+    words = [str(out) if word == "build/demo" else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-m", "rackwise.cli", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    return done.stdout.replace(str(out), "build/demo")
+
+
+def test_the_audit_shown_is_what_is_printed(tmp_path):
+    words, lines = shown()[0]
+    output = printed(words, tmp_path).splitlines()
+    assert words[0] == "audit"
+    assert [line for line in lines if line not in output] == []
+
+
+@pytest.mark.spark
+def test_the_bill_shown_is_what_is_printed(tmp_path):
+    words, lines = shown()[1]
+    output = printed(words, tmp_path).splitlines()
+    assert words[0] == "analyze"
+    assert [line for line in lines if line not in output] == []

@@ -7,10 +7,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
+from canonical_flows import demo_flows, flow, write_flows
 from rackwise.core.errors import (
     BytesLost,
     InvalidFlows,
@@ -24,58 +23,8 @@ from rackwise.core.traffic import RateRow
 from small_fleets import CENT, DEMO_READERS, GIB, cluster, parsed, price
 
 pytestmark = pytest.mark.spark
-AT = datetime(2026, 11, 1, tzinfo=UTC)
 TWO_CENTS = price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)
 LEVELS = ("region", "zone")
-
-
-def flow(kind, broker, bytes_, **more):
-    return {
-        "cluster": "demo",
-        "window_start": AT,
-        "window_s": 86_400,
-        "kind": kind,
-        "broker_id": broker,
-        "topic": "orders",
-        "bytes": bytes_,
-        "source": "otlp",
-    } | more
-
-
-def demo_flows():
-    """A producer in a writes 3 GiB to each partition; readers sit in b, a and c."""
-    replicas = ((1, 2), (2, 3), (3, 1))
-    for number, (leader, follower) in enumerate(replicas):
-        where = {"partition": number}
-        yield flow("produce", leader, 3 * GIB, client_rack="/eu/a", **where)
-        yield flow("replicate", leader, 3 * GIB, peer_broker_id=follower, **where)
-        reader = f"10.1.0.{(2, 1, 3)[number]}"
-        yield flow("fetch", leader, 3 * GIB, client_address=reader, client_group="readers", **where)
-
-
-COLUMNS = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("window_start", pa.timestamp("us", tz="UTC")),
-        ("window_s", pa.int32()),
-        ("kind", pa.string()),
-        ("client_address", pa.string()),
-        ("client_group", pa.string()),
-        ("client_rack", pa.string()),
-        ("broker_id", pa.int32()),
-        ("peer_broker_id", pa.int32()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("bytes", pa.int64()),
-        ("source", pa.string()),
-    ]
-)
-
-
-def written(folder, rows, name="flows.parquet"):
-    folder.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(pa.Table.from_pylist(list(rows), schema=COLUMNS), folder / name)
-    return str(folder / name)
 
 
 DEMO = cluster(groups=[DEMO_READERS], size=GIB)
@@ -124,7 +73,7 @@ def steps():
 
 @pytest.fixture(scope="module")
 def made(spark, home, steps):
-    path = written(home / "flows", demo_flows())
+    path = write_flows(home / "flows", demo_flows())
     return analyzed(
         spark,
         home / "tables",
@@ -259,8 +208,8 @@ class TestDemo:
 
     def test_how_flows_are_cut_into_files_changes_nothing(self, spark, made, home):
         rows = list(demo_flows())
-        written(home / "cut", rows[5:][::-1], "a.parquet")
-        written(home / "cut", rows[:5], "b.parquet")
+        write_flows(home / "cut", rows[5:][::-1], "a.parquet")
+        write_flows(home / "cut", rows[:5], "b.parquet")
         cut = analyzed(spark, home / "other", flows=[str(home / "cut")], keep=("bronze",))
         for name in ("verdict", "matrix", "by_topic", "by_pair", "by_kind", "by_group", "quality"):
             assert cut.summary[name] == made.summary[name], name
@@ -306,7 +255,7 @@ class TestRates:
 
     def test_flows_come_first_and_rates_fill_what_they_lack(self, spark, tmp_path):
         rows = [flow("produce", 1, 90, topic=None, client_rack="/eu/b")]
-        path = written(tmp_path / "flows", rows)
+        path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], rates=self.rates)
         sources = {row["kind"]: row["source"] for row in made.summary["method"]["precedence"]}
         assert sources == {"produce": "otlp", "replicate": "rates"}
@@ -319,7 +268,7 @@ class TestRates:
 class TestUnhappy:
     def test_malformed_rows_are_kept_apart_up_to_a_share(self, spark, tmp_path):
         rows = [*demo_flows(), flow("produce", 1, -5), flow("nonsense", 1, 7)]
-        path = written(tmp_path / "flows", rows)
+        path = write_flows(tmp_path / "flows", rows)
         with pytest.raises(QuarantineExceeded, match="malformed:bytes 1, malformed:kind 1"):
             analyzed(spark, tmp_path / "t", flows=[path], max_quarantine=Decimal("0.1"))
         made = analyzed(spark, tmp_path / "t", flows=[path], max_quarantine=Decimal("0.2"))
@@ -339,7 +288,7 @@ class TestUnhappy:
         monkeypatch.setattr(
             job, "flow_facts", lambda *a, **k: whole(*a, **k).where("partition <> 1")
         )
-        path = written(tmp_path / "flows", demo_flows())
+        path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(BytesLost, match="9 rows of flow_fact are wanted; 6 were found"):
             analyzed(spark, tmp_path / "t", flows=[path])
 
@@ -348,7 +297,7 @@ class TestUnhappy:
 
         whole = gold.priced
         monkeypatch.setattr(gold, "priced", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'"))
-        path = written(tmp_path / "flows", demo_flows())
+        path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(
             BytesLost, match="bytes of cross_rack for fetch of demo on 2026-11-01 are wanted; 0"
         ):
@@ -366,19 +315,21 @@ class TestUnhappy:
             )
 
     def test_deep_racks_want_names_to_be_priced(self, spark, tmp_path):
-        path = written(tmp_path / "flows", demo_flows())
+        path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(InvalidPrices, match="names of 2 rack levels are wanted"):
             analyzed(spark, tmp_path / "t", flows=[path], levels=())
 
     def test_sums_beyond_63_bits_are_refused(self, spark, tmp_path):
         rows = [flow("produce", 1, 2**62), flow("produce", 1, 2**62)]
-        path = written(tmp_path / "flows", rows)
-        with pytest.raises(InvalidFlows, match=r"bytes that sum to less than 2\^63 are wanted"):
+        path = write_flows(tmp_path / "flows", rows)
+        with pytest.raises(
+            InvalidFlows, match="of at most 9223372036854775807 bytes in all are wanted"
+        ):
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_flows_of_nobody_we_know_are_counted_and_are_no_traffic(self, spark, tmp_path):
         rows = [flow("produce", 1, 5, window_start=datetime(2026, 10, 1, tzinfo=UTC))]
-        path = written(tmp_path / "flows", rows)
+        path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], first_day=date(2026, 11, 1))
         assert made.summary["verdict"]["bytes_total"] is None
         assert [row["reason"] for row in made.summary["method"]["fates"]] == ["other-day"]

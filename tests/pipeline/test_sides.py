@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from flow_rows import BROKER, INGRESS, LOGGED, NO_DATA, NOON, ROW, SECOND, UNLOGGED, answer
-from flow_rows import fleet_of, judged
+from flow_rows import (
+    BROKER,
+    INGRESS,
+    LOGGED,
+    NO_DATA,
+    NOON,
+    ROW,
+    SECOND,
+    UNLOGGED,
+    answer,
+    fleet_of,
+    judged,
+)
 
 pytestmark = pytest.mark.spark
 

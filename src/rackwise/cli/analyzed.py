@@ -96,6 +96,8 @@ def gathered(
     read, failed = _snapshots(shell, places)
     if not read:
         raise failed[0].error
+    for one in failed:
+        shell.warn(f"a snapshot was left out: {escaped(one.error.message)}")
     return Given(
         snapshots=read,
         failed=failed,

@@ -4,11 +4,10 @@
 RackwiseError(message, *, wanted=None, had=None, hint=None, where=None)
 ├─ InputError (also ValueError)        what you gave is wrong
 │  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
-│  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
-│  └─ PartialRacks
+│  └─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
-│  ├─ SessionConflict  QuarantineExceeded  OutputNotShared  BytesLost  OtherFormat
+│  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
 │  └─ MissingPermission
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 ├─ WorldError                          a neighbour failed
@@ -112,10 +111,6 @@ class InvalidSummary(InputError):
     """A summary document of another format, or one that was cut or edited."""
 
 
-class PartialRacks(InputError):
-    """Some brokers have a rack and some have none, where all or none is demanded."""
-
-
 class AuditFailed(RackwiseError):
     """Raised by `Findings.raise_if_any`; the findings are its `.findings`."""
 
@@ -140,10 +135,6 @@ class SessionConflict(Refused):
 
 class QuarantineExceeded(Refused):
     """More bad rows than allowed; nothing was published."""
-
-
-class OutputNotShared(Refused):
-    """A remote Spark server does not see the output folder."""
 
 
 class BytesLost(Refused):

@@ -54,8 +54,8 @@ NANO = 10**9
 MONTH_S = 30 * 86_400
 """The month of 30-day figures, in seconds."""
 
-MAX_RATE = 10**13
-"""The greatest bytes per second that are believed; a day of it stays within 63 bits."""
+MAX_RATE = 10**12
+"""The greatest bytes per second of a topic that are believed; a hundred days fit in 63 bits."""
 
 ANY = "*"
 """In a price row: any region, level or kind."""

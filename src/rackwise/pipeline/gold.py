@@ -14,17 +14,14 @@ What this does not do: write CSV files or the summary.
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.core.errors import InvalidFlows
 from rackwise.core.traffic import PRECEDENCE, Rates
 from rackwise.pipeline import schemas
 from rackwise.pipeline.cost import matrix, priced, rolled_up
@@ -37,7 +34,7 @@ from rackwise.pipeline.traffic import apportion, merged, standing, traffic
 from rackwise.pipeline.weights import weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -89,7 +86,7 @@ def traffic_of(
     """The traffic of flow logs and rates; None where there is neither.
 
     `days`: days of the flows -> days that rates are modelled for. Raises `BytesLost` when the facts
-    are not all in it, `InvalidFlows` when they sum to more than 63 bits.
+    are not all in it.
     """
     rows: list[DataFrame] = []
     seen: list[Seen] = []
@@ -126,16 +123,15 @@ def _bytes(seen: Sequence[Seen]) -> int:
 
 def _seen(rows: DataFrame) -> list[Seen]:
     """The sums of traffic by source; the action that computes it."""
-    with _sums_that_fit():
-        found = (
-            rows.groupBy("cluster", "day", "kind", "source")
-            .agg(
-                F.sum("bytes").alias("bytes"),
-                F.sum(F.when(F.col("topic") == 0, F.col("bytes"))).alias("unnamed"),
-            )
-            .orderBy("cluster", "day", "kind", "source")
-            .collect()
+    found = (
+        rows.groupBy("cluster", "day", "kind", "source")
+        .agg(
+            F.sum("bytes").alias("bytes"),
+            F.sum(F.when(F.col("topic") == 0, F.col("bytes"))).alias("unnamed"),
         )
+        .orderBy("cluster", "day", "kind", "source")
+        .collect()
+    )
     return [
         Seen(
             cluster=row.cluster,
@@ -147,18 +143,6 @@ def _seen(rows: DataFrame) -> list[Seen]:
         )
         for row in found
     ]
-
-
-@contextmanager
-def _sums_that_fit() -> Iterator[None]:
-    try:
-        yield
-    except ArithmeticException:
-        raise InvalidFlows(
-            "bytes that sum to less than 2^63 are wanted; the flows have more",
-            wanted=2**63 - 1,
-            hint="look for rows with absurd sizes; --from and --to leave out whole days",
-        ) from None
 
 
 def most_trusted(seen: Sequence[Seen]) -> tuple[Seen, ...]:
@@ -198,8 +182,7 @@ def cross_rack(
     days = sorted({EPOCH + timedelta(days=one.day) for one in found.money})
     gold = priced(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
-    with _sums_that_fit():
-        write_table(gold, path, schemas.CROSS_RACK)
+    write_table(gold, path, schemas.CROSS_RACK)
     written = spark.read.schema(schemas.CROSS_RACK).parquet(path).cache()
     _check_conserved(written, fleet, found.money)
     return written

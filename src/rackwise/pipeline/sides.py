@@ -126,7 +126,7 @@ def _shared_out(pairs: DataFrame, certain: DataFrame, fleet: Fleet) -> DataFrame
     """One address to each interface of those that see the same two addresses only."""
     owned = certain.select(never_null(F.col("_own")).alias("_ip")).distinct()
     brokers = with_addresses(
-        fleet.brokers.select(F.explode("addresses").alias("_text")), {"": F.col("_text")}
+        fleet.brokers.select(F.explode("addresses").alias("address")), {"": F.col("address")}
     )
     brokers = brokers.select(never_null(F.col("_ip")).alias("_ip")).distinct()
     candidates = (

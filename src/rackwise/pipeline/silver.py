@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import DecimalType
 
-from rackwise.core.errors import InvalidRack
+from rackwise.core.errors import InvalidFlows, InvalidRack
 from rackwise.core.racks import Rack
 from rackwise.pipeline.fates import KEPT, Fates
 from rackwise.pipeline.input_facts import names
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.files import FlowFile
 
 SUM = DecimalType(38, 0)
+GREATEST_SUM = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,8 @@ def silver(
 ) -> Silver:
     """Write what `flows.flow_facts` gives below `folder`; `counts`: of bronze, from `counted`.
 
-    Raises `BytesLost` when rows or bytes went missing on the way.
+    Raises `BytesLost` when rows or bytes went missing on the way, `InvalidFlows` when the bytes
+    have more than 63 bits.
     """
     kept_for_now = f"{folder}/_flow_row"
     every = stored(rows, kept_for_now)
@@ -120,6 +122,7 @@ def silver(
         bytes_in=counts[1],
     )
     fates.check_conserved()
+    _check_fits(fates.bytes_kept)
     if fates.rows_quarantined:
         write_table(quarantined(every, files), f"{folder}/quarantine", QUARANTINE)
     facts = every.where(F.col("reason") == KEPT)
@@ -134,6 +137,16 @@ def silver(
         if kept
         else None,
     )
+
+
+def _check_fits(bytes_kept: int) -> None:
+    if bytes_kept > GREATEST_SUM:
+        raise InvalidFlows(
+            f"flows of at most {GREATEST_SUM} bytes in all are wanted; these have {bytes_kept}",
+            wanted=GREATEST_SUM,
+            had=bytes_kept,
+            hint="look for rows with absurd sizes, or analyze fewer days with --from and --to",
+        )
 
 
 def _epoch(at: Column) -> Column:

@@ -68,8 +68,8 @@ class Node:
             for key, value in self.value.items()
             if key in required or key in optional
         }
-        if len(found) < len(self.value):
-            for key in self.value.keys() - found.keys():
+        for key in self.value if len(found) < len(self.value) else ():
+            if key not in found:
                 self._unknown(key, (*required, *optional))
         if len(found) == len(required) + len(optional):
             return found

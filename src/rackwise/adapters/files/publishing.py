@@ -39,7 +39,7 @@ from rackwise.adapters.files.node import document
 from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
 from rackwise.core.canonical import canonical_json
-from rackwise.core.errors import InvalidConfig, OtherFormat
+from rackwise.core.errors import InputError, InvalidConfig, InvalidSummary, OtherFormat
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -170,15 +170,15 @@ def publish(
 def read_published(out: str | Path, *, max_bytes: int = MAX_BYTES) -> Published:
     """The result in DIR: its manifest and its summary.
 
-    Raises `InvalidConfig` where DIR holds none, it is of another format, or its summary is not the
-    one that was published.
+    Raises `InvalidConfig` where DIR holds none or one of another format, `InvalidSummary` where the
+    summary is not the one that was published.
     """
     folder = Path(out)
     while (folder / MANIFEST).exists():
         home = (folder / MANIFEST).resolve().parent
         try:
             return _read(folder, home, max_bytes)
-        except InvalidConfig:
+        except InputError:
             if home.exists():
                 raise
     raise InvalidConfig(
@@ -196,18 +196,18 @@ def _read(folder: Path, home: Path, max_bytes: int) -> Published:
     hashes = _hashes(fields["files"])
     tables, run_id = fields["tables"].text(), fields["run_id"].text()
     fields["files"].faults.raise_if_any()
-    data = read_bytes(home / SUMMARY, error=InvalidConfig, max_bytes=max_bytes)
+    data = read_bytes(home / SUMMARY, error=InvalidSummary, max_bytes=max_bytes)
     name = str(folder / SUMMARY)
     had = hashlib.sha256(data).hexdigest()
     if had != hashes.get(SUMMARY):
-        raise InvalidConfig(
+        raise InvalidSummary(
             f"{escaped(name)} was changed after it was published",
             wanted=hashes.get(SUMMARY),
             had=had,
             hint="run rackwise analyze again",
             where=name,
         )
-    summary = document(data, where=name, error=InvalidConfig, format=SUMMARY_FORMAT)
+    summary = document(data, where=name, error=InvalidSummary, format=SUMMARY_FORMAT)
     return Published(folder=home, run_id=run_id, tables=tables, files=hashes, summary=summary.value)
 
 

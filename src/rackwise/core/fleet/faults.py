@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DIRECTION_SINCE = 5
 NO_UTF8 = "\udcff"
 """Stands for the byte 0xff, which no text in UTF-8 holds."""
+NO_BROKER = 2**31 - 1
+"""A broker id that no cluster has."""
 LONG_LINE = 70_000
 """Longer than any line of a flow log."""
 
@@ -62,8 +64,15 @@ LOG_FAULTS = (
     Fault(reason="malformed:dstport", column="dstport", value=65_536),
     Fault(reason="malformed:end", column="end", value=-1, is_from_start=True),
     Fault(reason="malformed:end", column="end", value=DAY_S + 1, is_from_start=True),
+    Fault(reason="malformed:protocol", column="protocol", value=256),
+    Fault(reason="malformed:start", column="start"),
+    Fault(reason="malformed:log_status", column="log_status", value="MAYBE"),
 )
-PACKET_FAULTS = (Fault(reason="malformed:pkt_srcaddr", column="pkt_srcaddr", value="here"),)
+LATER_FAULTS = (
+    Fault(reason="malformed:pkt_srcaddr", column="pkt_srcaddr", value="here"),
+    Fault(reason="malformed:pkt_dstaddr", column="pkt_dstaddr", value="2001:db8::g"),
+    Fault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
+)
 TEXT_FAULTS = (
     Fault(reason="malformed:bytes", column="bytes", value="12x", edit=Edit.FIELD, hides_bytes=True),
     Fault(reason="malformed:packets", column="packets", value="1e3", edit=Edit.FIELD),
@@ -92,8 +101,15 @@ CANONICAL_FAULTS = (
     Fault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
     Fault(reason="malformed:bytes", column="bytes", hides_bytes=True),
     Fault(reason="malformed:cluster", column="cluster"),
+    Fault(reason="malformed:cluster", column="cluster", value="elsewhere"),
     Fault(reason="malformed:broker_id", column="broker_id"),
+    Fault(reason="malformed:broker_id", column="broker_id", value=NO_BROKER),
+    Fault(reason="malformed:peer_broker_id", column="peer_broker_id", value=NO_BROKER),
     Fault(reason="malformed:window_start", column="window_start"),
+    Fault(reason="malformed:window_s", column="window_s", value=-1),
+    Fault(reason="malformed:partition", column="partition", value=-1),
+    Fault(reason="malformed:packets", column="packets", value=-1),
+    Fault(reason="malformed:source", column="source", value="rumour"),
     Fault(reason="malformed:client_address", column="client_address", value="10.0.0.256"),
 )
 
@@ -102,7 +118,7 @@ def faults_of(options: FleetOptions) -> tuple[Fault, ...]:
     """The faults that files of these options can hold."""
     if options.flow_format is FlowFormat.CANONICAL:
         return CANONICAL_FAULTS
-    later = PACKET_FAULTS if options.log_version >= DIRECTION_SINCE else ()
+    later = LATER_FAULTS if options.log_version >= DIRECTION_SINCE else ()
     text = TEXT_FAULTS if options.flow_format is FlowFormat.VPC_TEXT else ()
     return (*LOG_FAULTS, *later, *text)
 
@@ -136,8 +152,9 @@ def _changed(
         codes[rows] = MISSING if fault.value is None else len(column.words)
         return Words(codes, (*column.words, str(fault.value)))
     values, is_missing = column.values.copy(), column.is_missing.copy()
+    is_missing[rows] = fault.value is None
     if fault.value is None:
-        is_missing[rows] = True
+        values[rows] = 0
     elif fault.is_from_start and isinstance(start, Numbers):
         values[rows] = start.values[rows] + int(fault.value)
     else:

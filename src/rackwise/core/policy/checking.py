@@ -14,7 +14,7 @@ import numpy as np
 from rackwise.core.policy.limits import fault_in
 from rackwise.core.policy.table import KeyPath, dotted, refusal
 from rackwise.core.racks import RackTree, level_names
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,8 +47,8 @@ def _check_levels(policy: Policy, tree: RackTree, where: Callable[[KeyPath], str
     if names and len(names) != tree.depth:
         raise refusal(
             ("racks", "levels"),
-            f"{tree.depth} level names are wanted, one for each level of the racks; "
-            f"{len(names)} were read",
+            f"{counted(tree.depth, 'level name')} wanted, one for each level of the racks; "
+            f"{len(names)} read",
             where,
             wanted=tree.depth,
             had=len(names),
