@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter, defaultdict
 from decimal import Decimal
 
@@ -32,40 +33,43 @@ ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
 
 
 def write_fleet(options, out):
-    """Write a fleet as `rackwise generate` does; gives it, the request that reads it, its truth."""
+    """Write a fleet as `rackwise generate` does; gives its truth and the request that reads it."""
     fleet = generated_fleet(options)
     (out / "flows").mkdir(parents=True)
-    contents = []
     for number, cluster in enumerate(fleet.clusters):
-        path = out / f"cluster-{number}.json.gz"
-        files.write_snapshot(cluster, path)
-        contents.append((str(path), path.read_bytes()))
+        files.write_snapshot(cluster, out / f"cluster-{number}.json.gz")
     write_rack_table(out / "subnets.csv", "cidr", fleet.subnets)
-    write_rack_table(out / "clients.csv", "client_id", fleet.client_racks)
+    if fleet.client_racks:
+        write_rack_table(out / "clients.csv", "client_id", fleet.client_racks)
     tallies = [_write(fleet, index, out / "flows") for index in range(options.files)]
-    write_document(
-        out / "truth.json", truth(fleet, tallies, prices_of(files.shipped_prices(), "aws"))
-    )
-    told = parse((out / "truth.json").read_bytes(), where="truth.json", error=InvalidSnapshot)
+    prices = prices_of(files.shipped_prices(), "aws")
+    write_document(out / "truth.json", truth(fleet, tallies, prices))
+    return request_of(out)
+
+
+def request_of(folder):
+    """The truth of a folder with snapshots, flows and tables, and the request that reads it."""
+    told = parse((folder / "truth.json").read_bytes(), where="truth.json", error=InvalidSnapshot)
+    contents = [(str(path), path.read_bytes()) for path in folder.glob("*.json.gz")]
     snapshots, failed = read_snapshots(contents, _parsed)
     assert not failed
+    clients = folder / "clients.csv"
+    is_canonical = told["options"]["flow_format"] == FlowFormat.CANONICAL
     return told, AnalyzeRequest(
         version="0.1.0",
         snapshots=snapshots,
-        tables=str(out / "tables"),
+        tables=str(folder / "tables"),
         prices=files.shipped_prices(),
-        flows=(str(out / "flows"),),
-        flow_format="canonical" if options.flow_format is FlowFormat.CANONICAL else "vpc",
-        subnets=files.read_subnets(out / "subnets.csv"),
-        clients=files.read_clients(out / "clients.csv") if fleet.client_racks else {},
+        flows=(str(folder / "flows"),),
+        flow_format="canonical" if is_canonical else "vpc",
+        subnets=files.read_subnets(folder / "subnets.csv"),
+        clients=files.read_clients(clients) if clients.exists() else {},
         levels=tuple(told["levels"]),
         max_quarantine=Decimal("0.5"),
     )
 
 
 def _parsed(data):
-    import gzip
-
     return files.parse_snapshot(gzip.decompress(data), where="snapshot")
 
 

@@ -229,6 +229,11 @@ class TestBadInput:
     def test_no_depth_ends_in_a_recursion_error(self, opening):
         assert "levels of nesting" in refused(opening * 200_000).message
 
+    @pytest.mark.parametrize("text", [b'"\\""', b'"\\\\"', b'"]"', b'"}\\"{"'])
+    def test_texts_between_brackets_hide_none_of_them(self, text):
+        deep = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
+        assert "a deeper one begins" in refused(b"[%s,%s,%s]" % (text, deep, text)).message
+
     def test_a_low_limit_of_recursion_still_ends_in_our_error(self):
         before = sys.getrecursionlimit()
         deep = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH

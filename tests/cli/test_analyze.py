@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
+import signal
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 import pytest
 
@@ -143,6 +147,32 @@ class TestResult:
 
 
 @spark_session
+@pytest.mark.fault
+def test_a_run_that_is_killed_leaves_the_last_result(demo):
+    """F27: killed mid write; the old result is whole, and the next run is as if nothing was."""
+    out, _, arguments = demo
+    before = read_published(out)
+    process = Popen(
+        [sys.executable, "-m", "rackwise.cli", *map(str, arguments)],
+        stdout=DEVNULL,
+        stderr=PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert any(line.startswith("3/9") for line in process.stderr)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.stderr.close()
+        process.wait()
+    assert read_published(out) == before
+    assert len(list((out / "tables" / "runs").iterdir())) == 2
+    assert called(*arguments)[0] == 0
+    assert read_published(out).summary == before.summary
+    assert len(list((out / "tables" / "runs").iterdir())) == 1
+
+
+@spark_session
 class TestSnapshots:
     def test_one_that_cannot_be_read_is_listed_and_the_others_go_on(self, spark, tmp_path):
         assert spark.version
@@ -164,10 +194,13 @@ class TestSnapshots:
         blind = cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]})
         noted = replace(blind, notes=(Note(kind="torn", text="brokers came and went"),))
         good = snapshot_file(tmp_path, noted)
-        command = ["--json", "analyze", good, "--out", tmp_path / "out", "--exit-code"]
+        out, tables = tmp_path / "out", tmp_path / "elsewhere"
+        command = ["--json", "analyze", good, "--out", out, "--tables", tables, "--exit-code"]
         code, text, _ = called(*command)
         assert code == 2
-        assert "demo: torn: brokers came and went" in document(text)["notes"]
+        summary = document(text)
+        assert "demo: torn: brokers came and went" in summary["notes"]
+        assert read_published(out).tables == str(tables / "runs" / summary["run_id"])
         never = tmp_path / "policy.toml"
         never.write_text('format = "rackwise.policy/1"\naudit = { fail_on = "never" }\n')
         assert called(*command, "--policy", never)[0] == 0

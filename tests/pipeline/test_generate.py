@@ -5,17 +5,29 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from plain_flows import rows_of
+from rackwise.adapters import files
+from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet
+from rackwise.core.fleet import (
+    FleetOptions,
+    FlowFormat,
+    flow_file,
+    generated_fleet,
+    observed_fleet,
+    truth,
+)
+from rackwise.core.traffic import prices_of
 from rackwise.pipeline.generate import write_flow_parquet
 
+DEMO = Path(__file__).parents[2] / "examples" / "demo"
 OPTIONS = FleetOptions(brokers=6, topics=5, flows=800, bad_rows=0.1)
 
 
@@ -71,6 +83,22 @@ def test_a_folder_that_is_not_there(tmp_path):
     ) as caught:
         write_flow_parquet(tmp_path / "nowhere" / "flows.parquet", first_file(OPTIONS))
     assert caught.value.hint == "give --out a folder with room that you may write to"
+
+
+def test_the_bundled_day_is_what_its_command_writes():
+    cluster = files.read_snapshot(DEMO / "snapshot.json.gz")
+    options = FleetOptions(flows=40_000, first_day=date(2026, 11, 22))
+    fleet = observed_fleet(options, [cluster])
+    made = [flow_file(fleet, index) for index in range(options.files)]
+    for file, _ in made:
+        table = parquet.read_table(DEMO / "flows" / f"{file.name}.parquet")
+        assert table.to_pylist() == rows_of(file)
+    told = truth(fleet, [tally for _, tally in made], prices_of(files.shipped_prices(), "aws"))
+    written = (DEMO / "truth.json").read_bytes()
+    assert parse(written, where="truth.json", error=InvalidConfig) == told
+    subnets = files.read_subnets(DEMO / "subnets.csv")
+    table = [(row.network.with_prefixlen, row.rack.text) for row in subnets]
+    assert table == list(fleet.subnets)
 
 
 def test_pyspark_is_never_loaded():

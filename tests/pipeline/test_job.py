@@ -217,18 +217,18 @@ class TestDemo:
 
 
 def test_without_traffic_there_are_findings_and_a_blast_radius(spark, tmp_path):
-    clusters = {
-        "a.json": cluster(cluster_id="a"),
-        "b.json": cluster({1: "/eu/a", 2: "/eu/a"}, {"t": [(1, 2)]}, cluster_id="b"),
-    }
-    made = analyzed(spark, tmp_path, clusters=clusters, levels=())
+    blind = cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]}, cluster_id="blind")
+    clusters = {f"{n:03}.json": cluster(cluster_id=f"c{n:03}") for n in range(199)}
+    made = analyzed(spark, tmp_path, clusters=clusters | {"blind.json": blind}, levels=())
     summary = made.summary
     assert summary["observed"] is None
-    assert summary["verdict"]["usd"] is None
-    assert summary["verdict"]["bytes_total"] is None
+    assert summary["verdict"]["partitions"] == 199 * 3 + 1
+    assert summary["verdict"]["partitions_unsafe"] == 1
+    assert (summary["verdict"]["usd"], summary["verdict"]["bytes_total"]) == (None, None)
     assert (summary["matrix"], summary["by_topic"]) == ([], [])
-    assert [row["name"] for row in summary["clusters"]] == ["a", "b"]
-    assert {row["cluster"] for row in summary["blast"]} == {"a", "b"}
+    assert len(summary["clusters"]) == 200
+    assert summary["findings"]["worst"][0]["cluster"] == "blind"
+    assert len(summary["blast"]) == 199 * 4 + 3
     assert summary["levels"] == ["level1", "level2"]
     assert list(made.csv) == ["findings", "blast"]
     assert sorted(path.name for path in Path(made.tables, "gold").iterdir()) == ["blast", "finding"]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from rackwise.core.fleet import FleetOptions, FlowFormat, Shape
 from rackwise.core.racks import Rack
 from rackwise.pipeline.job import analyze
-from truths import check_truth, write_fleet
+from truths import check_truth, request_of, write_fleet
 
 pytestmark = pytest.mark.spark
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo"
 
 BASE = FleetOptions(brokers=9, topics=30, flows=20_000, bad_rows=0.01, ipv6=0.1)
 CASES = {
@@ -35,6 +38,12 @@ def test_every_total_is_the_truth(spark, tmp_path, case):
     told, request = write_fleet(CASES[case], tmp_path)
     assert told["fates"]["kept"]["rows"] > 15_000
     check_truth(spark, told, request)
+
+
+def test_the_bundled_day_is_told_to_the_byte(spark, tmp_path):
+    told, request = request_of(DEMO)
+    assert told["rows"] == 42_000
+    check_truth(spark, told, replace(request, tables=str(tmp_path / "tables")))
 
 
 def test_days_that_are_not_asked_for_are_counted_and_left_out(spark, tmp_path):

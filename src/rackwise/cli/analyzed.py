@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
 from rackwise.adapters.files.subnets import read_subnets
+from rackwise.cli.installed import installed
 from rackwise.cli.shell import version
 from rackwise.core.errors import (
     InputError,
@@ -21,7 +21,6 @@ from rackwise.core.errors import (
     InvalidRates,
     InvalidSnapshot,
     InvalidSubnets,
-    MissingDependency,
 )
 from rackwise.core.findings import Severity
 from rackwise.core.policy import DEFAULT_POLICY, Policy
@@ -29,7 +28,7 @@ from rackwise.core.text import escaped
 from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot, read_snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rackwise.cli.analyze_options import Wanted
     from rackwise.cli.shell import Shell
@@ -42,7 +41,6 @@ TABLES = "tables"
 REPORT = "report.html"
 SUMMARY = "summary.json"
 SNAPSHOT_NAMES = ("*.json", "*.json.gz")
-INSTALL = 'pip install "rackwise[spark]"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +166,7 @@ def _rates(reader: _Reader, path: Path) -> tuple[RateRow, ...]:
     if path.suffix not in {".parquet", ".parq"}:
         return files.parse_rates(reader.read("rates", path, InvalidRates), where=str(path))
     data = reader.read("rates", path, InvalidRates)
-    with _installed():
+    with installed("spark", "analyze"):
         from rackwise.pipeline.rate_files import parse_rate_parquet
 
         return parse_rate_parquet(data, where=str(path))
@@ -200,21 +198,6 @@ def _sizes(places: Iterable[str]) -> int | None:
         else:
             return None
     return total
-
-
-@contextmanager
-def _installed() -> Iterator[None]:
-    """Says what to install where a package of the bill is not there."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("rackwise"):
-            raise
-        raise MissingDependency(
-            f"{error.name} is wanted to analyze; it is not installed",
-            wanted=error.name,
-            hint=INSTALL,
-        ) from None
 
 
 class _Steps:
@@ -255,7 +238,7 @@ def made(
     files.check_out(out)
     base = str(out / TABLES) if tables is None else tables
     steps = _Steps(shell)
-    with _installed():
+    with installed("spark", "analyze"):
         from rackwise.pipeline.job import STEPS, analyze
         from rackwise.pipeline.request import AnalyzeRequest
         from rackwise.pipeline.session import SMALL_BELOW_BYTES, session

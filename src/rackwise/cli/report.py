@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
@@ -29,7 +30,9 @@ def report(
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
-    from rackwise.report import html, terminal
+
+    with installed("spark", "render a report"):
+        from rackwise.report import html, terminal
 
     published = files.read_published(folder, max_bytes=shell.max_input)
     page = html.render(published.summary)

@@ -28,6 +28,7 @@ What this does not do: read files, join frames (`pipeline.racks`), ask anybody a
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -51,6 +52,8 @@ V6_BITS = 64
 OCTETS = 4
 HEADER = ["cidr", "rack"]
 PAIRS_END = "<>"
+
+_OCTET = re.compile("0|[1-9][0-9]{0,2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +98,7 @@ def ipv4(text: str) -> int | None:
         return None
     number = 0
     for octet in octets:
-        if not (octet.isascii() and octet.isdigit()) or str(int(octet)) != octet:
-            return None
-        if int(octet) >= 2**8:
+        if not _OCTET.fullmatch(octet) or int(octet) >= 2**8:
             return None
         number = number * 2**8 + int(octet)
     return number

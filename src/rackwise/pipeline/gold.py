@@ -67,9 +67,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`rows`: what `traffic.traffic` gives, in memory; `seen`: its sums; `money`: what counts."""
+    """`rows`: what `traffic.traffic` gives, `cached`: the frames in memory that they are made of.
+
+    `seen`: the sums of the rows, `money` those of them that count, for `since` until `until`.
+    """
 
     rows: DataFrame
+    cached: tuple[DataFrame, ...]
     seen: tuple[Seen, ...]
     money: tuple[Seen, ...]
     since: datetime
@@ -106,6 +110,7 @@ def traffic_of(
     whole = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
     return Traffic(
         rows=whole,
+        cached=tuple(rows),
         seen=tuple(seen),
         money=most_trusted(seen),
         since=min(span[0] for span in spans),

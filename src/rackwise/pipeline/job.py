@@ -243,6 +243,8 @@ class _Run:
         made = bill(
             self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
         )
+        for frame in (*found.cached, gold):
+            frame.unpersist()
         return made, levels
 
     def _days_asked(self) -> tuple[date, date] | None:

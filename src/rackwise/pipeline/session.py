@@ -32,6 +32,7 @@ Profile = Literal["small", "batch"]
 LOG4J2 = Path(__file__).with_name("log4j2.properties")
 SMALL_BELOW_BYTES = 64 * 2**20
 """Input below this size is a job for the profile `small`."""
+ANSI = "spark.sql.ansi.enabled"
 LARGEST_DRIVER_BYTES = 4 * 2**30
 
 _QUIET = {
@@ -165,10 +166,9 @@ def _driver_bytes() -> int:
 
 
 def _check_fits(active: SparkSession, master: str | None, conf: Mapping[str, str]) -> None:
-    wanted = {**({"spark.master": master} if master else {}), **conf}
-    wanted.setdefault("spark.sql.ansi.enabled", "true")
+    wanted = {**({"spark.master": master} if master else {}), ANSI: "true", **conf}
     for key, value in wanted.items():
-        had = active.conf.get(key, None)
+        had = active.conf.get(key) if key == ANSI else active.conf.get(key, None)
         if had != value:
             raise SessionConflict(
                 f"a session with {key}={value} is wanted; the active one has {had}",

@@ -1,0 +1,73 @@
+"""Sessions: quiet, in UTC, exact; an active one is taken as it is or refused."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rackwise.core.errors import SessionConflict, SparkMissing
+from rackwise.pipeline.session import is_local, session, settings
+
+
+def test_a_small_session_is_made_to_start_soon():
+    small = settings("local[2]", "small", {})
+    assert small["spark.sql.shuffle.partitions"] == "2"
+    assert "-XX:+UseSerialGC" in small["spark.driver.extraJavaOptions"]
+    assert "spark.sql.shuffle.partitions" not in settings("local[2]", "batch", {})
+
+
+def test_what_is_asked_for_wins():
+    assert settings("local", "small", {"spark.driver.memory": "3g"})["spark.driver.memory"] == "3g"
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"), [("local", True), ("local[2]", True), ("spark://h:7077", False)]
+)
+def test_only_local_masters_are_bound_to_loopback(master, expected):
+    assert is_local(master) is expected
+    assert ("spark.driver.host" in settings(master, "batch", {})) is expected
+
+
+def test_without_pyspark_the_pip_line_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(SparkMissing, match="PySpark is wanted") as missing, session():
+        pass
+    assert missing.value.hint == 'pip install "rackwise[spark]"'
+
+
+@pytest.mark.spark
+def test_an_active_session_is_taken_and_left_running(spark):
+    with session() as same:
+        assert same is spark
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        ({"master": "spark://elsewhere:7077"}, "spark.master"),
+        ({"conf": {"spark.sql.session.timeZone": "CET"}}, "spark.sql.session.timeZone"),
+    ],
+)
+def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
+    with pytest.raises(SessionConflict, match="the active one has") as refused, session(**asked):
+        pass
+    assert refused.value.where == key
+    assert "stop the active session" in refused.value.hint
+    assert spark.range(1).count() == 1
+
+
+@pytest.mark.spark
+def test_a_session_of_our_own_is_in_utc_and_says_nothing():
+    script = (
+        "from rackwise.pipeline.session import session\n"
+        "with session(master='local[1]', profile='small') as spark:\n"
+        "    print(spark.conf.get('spark.sql.session.timeZone'), spark.range(5).count())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "UTC 5\n"
+    assert "WARN " not in done.stderr
+    assert "INFO" not in done.stderr
