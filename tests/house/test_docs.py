@@ -94,6 +94,7 @@ def test_the_audit_shown_is_what_is_printed(tmp_path):
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(300)
 def test_the_bill_shown_is_what_is_printed(tmp_path):
     words, lines = shown()[1]
     output = printed(words, tmp_path).splitlines()

@@ -1,24 +1,23 @@
 """IP addresses as integers, by column expressions: one long to join on, one to look subnets up by.
 
 Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every join is one
-of integers; no Python per row; few expressions, for Spark's planner looks at each of them many
-times.
+of integers; no Python per row; few expressions, for Spark's planner looks at each of them often.
 
-The end of an IPv4 text, which is all of it, is split at its dots. Its octets become numbers, and
-the whole counts when the digits that they would be written with are as many as the text has:
-leading zeros, signs and blanks fall out.
-
-```
-10.0.0.1     octets 10 0 0 1 -> 167772161, digits 2+1+1+1, dots 3 -> 8 = length     an address
-010.0.0.1    octets 10 0 0 1,              digits 2+1+1+1, dots 3 -> 8 < 9          none
-```
-
-In an IPv6 text `::` becomes as many zero groups as are missing, and the groups are put together in
-hexadecimal. Its end may be written as IPv4; that is read as above and stands for two groups.
+The end of an IPv4 text, which is all of it, is split at its dots into numbers. It is an address
+when the numbers, each of 0..255, written with dots between give the text again: leading zeros,
+signs, blanks and further parts fall out.
 
 ```
-2001:db8::7       2001:db8:0:0:0:0:0:7      upper 64 bits 2001 0db8 0000 0000
-::ffff:1.2.3.4    0::ffff:0:0, and 1.2.3.4
+10.0.0.1     10 0 0 1 -> "10.0.0.1"   the same      167772161
+010.0.0.1    10 0 0 1 -> "10.0.0.1"   another       no address
+```
+
+In an IPv6 text `::` becomes as many zero groups as are missing, and each group is brought to four
+hexadecimal digits. Its end may be written as IPv4; that is read as above and stands for two groups.
+
+```
+2001:db8::7       2001:db8:0:0:0:0:0:7    2001 0db8 0000 0000   0000 0000 0000 0007
+::ffff:1.2.3.4    ::ffff:0:0              0000 0000 0000 0000   0000 ffff 0000 0000 | 1.2.3.4
 ```
 
 The upper 64 bits are looked up in subnets. The long of an IPv6 address is a digest of all 128 bits
@@ -41,12 +40,11 @@ if TYPE_CHECKING:
 
 OCTETS = 4
 GROUPS = 8
-HALF = 4
 PORT_BITS = 16
 
 _GROUP = "[0-9A-Fa-f]{1,4}"
 _V6 = f"^({_GROUP}(:{_GROUP}){{7}}|({_GROUP}(:{_GROUP})*)?::({_GROUP}(:{_GROUP})*)?)$"
-_DOT, _COLON, _GAP = "\\.", ":", "::"
+_HALF_DIGITS = 16
 
 
 def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
@@ -88,65 +86,54 @@ def _digest(*numbers: Column) -> Column:
 def _texts(name: str) -> list[Column]:
     """The end as IPv4 would have it, and the whole as IPv6 with two zero groups for such an end."""
     text = F.col(f"{name}_text")
-    end = F.substring_index(text, _COLON, -1)
+    end = F.substring_index(text, ":", -1)
     head = F.substring(text, F.lit(1), F.length(text) - F.length(end))
     six = F.when(text.contains("."), F.concat(head, F.lit("0:0"))).otherwise(text)
     return [
-        F.split(end, _DOT, -1).alias(f"{name}_octets"),
-        F.length(end).alias(f"{name}_length"),
-        F.when(text.contains(_COLON), six).alias(f"{name}_six"),
+        end.alias(f"{name}_end"),
+        F.split(end, "\\.", -1).alias(f"{name}_octets"),
+        F.when(text.contains(":"), six).alias(f"{name}_six"),
     ]
 
 
 def _parts(name: str) -> list[Column]:
-    """Octets as numbers, the groups of IPv6, and how many of them `::` may stand beside."""
+    """Octets as numbers, the long of IPv4 if they make one, and IPv6 as 32 hexadecimal digits."""
     octets, six = F.col(f"{name}_octets"), F.col(f"{name}_six")
-    begins, ends = six.startswith(_GAP), six.endswith(_GAP)
-    edged = F.concat(F.when(begins, "0").otherwise(""), six, F.when(ends, "0").otherwise(""))
-    colons = F.length(edged) - F.length(F.replace(edged, F.lit(_COLON), F.lit("")))
-    zeros = F.concat(F.lit(_COLON), F.repeat(F.lit("0:"), GROUPS - colons))
-    written = colons - begins.cast("int") - ends.cast("int")
+    written = F.regexp_count(six, F.lit("[0-9A-Fa-f]+"))
+    zeros = F.concat(F.lit(":"), F.repeat(F.lit("0:"), GROUPS - written))
+    whole = F.btrim(F.replace(six, F.lit("::"), zeros), F.lit(":"))
+    padded = F.regexp_replace(whole, "(^|:)", "$1000")
+    is_six = six.rlike(_V6) & ((written < GROUPS) | ~six.contains("::"))
     return [
         *(F.get(octets, F.lit(i)).try_cast("int").alias(f"{name}_{i}") for i in range(OCTETS)),
-        F.size(octets).alias(f"{name}_count"),
-        F.col(f"{name}_length"),
+        F.col(f"{name}_end"),
         six.isNull().alias(f"{name}_is_plain"),
-        F.when(
-            six.rlike(_V6) & (~six.contains(_GAP) | (written < GROUPS)),
-            F.split(F.replace(edged, F.lit(_GAP), zeros), _COLON, -1),
-        ).alias(f"{name}_groups"),
+        (F.size(octets) > 1).alias(f"{name}_has_dots"),
+        F.when(is_six, F.regexp_replace(padded, "[0-9A-Fa-f]*([0-9A-Fa-f]{4})(:|$)", "$1")).alias(
+            f"{name}_hex"
+        ),
     ]
 
 
 def _numbers(name: str) -> list[Column]:
     octets = [F.col(f"{name}_{i}") for i in range(OCTETS)]
+    is_byte = (F.least(*octets) >= 0) & (F.greatest(*octets) < 2**8)
+    is_four = is_byte & (F.concat_ws(".", *octets) == F.col(f"{name}_end"))
     four = octets[0].cast("long")
     for octet in octets[1:]:
         four = four * 2**8 + octet
-    is_four = _is_ipv4(octets, F.col(f"{name}_length"), F.col(f"{name}_count"))
-    groups, has_dots = F.col(f"{name}_groups"), F.col(f"{name}_count") > 1
-    high, low = _half(groups, 0), _half(groups, HALF)
+    digits, has_dots = F.col(f"{name}_hex"), F.col(f"{name}_has_dots")
+    high, low = (_half(digits, first) for first in (1, 1 + _HALF_DIGITS))
     low = F.when(has_dots, low.bitwiseOR(four)).otherwise(low)
-    is_six = groups.isNotNull() & (~has_dots | is_four)
+    is_six = digits.isNotNull() & (~has_dots | is_four)
     return [
         F.when(is_six, _digest(high, low))
-        .when(is_four & F.col(f"{name}_is_plain"), four)
+        .when(F.col(f"{name}_is_plain") & is_four, four)
         .alias(f"{name}_ip"),
         F.when(is_six, high).alias(f"{name}_prefix"),
     ]
 
 
-def _is_ipv4(octets: list[Column], length: Column, count: Column) -> Column:
-    """Whether octets are four of 0..255 and are written in `length` characters with their dots."""
-    digits = F.lit(OCTETS - 1)
-    is_small = count == OCTETS
-    for octet in octets:
-        is_small = is_small & octet.between(0, 2**8 - 1)
-        digits = digits + F.when(octet >= 100, 3).when(octet >= 10, 2).otherwise(1)  # noqa: PLR2004
-    return is_small & (digits == length)
-
-
-def _half(groups: Column, first: int) -> Column:
-    """Four groups from `first` on, as a signed long."""
-    padded = [F.lpad(F.get(groups, F.lit(i)), HALF, "0") for i in range(first, first + HALF)]
-    return F.conv(F.concat(*padded), 16, -10).cast("long")
+def _half(digits: Column, first: int) -> Column:
+    """64 bits out of hexadecimal digits, as a signed long."""
+    return F.conv(F.substring(digits, first, _HALF_DIGITS), 16, -10).cast("long")

@@ -32,12 +32,18 @@ from rackwise.pipeline.clock import DAY_S
 from rackwise.pipeline.schemas import VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame
 
 LAST_SECOND = 253_402_300_799
 """Of the year 9999, where timestamps end."""
 GREATEST = {"srcport": 2**16 - 1, "dstport": 2**16 - 1, "protocol": 2**8 - 1, "start": LAST_SECOND}
-LAST_CHECKED = ("start", "end")
+LARGEST = 2**63 - 1
+ALWAYS = ("start", "end")
+"""Numbers that rows without data have, too."""
+ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
+OWN = ("own_src_ip", "own_dst_ip")
 RAW_CHARACTERS = 4096
 MISSING = "-"
 NO_DATA = ("NODATA", "SKIPDATA")
@@ -51,45 +57,52 @@ def read_rows(bronze: DataFrame) -> DataFrame:
     of the interface. `srcport dstport protocol packets bytes start end`: bigint, null where no
     number, `start` and `bytes` also where out of range. `interface`: digest of its id.
     """
-    texts = bronze.select(*_texts(bronze))
-    packet = {
-        "src": F.coalesce("pkt_srcaddr", "srcaddr"),
-        "dst": F.coalesce("pkt_dstaddr", "dstaddr"),
-        "own_src": F.when(F.col("srcaddr") != F.col("pkt_srcaddr"), F.col("srcaddr")),
-        "own_dst": F.when(F.col("dstaddr") != F.col("pkt_dstaddr"), F.col("dstaddr")),
+    src, dst, packet_src, packet_dst = (F.col(name) for name in ADDRESSES)
+    texts = {
+        "src": F.coalesce(packet_src, src),
+        "dst": F.coalesce(packet_dst, dst),
+        "own_src": F.when(src != packet_src, src),
+        "own_dst": F.when(dst != packet_dst, dst),
     }
-    numbers = with_addresses(texts, packet)
+    numbers = with_addresses(bronze.select(*_values(bronze)), texts)
     own = {
-        f"own_{end}_ip": F.when(
-            F.col(f"{end}addr") != F.col(f"pkt_{end}addr"), F.col(f"own_{end}_ip")
-        ).otherwise(F.col(f"{end}_ip"))
+        end: F.when(F.col(f"{end}addr") != F.col(f"pkt_{end}addr"), F.col(f"own_{end}_ip"))
+        .otherwise(F.col(f"{end}_ip"))
+        .alias(f"own_{end}_ip")
         for end in ("src", "dst")
     }
-    judged = numbers.withColumns(own).withColumn("malformed", _reason())
+    judged = numbers.select(
+        *(name for name in numbers.columns if name not in {"malformed", *OWN}),
+        *own.values(),
+        _reason(own).alias("malformed"),
+    )
     return judged.select(
         *("source_file", "row_offset", "malformed"),
         F.when(F.col("malformed").isNotNull(), F.coalesce("raw", _as_line())).alias("raw"),
         F.xxhash64("interface_id").alias("interface"),
         *("flow_direction", "action", "log_status"),
-        *("src_ip", "dst_ip", "src_prefix", "dst_prefix", "own_src_ip", "own_dst_ip"),
+        *("src_ip", "dst_ip", "src_prefix", "dst_prefix", *OWN),
         *("srcport", "dstport", "protocol", "packets", "end"),
         F.when(F.col("start").between(0, LAST_SECOND), F.col("start")).alias("start"),
         F.when(F.col("bytes") >= 0, F.col("bytes")).alias("bytes"),
     )
 
 
-def _texts(bronze: DataFrame) -> list[Column | str]:
-    """Missing values as nulls, numbers as numbers, and whether a number's text was there at all."""
-    addresses = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
-    words = (*addresses, "action", "log_status", "flow_direction")
-    value = {name: _present(bronze, name) for name in (*words, *VPC_NUMBERS, "interface_id")}
+def _values(bronze: DataFrame) -> list[Column | str]:
+    """Missing values as nulls, numbers as numbers; -1 is text where a number belongs."""
+    words = (*ADDRESSES, "interface_id", "action", "log_status", "flow_direction")
+    has_data = ~F.coalesce(_present(bronze, "log_status").isin(*NO_DATA), F.lit(0) == 1)
     return [
         *("source_file", "row_offset", "malformed", "raw"),
-        *(value[name].alias(name) for name in words),
-        *(value[name].try_cast("bigint").alias(name) for name in VPC_NUMBERS),
-        *(value[name].isNotNull().alias(f"has_{name}") for name in VPC_NUMBERS),
-        value["interface_id"].alias("interface_id"),
+        *(_present(bronze, name).alias(name) for name in words),
+        *(_number(bronze, name).alias(name) for name in VPC_NUMBERS),
+        has_data.alias("has_data"),
     ]
+
+
+def _number(bronze: DataFrame, name: str) -> Column:
+    value = _present(bronze, name)
+    return F.when(value.isNotNull(), F.coalesce(value.try_cast("bigint"), F.lit(-1)))
 
 
 def _as_line() -> Column:
@@ -103,33 +116,24 @@ def _present(bronze: DataFrame, name: str) -> Column:
     return F.nullif(F.col(name), F.lit(MISSING)) if is_text else F.col(name)
 
 
-def _reason() -> Column:
-    has_data = ~F.coalesce(F.col("log_status").isin(*NO_DATA), F.lit(0) == 1)
+def _reason(own: Mapping[str, Column]) -> Column:
+    has_data = F.col("has_data")
     reason = F.when(F.col("malformed").isNotNull(), F.col("malformed"))
-    for end in ("src", "dst"):
-        name = f"{end}addr"
-        is_bad = F.when(F.col(name).isNull(), has_data).otherwise(F.col(f"own_{end}_ip").isNull())
-        reason = reason.when(is_bad, f"malformed:{name}")
-    for end in ("src", "dst"):
-        name = f"pkt_{end}addr"
-        is_bad = F.col(name).isNotNull() & F.col(f"{end}_ip").isNull()
-        reason = reason.when(is_bad, f"malformed:{name}")
+    for end, ip in own.items():
+        is_bad = F.when(F.col(f"{end}addr").isNull(), has_data).otherwise(ip.isNull())
+        reason = reason.when(is_bad, f"malformed:{end}addr")
+    for end in own:
+        is_bad = F.col(f"pkt_{end}addr").isNotNull() & F.col(f"{end}_ip").isNull()
+        reason = reason.when(is_bad, f"malformed:pkt_{end}addr")
     for name in VPC_NUMBERS:
-        is_needed = F.lit(1) == 1 if name in LAST_CHECKED else has_data
-        reason = reason.when(_is_bad_number(name, is_needed), f"malformed:{name}")
+        is_needed = F.lit(1) == 1 if name in ALWAYS else has_data
+        is_bad = F.coalesce(~F.col(name).between(0, GREATEST.get(name, LARGEST)), is_needed)
+        reason = reason.when(is_bad, f"malformed:{name}")
     lasts = F.col("end") - F.col("start")
     direction = F.col("flow_direction")
     status = F.col("log_status")
     return (
-        reason.when((lasts < 0) | (lasts > DAY_S), "malformed:end")
-        .when(status.isNull() | ~status.isin("OK", *NO_DATA), "malformed:log_status")
+        reason.when(~lasts.between(0, DAY_S), "malformed:end")
+        .when(F.coalesce(~status.isin("OK", *NO_DATA), F.lit(1) == 1), "malformed:log_status")
         .when(has_data & ~direction.isin("egress", "ingress"), "malformed:flow_direction")
     )
-
-
-def _is_bad_number(name: str, is_needed: Column) -> Column:
-    number = F.col(name)
-    is_outside = number < 0
-    if name in GREATEST:
-        is_outside = is_outside | (number > GREATEST[name])
-    return F.when(number.isNull(), F.col(f"has_{name}") | is_needed).otherwise(is_outside)

@@ -46,13 +46,16 @@ class Lookup:
 
     def join(self, df: DataFrame, key: Column, at: Column, *, into: str) -> DataFrame:
         """Adds `into`, the struct found for `key` at the epoch second `at`, or null."""
-        names = {"key": f"_{into}_key", "hour": f"_{into}_hour", "found": into}
-        frame = F.broadcast(self.frame.withColumnsRenamed(names))
-        keys = [name for name in names.values() if name in frame.columns and name != into]
-        asked = df.withColumn(names["key"], key)
-        if self.fleet.has_history:
-            asked = asked.withColumn(names["hour"], self._hour(at))
-        return asked.join(frame, keys, "left").drop(*keys)
+        names = {name: f"_{into}_{name}" for name in ("key", "hour") if name in self.frame.columns}
+        asked = {"key": key, "hour": self._hour(at)}
+        frame = self.frame.select(
+            *(F.col(name).alias(own) for name, own in names.items()), F.col("found").alias(into)
+        )
+        return (
+            df.select("*", *(asked[name].alias(own) for name, own in names.items()))
+            .join(F.broadcast(frame), list(names.values()), "left")
+            .drop(*names.values())
+        )
 
     def _hour(self, at: Column) -> Column:
         first, last = F.lit(self.fleet.first_hour), F.lit(self.fleet.last_hour)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 TCP = 6
 PRODUCE, FETCH, REPLICATE = (KINDS.index(kind) for kind in ("produce", "fetch", "replicate"))
 MEASURED, ESTIMATED = 0, 2
+CLIENT = ("ip", "prefix")
 KEPT = "kept"
 PLACE = ("reason", "source_file", "row_offset", "raw")
 
@@ -89,24 +90,39 @@ def log_facts(
 
 def with_client_rack(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
     """Adds `client_rack` by `ip` and `prefix` (null: no client) and `cluster`; 0 = unknown."""
+    kept = facts.columns
+    placed = with_rack_of(facts, F.col("ip"), F.col("prefix"), buckets, into="client_rack")
+    if not _has_members(fleet):
+        return placed
+    key = address_key(F.col("ip"), F.col("cluster"))
+    return (
+        placed.select("*", key.alias("_member_key"))
+        .join(F.broadcast(_member_racks(fleet)), "_member_key", "left")
+        .select(*kept, F.coalesce("_member_rack", "client_rack").alias("client_rack"))
+    )
+
+
+def _has_members(fleet: Fleet) -> bool:
+    """Whether a group member's rack and address are known; members are of the last snapshots."""
+    return any(
+        member.rack is not None and member.address
+        for snapshot in fleet.latest
+        for group in snapshot.cluster.groups
+        for member in group.members
+    )
+
+
+def _member_racks(fleet: Fleet) -> DataFrame:
+    """Key of an address within a cluster -> rack of the members there, where they agree."""
     members = with_addresses(
         fleet.members.where("rack != 0").select("cluster", "rack", "address"),
         {"_member": F.col("address")},
     )
     key = address_key(F.col("_member_ip"), F.col("cluster"))
-    agreed = (
-        members.groupBy(never_null(key).alias("_member_key"))
-        .agg(F.min("rack").alias("_member_rack"), F.max("rack").alias("_other_rack"))
-        .where(F.col("_member_rack") == F.col("_other_rack"))
-        .select("_member_key", "_member_rack")
+    racks = members.groupBy(never_null(key).alias("_member_key")).agg(
+        F.min("rack").alias("_member_rack"), F.max("rack").alias("_other_rack")
     )
-    asked = facts.withColumn("_member_key", address_key(F.col("ip"), F.col("cluster")))
-    found = asked.join(F.broadcast(agreed), "_member_key", "left")
-    placed = with_rack_of(found, F.col("ip"), F.col("prefix"), buckets, into="_subnet_rack")
-    rack = F.coalesce("_member_rack", "_subnet_rack")
-    return placed.withColumn("client_rack", rack).drop(
-        "_member_key", "_member_rack", "_subnet_rack"
-    )
+    return racks.where(F.col("_member_rack") == F.col("_other_rack")).drop("_other_rack")
 
 
 def _with_ends(rows: DataFrame, fleet: Fleet) -> DataFrame:
@@ -119,23 +135,23 @@ def _with_ends(rows: DataFrame, fleet: Fleet) -> DataFrame:
     found = listeners.join(rows, keys["dst"], at, into="_dst")
     found = listeners.join(found, keys["src"], at, into="_src")
     is_to = F.col("_dst").isNotNull()
-    heard = found.withColumns(
-        {
-            "_to": is_to,
-            "_near": F.coalesce("_dst", "_src"),
-            "ip": F.when(is_to, F.col("src_ip")).otherwise(F.col("dst_ip")),
-            "prefix": F.when(is_to, F.col("src_prefix")).otherwise(F.col("dst_prefix")),
-        }
+    heard = found.select(
+        *rows.columns,
+        is_to.alias("_to"),
+        F.coalesce("_dst", "_src").alias("_near"),
+        *(F.when(is_to, F.col(f"src_{n}")).otherwise(F.col(f"dst_{n}")).alias(n) for n in CLIENT),
     )
     key = address_key(F.col("ip"), F.col("_near.cluster"))
     other = by_address(fleet).join(heard, key, at, into="_far")
-    is_copy = F.col("_far.broker") != F.col("_near.broker")
+    is_copy = F.coalesce(F.col("_far.broker") != F.col("_near.broker"), F.lit(0) == 1)
     kind = F.when(is_copy, REPLICATE).when(F.col("_to"), PRODUCE).otherwise(FETCH)
-    is_client = F.col("_near").isNotNull() & (F.col("kind") != REPLICATE)
-    return (
-        other.withColumn("kind", kind)
-        .withColumns({n: F.when(is_client, F.col(n)) for n in ("ip", "prefix")})
-        .withColumn("cluster", F.col("_near.cluster"))
+    is_client = F.col("_near").isNotNull() & ~is_copy
+    return other.select(
+        *rows.columns,
+        *("_to", "_near", "_far"),
+        F.col("_near.cluster").alias("cluster"),
+        kind.alias("kind"),
+        *(F.when(is_client, F.col(n)).alias(n) for n in CLIENT),
     )
 
 
