@@ -195,6 +195,66 @@ class TestRoundTrip:
         assert parse_snapshot(snapshot_bytes(value), where="s.json") == value
 
 
+def large():
+    """More partitions than are taken at once, of two topics that the file has in disorder."""
+    rows = [
+        Partition(
+            topic="ab"[number % 2],
+            partition=number // 2,
+            replicas=tuple(range(1, number % 4 + 2)),
+            leader=None if number % 3 else 1,
+            isr=(1,) * (number % 5 > 0),
+            bytes=None if number % 7 == 0 else number,
+            bytes_in_per_s=2**62 + number if number % 600 == 0 else None,
+        )
+        for number in range(2500)
+    ]
+    return replace(
+        cluster(),
+        topics={name: Topic(name=name) for name in "ab"},
+        partitions=PartitionTable.of(rows),
+    )
+
+
+class TestManyPartitions:
+    def test_what_is_written_is_read(self):
+        assert parse_snapshot(snapshot_bytes(large()), where="s.json") == large()
+
+    @pytest.mark.parametrize("is_canonical", [True, False])
+    def test_topics_in_any_order_and_keys_too(self, is_canonical):
+        value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
+        value["topics"].reverse()
+        if not is_canonical:
+            value["topics"][1]["partitions"] = [
+                dict(reversed(row.items())) for row in value["topics"][1]["partitions"]
+            ]
+        assert parse_snapshot(json.dumps(value).encode(), where="s.json") == large()
+
+    @pytest.mark.parametrize("row", [0, 511, 512, 1249])
+    def test_a_fault_in_any_of_them_has_its_path(self, row):
+        value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
+        value["topics"][1]["partitions"][row]["isr"] = [True]
+        assert refused(json.dumps(value).encode()).message == (
+            f"s.json: $.topics[1].partitions[{row}].isr[0]: a broker id is wanted; true was read"
+        )
+        value["topics"][1]["partitions"][row]["isr"] = [9]
+        assert f"$.topics[1].partitions[{row}].isr[0]: a broker of the replicas 1" in (
+            refused(json.dumps(value).encode()).message
+        )
+
+    @pytest.mark.parametrize("place", ["notes", "topics", "groups"])
+    def test_a_partition_where_none_belongs(self, place):
+        value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
+        value[place].append(value["topics"][0]["partitions"][0])
+        error = refused(json.dumps(value).encode())
+        assert error.message.startswith(f"s.json: $.{place}[{len(value[place]) - 1}]: key ")
+
+    def test_a_partition_is_no_snapshot(self):
+        value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
+        error = refused(json.dumps(value["topics"][0]["partitions"][0]).encode())
+        assert "format rackwise.snapshot/1 is wanted; none was read" in error.message
+
+
 def put(*path, value):
     def change(document):
         for key in path[:-1]:
@@ -424,6 +484,19 @@ class TestNoCluster:
             (
                 put("configs", "brokers", value={"9" * 5000: {}}),
                 f'$.configs.brokers: a broker id as key is wanted; "{"9" * 60}"... was read',
+                None,
+            ),
+            (
+                put("configs", "topics", value={"a\x1b": {}}),
+                (
+                    "$.configs.topics: a name without control characters is wanted; "
+                    '"a\\x1b" was read'
+                ),
+                None,
+            ),
+            (
+                put("configs", "topics", value=[]),
+                "$.configs.topics: an object is wanted; an empty list was read",
                 None,
             ),
             (

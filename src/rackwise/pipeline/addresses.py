@@ -118,7 +118,8 @@ def _parts(name: str) -> list[Column]:
 def _numbers(name: str) -> list[Column]:
     octets = [F.col(f"{name}_{i}") for i in range(OCTETS)]
     is_byte = (F.least(*octets) >= 0) & (F.greatest(*octets) < 2**8)
-    is_four = is_byte & (F.concat_ws(".", *octets) == F.col(f"{name}_end"))
+    is_same = F.concat_ws(".", *octets) == F.col(f"{name}_end")
+    is_four = octets[-1].isNotNull() & is_byte & is_same
     four = octets[0].cast("long")
     for octet in octets[1:]:
         four = four * 2**8 + octet

@@ -106,7 +106,8 @@ class Fates:
             f"({self.rows_quarantined} of {self.rows_in} rows: {reasons})",
             wanted=str(allowed),
             had=share,
-            hint=f"mend the files, or allow them with --max-quarantine {share}",
+            hint=f"mend the files, or allow them with --max-quarantine {share}, which keeps each "
+            "such row in the table quarantine",
         )
 
     def check_conserved(self) -> None:

@@ -25,6 +25,7 @@ What this does not do: read snapshots, prices or policies; write CSV files or th
 from __future__ import annotations
 
 import platform
+import shutil
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -120,37 +121,44 @@ class _Run:
         self.request.progress(STEPS.index(name) + 1, len(STEPS), name)
 
     def analysis(self) -> Analysis:
-        """All steps but the caller's."""
-        request, spark = self.request, self.spark
+        """All steps but the caller's; a run that fails takes its folder with it."""
+        request = self.request
         self.step("snapshots")
         if request.flows and request.flow_format == "vpc":
             require_addresses(request.snapshots)
-        files = flow_files(spark, request.flows) if request.flows else ()
+        files = flow_files(self.spark, request.flows) if request.flows else ()
         run = run_id(request, files)
-        folder = claimed_folder(spark, request.tables, run)
+        folder = claimed_folder(self.spark, request.tables, run)
+        try:
+            return self._made(files, run, folder)
+        except BaseException:
+            if "://" not in folder:
+                shutil.rmtree(folder)
+            raise
+
+    def _made(self, files: Sequence[FlowFile], run: str, folder: str) -> Analysis:
         rows, found = self._bronze(files, folder)
         fleet = self._fleet(found)
         facts = self._silver(rows, fleet, files, folder)
         made, levels = self._bill(facts, fleet, f"{folder}/gold")
         self.step("gold: findings")
-        judged = audited(fleet, request.policy)
-        found_frame = findings(spark, judged)
-        write_table(found_frame, f"{folder}/gold/finding", schemas.FINDING)
+        judged = audited(fleet, self.request.policy)
+        write_table(findings(self.spark, judged), f"{folder}/gold/finding", schemas.FINDING)
         self.step("gold: blast radius")
         losses = self._blast(fleet, made)
-        write_table(blast_radius(spark, losses), f"{folder}/gold/blast", schemas.BLAST)
+        write_table(blast_radius(self.spark, losses), f"{folder}/gold/blast", schemas.BLAST)
         summary = document(
             run_id=run,
             fleet=fleet,
-            read=request.snapshots,
+            read=self.request.snapshots,
             levels=levels,
             found=judged,
             blast=losses,
             bill=made,
             fates=facts.fates if facts else Fates(),
-            options=request.options,
+            options=self.request.options,
             versions=self._versions(),
-            failed=request.failed,
+            failed=self.request.failed,
             notes=[*self._snapshot_notes(fleet), *self.notes],
         )
         return Analysis(summary=summary, tables=folder, csv=_csv(made, judged, losses))

@@ -1,0 +1,94 @@
+"""Address texts to integers, against Python's own reading of them."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, ip_address
+from random import Random
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+ODD = """
+10.0.0.256 010.0.0.1 1.2.3 1.2.3.4.5 +1.2.3.4 -1.2.3.4 1..2.3 1.2.3.4:5 0.0.0.0 255.255.255.255
+:: ::1 1:: 1:2:3:4:5:6:7:8 1:2:3:4:5:6:7:: ::2:3:4:5:6:7:8 1::3:4:5:6:7:8 1::2:3:4:5:6:7:8 1:2:3
+::ffff:1.2.3.4 ::1.2.3.400 ::1.2.3.04 ::1.2.3 1:2:3:4:5:6:1.2.3.4 1:2:3:4:5:6:7:1.2.3.4 ::1.2.3.4.5
+1:2:3:4:5::1.2.3.4 1:2:3:4:5:6::1.2.3.4 a:1.2.3.4 :1.2.3.4 1.2.3.4:: 1::1.2.3.4:5 g::1 12345::
+1:::2 ::1:: :1 1: 2001:DB8::FF00:42:8329 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 8000:: : . 1 x
+""".split()  # noqa: SIM905 (a list of two hundred lines reads worse)
+
+
+def drawn(rng):
+    """An address text of either family, or one that is damaged in one place."""
+    number = rng.getrandbits(128) & rng.getrandbits(128)
+    number &= (0xFFFF << rng.randrange(113)) | (0xFFFF << 112)
+    six = ip_address(number + 2**112)
+    text = rng.choice([str(six), six.exploded, str(IPv4Address(rng.getrandbits(32)))])
+    if rng.random() < 0.5:
+        return text
+    place = rng.randrange(len(text))
+    return text[:place] + rng.choice(":.0af19 ") + text[place + rng.randrange(2) :]
+
+
+def expected(text):
+    """Version, number of IPv4 or upper half of IPv6 as a signed long; None for no address."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if address.version == 4:
+        return 4, int(address)
+    high = int(address) >> 64
+    return 6, high - 2**64 if high >= 2**63 else high
+
+
+def told(row):
+    if row.ip is None:
+        return None
+    return (4, row.ip) if row.prefix is None else (6, row.prefix)
+
+
+def read(spark, texts):
+    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+    from rackwise.pipeline.addresses import with_addresses
+
+    frame = with_addresses(
+        spark.createDataFrame([(t,) for t in texts], "t string"), {"": F.col("t")}
+    )
+    return frame.select("t", frame["_ip"].alias("ip"), frame["_prefix"].alias("prefix")).collect()
+
+
+@pytest.fixture(scope="module")
+def rows(spark):
+    rng = Random(7)
+    return read(spark, [*ODD, "", " 1.2.3.4", *(drawn(rng) for _ in range(3000))])
+
+
+def test_a_text_is_an_address_exactly_when_python_says_so(rows):
+    assert [(row.t, told(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
+
+
+def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
+    short, long, other, four = read(
+        spark, ["2001:db8::7", "2001:DB8:0:0:0:0:0:0007", "2001:db8::8", "32.1.13.184"]
+    )
+    assert short.ip == long.ip < 0
+    assert other.ip != short.ip
+    assert four.ip > 0
+
+
+def test_no_address_is_null(spark):
+    assert read(spark, [None])[0].ip is None
+
+
+def test_the_expressions_stay_in_generated_code(spark, capsys):
+    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+    from rackwise.pipeline.addresses import with_addresses
+
+    frame = spark.range(1).select(F.col("id").cast("string").alias("t"))
+    with_addresses(frame, {"": F.col("t")}).explain()
+    plan = capsys.readouterr().out
+    assert plan.count("Project") == plan.count("*(1) Project")
+    assert "Python" not in plan

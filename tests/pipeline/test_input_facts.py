@@ -1,0 +1,173 @@
+"""Canonical rows: names to codes, the order of racks, and each way a row can be malformed."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from flow_rows import BROKER, NOON, buckets_of, fleet_of
+from rackwise.core.racks import Rack
+from small_fleets import DEMO_READERS, cluster
+
+pytestmark = pytest.mark.spark
+
+AT = datetime.fromtimestamp(NOON, UTC)
+ROW = {
+    "cluster": "demo",
+    "window_start": AT,
+    "window_s": 60,
+    "kind": "produce",
+    "client_address": "10.1.5.20",
+    "client_id": "web-1",
+    "client_group": "readers",
+    "client_rack": "/eu/b",
+    "broker_id": 1,
+    "peer_broker_id": None,
+    "topic": "orders",
+    "partition": 2,
+    "bytes": 1000,
+    "packets": 7,
+    "source": "otlp",
+    "emitter": "host/1",
+    "revision": 0,
+}
+CLIENTS = {
+    "client_id": {"web-1": Rack("/eu/a"), "web-2": Rack("/eu/a")},
+    "client_group": {"readers": Rack("/eu/b"), "writers": Rack("/eu/b")},
+}
+A, B, C = 2, 3, 4
+NOWHERE = {"client_rack": None, "client_id": None, "client_group": None}
+FAULTS = [
+    ({"cluster": None}, "cluster"),
+    ({"cluster": "nobody"}, "cluster"),
+    ({"window_start": None}, "window_start"),
+    ({"window_s": -1}, "window_s"),
+    ({"window_s": 86_401}, "window_s"),
+    ({"kind": "eat"}, "kind"),
+    ({"kind": None}, "kind"),
+    ({"client_address": "10.0.0.256"}, "client_address"),
+    ({"broker_id": 9}, "broker_id"),
+    ({"broker_id": None}, "broker_id"),
+    ({"peer_broker_id": 9}, "peer_broker_id"),
+    ({"partition": -1}, "partition"),
+    ({"bytes": -5}, "bytes"),
+    ({"bytes": None}, "bytes"),
+    ({"packets": -1}, "packets"),
+    ({"source": "rumour"}, "source"),
+]
+RACKS = [
+    ({}, B),
+    ({"client_rack": None}, A),
+    ({"client_rack": "/mars"}, A),
+    ({"client_rack": None, "client_id": "web-9"}, B),
+    (NOWHERE | {"client_address": "10.1.0.3"}, C),
+    (NOWHERE, C),
+    (NOWHERE | {"client_address": "192.168.0.1"}, 0),
+    (NOWHERE | {"client_address": None}, 0),
+    (NOWHERE | {"client_address": "2001:db8::7"}, B),
+    ({"kind": "replicate", "peer_broker_id": 3}, 0),
+]
+MORE = [
+    {"kind": "fetch", "topic": None, "partition": None, "client_group": "strangers"},
+    {"kind": "other", "topic": "odd", "window_s": None, "packets": None, "source": None},
+    {"kind": "replicate", "broker_id": 2},
+    {"window_start": AT - timedelta(days=1)},
+    {"window_start": AT + timedelta(days=1)},
+    {"broker_id": 4},
+]
+
+
+@pytest.fixture(scope="module")
+def fleet(spark):
+    dead = cluster(topics={"orders": ((1, 2), (2, 4))}, groups=[DEMO_READERS])
+    return fleet_of(spark, {"demo.json": dead})
+
+
+def rows_of(spark, rows):
+    from rackwise.pipeline.schemas import BRONZE_INPUT
+
+    place = {"malformed": None, "raw": None, "source_file": "f"}
+    whole = [ROW | place | {"row_offset": n} | row for n, row in enumerate(rows)]
+    names = BRONZE_INPUT.fieldNames()
+    return spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_INPUT)
+
+
+def judged(spark, fleet, rows, **options):
+    from rackwise.pipeline.flows import flow_facts
+
+    facts = flow_facts(
+        rows_of(spark, rows),
+        fleet,
+        buckets_of(fleet),
+        format="canonical",
+        clients=CLIENTS,
+        **options,
+    )
+    return sorted(facts.collect(), key=lambda fact: fact.row_offset)
+
+
+@pytest.fixture(scope="module")
+def facts(spark, fleet):
+    rows = [*(row for row, _ in FAULTS), *(row for row, _ in RACKS), *MORE]
+    return judged(spark, fleet, rows, days=(date(2026, 10, 31), date(2026, 11, 1)))
+
+
+@pytest.mark.parametrize("place", range(len(FAULTS)), ids=lambda place: f"{FAULTS[place][0]}")
+def test_a_malformed_row_names_its_first_bad_column(facts, place):
+    row, column = FAULTS[place]
+    assert facts[place].reason == f"malformed:{column}"
+    assert facts[place].bytes == (None if "bytes" in row else 1000)
+    assert '"topic":"orders"' in facts[place].raw
+
+
+@pytest.mark.parametrize("place", range(len(RACKS)), ids=lambda place: f"{RACKS[place][0]}")
+def test_the_client_s_rack_is_the_first_that_answers(facts, place):
+    fact = facts[len(FAULTS) + place]
+    assert (fact.reason, fact.client_rack, fact.raw) == ("kept", RACKS[place][1], None)
+
+
+def test_names_become_codes_and_unknown_ones_zero(facts):
+    kept, fetch, other, copy, before, after, dead = [
+        facts[len(FAULTS)],
+        *facts[len(FAULTS) + len(RACKS) :],
+    ]
+    assert (kept.cluster, kept.topic, kept.partition, kept.client) == (1, 1, 2, 1)
+    assert (kept.kind, kept.source, kept.quality, kept.broker, kept.broker_rack) == (0, 3, 0, 1, A)
+    assert (kept.day, kept.window_s, kept.bytes, kept.packets) == (NOON // 86_400, 60, 1000, 7)
+    assert kept.window_start.timestamp() == NOON
+    assert (fetch.kind, fetch.topic, fetch.partition, fetch.client) == (1, 0, None, 0)
+    assert (other.kind, other.topic, other.window_s, other.source) == (3, 0, 0, 6)
+    assert (copy.kind, copy.broker, copy.peer, copy.peer_rack) == (2, 2, 0, 0)
+    assert (before.reason, before.quality, after.reason) == ("kept", 2, "other-day")
+    assert (dead.reason, dead.broker, dead.broker_rack) == ("kept", 4, 0)
+
+
+def test_a_replicate_row_has_its_receiver_as_peer(facts):
+    fact = facts[len(FAULTS) + len(RACKS) - 1]
+    assert (fact.kind, fact.broker, fact.broker_rack, fact.peer, fact.peer_rack) == (2, 1, A, 3, C)
+    assert fact.client_ip is None
+
+
+def test_equal_rows_are_one_when_asked(spark, fleet):
+    rows = [{}, {}, {"revision": 1}, {"bytes": -1}, {"bytes": -1}]
+    reasons = [fact.reason for fact in judged(spark, fleet, rows, dedupe="exact")]
+    assert reasons == ["kept", "duplicate-row", "kept", "malformed:bytes", "malformed:bytes"]
+
+
+def test_names_are_listed_once_for_those_who_make_codes(spark):
+    from rackwise.pipeline.input_facts import names
+
+    rows = [{}, {}, {"cluster": "other", "client_rack": None, "client_group": "writers"}]
+    assert {tuple(row) for row in names(rows_of(spark, rows)).collect()} == {
+        ("client_rack", None, "/eu/b"),
+        ("client_group", None, "readers"),
+        ("client_group", None, "writers"),
+        ("topic", "demo", "orders"),
+        ("topic", "other", "orders"),
+    }
+
+
+def test_the_address_of_a_broker_is_a_client_s_like_any_other(spark, fleet):
+    fact = judged(spark, fleet, [NOWHERE | {"client_address": BROKER}])[0]
+    assert (fact.kind, fact.client_ip) == (0, 10 * 2**24 + 1)
