@@ -75,11 +75,20 @@ def buckets_of(fleet):
     return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks)
 
 
+def at_once(df, name):  # noqa: ARG001 (the shape of `Once`)
+    """The rows computed now, so that plans above them stay small."""
+    return df.localCheckpoint()
+
+
 def judged(spark, rows, fleet, *, is_told=True, **options):
     """Facts of the rows in their order."""
     from rackwise.pipeline.flows import flow_facts
 
     facts = flow_facts(
-        bronze(spark, rows, is_told=is_told), fleet, buckets_of(fleet), format="vpc", **options
+        bronze(spark, rows, is_told=is_told),
+        fleet,
+        buckets_of(fleet),
+        format="vpc",
+        **{"once": at_once} | options,
     )
     return sorted(facts.collect(), key=lambda fact: fact.row_offset)

@@ -84,13 +84,14 @@ class TestQuarantine:
 class TestConserved:
     def test_sums_that_agree_pass(self):
         fates().check_conserved()
+        fates().check_kept(90, 1000)
         check_bytes("cross_rack", {"a": 5, "b": 0}, {"a": 5})
 
     @pytest.mark.parametrize(
         ("rows_in", "bytes_in", "message"),
         [
-            (101, 1067, "101 rows of flow_fact are wanted; 100 were found, nothing was published"),
-            (100, 1066, "1066 bytes of flow_fact are wanted; 1067 were found"),
+            (101, 1067, "101 rows of all fates are wanted; 100 were found, nothing was published"),
+            (100, 1066, "1066 bytes of all fates are wanted; 1067 were found"),
         ],
     )
     def test_a_row_or_byte_that_is_gone_stops_everything(self, rows_in, bytes_in, message):
@@ -98,6 +99,11 @@ class TestConserved:
             fates(rows_in, bytes_in).check_conserved()
         assert caught.value.hint.startswith("this is a fault of Rackwise")
         assert caught.value.exit_code == 4
+
+    @pytest.mark.parametrize(("rows", "bytes_"), [(89, 1000), (90, 1001)])
+    def test_what_is_written_is_what_is_kept(self, rows, bytes_):
+        with pytest.raises(BytesLost, match="of flow_fact are wanted"):
+            fates().check_kept(rows, bytes_)
 
     @pytest.mark.parametrize("had", [{}, {"a": 4}, {"a": 5, "b": 1}])
     def test_a_key_with_other_bytes_stops_everything(self, had):

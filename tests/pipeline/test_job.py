@@ -289,7 +289,7 @@ class TestUnhappy:
             job, "flow_facts", lambda *a, **k: whole(*a, **k).where("partition <> 1")
         )
         path = write_flows(tmp_path / "flows", demo_flows())
-        with pytest.raises(BytesLost, match="9 rows of flow_fact are wanted; 6 were found"):
+        with pytest.raises(BytesLost, match="9 rows of all fates are wanted; 6 were found"):
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):

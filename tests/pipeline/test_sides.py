@@ -6,6 +6,8 @@ more than its rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flow_rows import (
@@ -113,8 +115,9 @@ UNTOLD = {
 @pytest.fixture(scope="module")
 def fleet(spark):
     made = cluster()
-    object.__setattr__(made.brokers[0], "addresses", (BROKER, SIX))
-    return fleet_of(spark, {"demo.json": made})
+    first, *others = made.brokers
+    brokers = (replace(first, addresses=(BROKER, SIX)), *others)
+    return fleet_of(spark, {"demo.json": replace(made, brokers=brokers)})
 
 
 def played(spark, fleet, scenes, **options):

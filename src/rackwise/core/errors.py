@@ -130,7 +130,7 @@ class Refused(RackwiseError):
 
 
 class SessionConflict(Refused):
-    """An active Spark session contradicts the master or remote that was asked for."""
+    """An active Spark session contradicts the master that was asked for."""
 
 
 class QuarantineExceeded(Refused):

@@ -54,11 +54,16 @@ def audited(fleet: Fleet, policy: Policy = DEFAULT_POLICY) -> tuple[ClusterFindi
 
 def findings(spark: SparkSession, found: Iterable[ClusterFindings]) -> DataFrame:
     """FINDING: clusters by name, in each the order of `core.audit`."""
+    return spark.createDataFrame(finding_table(found), FINDING)
+
+
+def finding_table(found: Iterable[ClusterFindings]) -> pa.Table:
+    """The same as Arrow columns."""
     schema = to_arrow_schema(FINDING, timezone="UTC")
     batches = [
         pa.RecordBatch.from_pylist(rows, schema=schema) for one in found for rows in _batches(one)
     ]
-    return spark.createDataFrame(pa.Table.from_batches(batches, schema=schema), FINDING)
+    return pa.Table.from_batches(batches, schema=schema)
 
 
 def _batches(one: ClusterFindings) -> Iterator[list[dict[str, object]]]:

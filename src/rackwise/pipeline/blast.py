@@ -11,6 +11,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
 from rackwise.core.blast import blast_radius as losses_of
 from rackwise.core.restore import rack_restores
 from rackwise.pipeline.schemas import BLAST
@@ -77,5 +80,10 @@ def _row(loss: RackLoss, restore: RackRestore, leaders: int) -> dict[str, Any]:
 
 def blast_radius(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """BLAST of the rows."""
-    names = BLAST.fieldNames()
-    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], BLAST)
+    return spark.createDataFrame(blast_table(rows), BLAST)
+
+
+def blast_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """The same as Arrow columns."""
+    schema = to_arrow_schema(BLAST, timezone="UTC")
+    return pa.Table.from_pylist(list(rows), schema=schema)

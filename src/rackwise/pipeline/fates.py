@@ -110,12 +110,17 @@ class Fates:
             "such row in the table quarantine",
         )
 
+    def check_kept(self, rows: int, bytes_: int) -> None:
+        """What was written is what was kept. Raises `BytesLost`."""
+        _same("rows of flow_fact", self.rows_of(KEPT), rows)
+        _same("bytes of flow_fact", self.bytes_kept, bytes_)
+
     def check_conserved(self) -> None:
         """Rows and bytes in are the sums over the reasons. Raises `BytesLost`."""
         rows = sum(rows for _, rows, _ in self.by_reason)
         bytes_ = sum(bytes_ or 0 for _, _, bytes_ in self.by_reason)
-        _same("rows of flow_fact", self.rows_in, rows)
-        _same("bytes of flow_fact", self.bytes_in, bytes_)
+        _same("rows of all fates", self.rows_in, rows)
+        _same("bytes of all fates", self.bytes_in, bytes_)
 
 
 def check_bytes(table: str, wanted: Mapping[str, int], had: Mapping[str, int]) -> None:

@@ -8,6 +8,9 @@ flow_logs  ->  sides  ->  log_facts  \
 
 Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes, which
 `fates` counts in one aggregate. All joins are broadcast LEFT joins on integers.
+
+Several lookups go through the same rows: who is logged, whose interface it is, what the row itself
+says. Without `once`, Spark reads and parses the flows anew for each of them.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.pipeline.input_facts import input_facts
-from rackwise.pipeline.log_facts import KEPT, log_facts
+from rackwise.pipeline.log_facts import KEPT, as_planned, log_facts
 from rackwise.pipeline.tables import PARTIAL
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.log_facts import Once
     from rackwise.pipeline.racks import Buckets
     from rackwise.pipeline.sides import Side
     from rackwise.pipeline.tables import FlowFormat
@@ -46,13 +50,16 @@ def flow_facts(
     dedupe: Dedupe = "side",
     days: tuple[date, date] | None = None,
     clients: Mapping[str, Mapping[str, Rack]] | None = None,
+    once: Once = as_planned,
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, then `reason`, `source_file`, `row_offset`, `raw`, for every bronze row.
 
     `bronze`: what `tables.read_flows` gives for the same `format`. `side`: which of two rows of one
     flow counts, see `sides`. `dedupe`: `exact` also takes rows that are equal in interface, ends,
     times, direction, bytes and packets for one, at the price of a shuffle. `days`: first and last
-    day to keep, both included. `clients`: `client_id` or `client_group` -> name -> rack.
+    day to keep, both included. `clients`: `client_id` or `client_group` -> name -> rack. `once`: is
+    given rows that several lookups need and a name for them, gives the same rows back; it may store
+    them.
 
     `reason` is `kept`, or why a row does not count; `bytes` is there wherever it is a number, `raw`
     is the row as text for malformed rows and null for all else. Of a row that is not kept the other
@@ -62,7 +69,13 @@ def flow_facts(
         facts = input_facts(bronze, fleet, buckets, days=days, clients=clients or {})
     else:
         facts = log_facts(
-            bronze, fleet, buckets, side=side, days=days, is_told=_is_direction_told(bronze)
+            bronze,
+            fleet,
+            buckets,
+            side=side,
+            days=days,
+            is_told=_is_direction_told(bronze),
+            once=once,
         )
     if dedupe == "exact":
         facts = _without_equals(facts)

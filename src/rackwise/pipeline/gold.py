@@ -13,7 +13,7 @@ What this does not do: write CSV files or the summary.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,9 @@ SCHEMAS = {
     "by_day": schemas.BY_DAY,
     "by_kind": schemas.BY_KIND,
 }
+
+STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
+"""What a `Standing` tells apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +174,7 @@ def cross_rack(
     levels: Sequence[str],
     folder: str,
 ) -> DataFrame:
-    """CROSS_RACK, written below `folder` and read back.
-
-    Raises `InvalidPrices`, and `BytesLost` when a cluster's day and kind has other bytes than
-    before.
-    """
+    """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
     has_others = len(found.money) != len(found.seen)
     ranked = standing(found.rows) if has_others else found.rows
     money = ranked.where("is_money").drop("is_money") if has_others else ranked
@@ -188,25 +187,18 @@ def cross_rack(
     gold = priced(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
-    written = spark.read.schema(schemas.CROSS_RACK).parquet(path).cache()
-    _check_conserved(written, fleet, found.money)
-    return written
+    return spark.read.schema(schemas.CROSS_RACK).parquet(path).cache()
 
 
-def _check_conserved(gold: DataFrame, fleet: Fleet, money: Sequence[Seen]) -> None:
-    had = {
-        f"{row.kind} of {row.cluster} on {row.day}": row.bytes
-        for row in gold.groupBy("cluster", "day", "kind")
-        .agg(F.sum("bytes").alias("bytes"))
-        .collect()
-    }
-    wanted = {_place(fleet, one): one.bytes for one in money}
+def _check_conserved(standings: Sequence[Standing], fleet: Fleet, money: Sequence[Seen]) -> None:
+    had = Counter[str]()
+    for one in standings:
+        had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
+    wanted = {}
+    for seen in money:
+        cluster, day, kind, _ = _named(fleet, seen)
+        wanted[f"{kind} of {cluster} on {day}"] = seen.bytes
     check_bytes("cross_rack", wanted, had)
-
-
-def _place(fleet: Fleet, one: Seen) -> str:
-    cluster, day, kind, _ = _named(fleet, one)
-    return f"{kind} of {cluster} on {day}"
 
 
 def _named(fleet: Fleet, one: Seen) -> tuple[str, date, str, str]:
@@ -228,7 +220,12 @@ def bill(
     levels: Sequence[str],
     folder: str,
 ) -> Bill:
-    """The roll-ups of CROSS_RACK, written below `folder`, and all that the summary wants of it."""
+    """The roll-ups of CROSS_RACK, written below `folder`, and all that the summary wants of it.
+
+    Raises `BytesLost` when a cluster's day and kind has other bytes than in the traffic.
+    """
+    standings = _standings(gold)
+    _check_conserved(standings, fleet, found.money)
     table = rolled_up(gold, ROLL_UPS).toArrow()
     roll_ups = {
         name: _kept(
@@ -241,7 +238,7 @@ def bill(
     }
     pairs = matrix(gold, levels).toArrow()
     return Bill(
-        standings=_standings(gold),
+        standings=standings,
         roll_ups=roll_ups,
         matrix=_kept(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
         precedence=[_named(fleet, one) for one in found.money],
@@ -262,9 +259,9 @@ def _kept(
 
 def _standings(gold: DataFrame) -> list[Standing]:
     rows = (
-        gold.groupBy("day", "quality", "level", "price_row")
+        gold.groupBy(*STANDING)
         .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(schemas.USD).alias("usd"))
-        .orderBy("day", "quality", "level", "price_row")
+        .orderBy(*STANDING)
         .collect()
     )
     return [Standing(**row.asDict()) for row in rows]

@@ -36,8 +36,8 @@ from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
 from rackwise.pipeline import schemas
-from rackwise.pipeline.audit import audited, findings
-from rackwise.pipeline.blast import blast_radius, blast_rows
+from rackwise.pipeline.audit import audited, finding_table
+from rackwise.pipeline.blast import blast_rows, blast_table
 from rackwise.pipeline.fates import Fates
 from rackwise.pipeline.files import flow_files, repeated
 from rackwise.pipeline.fleet import frames
@@ -47,10 +47,10 @@ from rackwise.pipeline.gold import bill, cross_rack, traffic_of
 from rackwise.pipeline.racks import subnet_buckets
 from rackwise.pipeline.rates import unknown_topics
 from rackwise.pipeline.request import claimed_folder, run_id
-from rackwise.pipeline.silver import FoundNames, counted, names_in, silver
+from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.snapshots import require_addresses
 from rackwise.pipeline.summary import LISTED, document, plain
-from rackwise.pipeline.tables import bronze, write_table
+from rackwise.pipeline.tables import bronze, write_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -143,10 +143,12 @@ class _Run:
         made, levels = self._bill(facts, fleet, f"{folder}/gold")
         self.step("gold: findings")
         judged = audited(fleet, self.request.policy)
-        write_table(findings(self.spark, judged), f"{folder}/gold/finding", schemas.FINDING)
+        path = f"{folder}/gold/finding"
+        write_arrow(self.spark, finding_table(judged), path, schemas.FINDING)
         self.step("gold: blast radius")
         losses = self._blast(fleet, made)
-        write_table(blast_radius(self.spark, losses), f"{folder}/gold/blast", schemas.BLAST)
+        path = f"{folder}/gold/blast"
+        write_arrow(self.spark, blast_table(losses), path, schemas.BLAST)
         summary = document(
             run_id=run,
             fleet=fleet,
@@ -215,6 +217,7 @@ class _Run:
             dedupe=request.dedupe,
             clients=request.clients,
             days=self._days_asked(),
+            once=once_in(f"{folder}/silver"),
         )
         made = silver(facts, counts=counted(rows), files=files, folder=f"{folder}/silver")
         made.fates.check_quarantine(request.max_quarantine)

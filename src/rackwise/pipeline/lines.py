@@ -48,6 +48,8 @@ LONGEST_LINE = 2**16
 """Bytes; what is longer is no row of a flow log."""
 RAW_CHARACTERS = 4096
 GZIP_WINDOW = 31
+OF_FILE = 0
+"""The `row_offset` of a row for a whole file."""
 CHUNK = 2**20
 FILE, LINE, CHARSET, COLUMNS, HEADER = (
     f"malformed:{what}" for what in ("file", "line", "charset", "columns", "header")
@@ -83,14 +85,12 @@ def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
     except spark_failures() as error:
         broken = _broken(spark, [file for file in files if file.is_gzip])
         if not broken:
-            raise InvalidFlows(
-                f"flow files that Spark can read are wanted; it failed: {_summary(error)}",
-                wanted="readable files",
-                had=_summary(error),
-                hint="try the files one by one",
-            ) from error
+            raise _unreadable(error) from error
         files = [file for file in files if file not in broken]
-        headers = _headers(spark, files)
+        try:
+            headers = _headers(spark, files)
+        except spark_failures() as other:
+            raise _unreadable(other) from other
     for file in files:
         if file.uri not in headers:
             _check_empty(spark, file)
@@ -103,7 +103,8 @@ def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
 def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
     """The rows of text files: `columns` as text, null where a file has none, and their place.
 
-    `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null, see `located`.
+    `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null, see `located`,
+    but of a row for a whole file, which is 0.
     """
     groups: dict[tuple[str, ...], list[FlowFile]] = {}
     for text in texts.files:
@@ -117,8 +118,8 @@ def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> Data
 def located(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
     """Rows of `schemas.QUARANTINE` with line numbers in `row_offset` where it was null.
 
-    Lines are counted from 1; a row for a whole file has 0. Of equal lines the last ones are named.
-    An action when there is such a row, else none of its own.
+    Lines are counted from 1. Of equal lines the last ones are named. An action when there is such a
+    row, else none of its own.
     """
     unplaced = bad.where(F.col("row_offset").isNull())
     wanted = {row.source_file for row in unplaced.select("source_file").distinct().collect()}
@@ -131,7 +132,7 @@ def located(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> D
         unplaced.drop("row_offset")
         .withColumn("nth", F.row_number().over(nth))
         .join(_line_numbers(spark, mine, unplaced), key, "left")
-        .withColumn("row_offset", F.coalesce("line", F.lit(0).cast("long")))
+        .withColumnsRenamed({"line": "row_offset"})
     )
     return bad.where(F.col("row_offset").isNotNull()).unionByName(numbered.select(bad.columns))
 
@@ -143,8 +144,21 @@ def spark_failures() -> tuple[type[Exception], ...]:
     return (PySparkException, Py4JJavaError)
 
 
-def _summary(error: Exception) -> str:
-    return escaped(str(error).strip().splitlines()[-1 if "\n" not in str(error) else 1][:200])
+def failure_line(error: Exception) -> str:
+    """The line of a failure that says what it is, which Spark begins with `[CONDITION]`."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    line = next((line for line in lines if "[" in line), lines[0])
+    return escaped(line[max(line.find("["), 0) :][:200])
+
+
+def _unreadable(error: Exception) -> InvalidFlows:
+    had = failure_line(error)
+    return InvalidFlows(
+        f"flow files that can be read are wanted; Spark says: {had}",
+        wanted="readable files",
+        had=had,
+        hint="try the files one by one",
+    )
 
 
 def _lines(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
@@ -232,19 +246,18 @@ def _cell(cell: Column | None, is_whole: Column) -> Column:
 
 def _strays(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
     """A row for each pasted header and each broken file."""
-    rows: list[tuple[str, str | None, str, int]] = [
-        (HEADER, line[:RAW_CHARACTERS], text.file.uri, count)
+    rows: list[tuple[str, str | None, str, int | None, int]] = [
+        (HEADER, line[:RAW_CHARACTERS], text.file.uri, None, count)
         for text in texts.files
         for line, count in text.pasted
     ]
-    rows += [(FILE, None, file.uri, 1) for file in texts.broken]
+    rows += [(FILE, None, file.uri, OF_FILE, 1) for file in texts.broken]
     strays = spark.createDataFrame(
-        rows, "malformed string, raw string, source_file string, count long"
+        rows, "malformed string, raw string, source_file string, row_offset long, count long"
     ).select("*", F.explode(F.sequence(F.lit(1).cast("long"), F.col("count"))))
     return strays.select(
         *(F.lit(None).cast("string").alias(name) for name in columns),
-        *("malformed", "raw", "source_file"),
-        F.lit(None).cast("long").alias("row_offset"),
+        *("malformed", "raw", "source_file", "row_offset"),
     )
 
 
@@ -272,12 +285,12 @@ def _unpacks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _is_gzip(content: memoryview) -> bool:
-    """Whether all members are whole; zeros may follow the last one."""
+    """Whether it is whole members and nothing after them."""
     member = None
     try:
         for start in range(0, len(content), CHUNK):
             rest = bytes(content[start : start + CHUNK])
-            while rest.strip(b"\0") or (member and rest):
+            while rest:
                 member = member or zlib.decompressobj(GZIP_WINDOW)
                 member.decompress(rest, CHUNK)
                 rest = member.unused_data if member.eof else member.unconsumed_tail

@@ -27,7 +27,7 @@ What this does not do: tell the topic (`traffic.apportion` spreads bytes over to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
@@ -51,6 +51,7 @@ from rackwise.pipeline.sides import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date
 
     from pyspark.sql import Column, DataFrame
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
     from rackwise.pipeline.sides import Side
+
+Once: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
 
 TCP = 6
 PRODUCE, FETCH, REPLICATE = (KINDS.index(kind) for kind in ("produce", "fetch", "replicate"))
@@ -75,17 +78,26 @@ def log_facts(
     side: Side,
     days: tuple[date, date] | None,
     is_told: bool,
+    once: Once,
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, `PLACE` and `same` of every row of `schemas.BRONZE_VPC`.
 
     `days`: first and last day, both kept. `is_told`: every row with data says its direction. The
     column `same` is equal for rows that are equal in interface, ends, times, direction, bytes and
-    packets.
+    packets. `once`: see `flows.flow_facts`.
     """
-    rows = with_direction(read_rows(bronze), fleet, is_told=is_told)
+    rows = once(read_rows(bronze), "row")
+    rows = with_direction(rows, fleet, is_told=is_told)
+    if not is_told:
+        rows = once(rows, "row_of_side")
     placed = with_client_rack(_with_ends(rows, fleet), fleet, buckets)
     judged = _with_duplicates(placed, rows, side)
     return judged.select(*_facts(), _reason(days).alias("reason"), *PLACE[1:], _same())
+
+
+def as_planned(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Once`)
+    """Nothing is stored: Spark plans, and computes, the rows wherever they are needed."""
+    return df
 
 
 def with_client_rack(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:

@@ -4,10 +4,12 @@ Rows are computed once and kept, because text is costly to read twice; the rows 
 become the table `flow_fact`, the malformed ones `quarantine`, and of the others the counts remain:
 
 ```
-bronze      counted on its own                              rows_in, bytes_in
-_flow_row   all rows with their reason (not for readers)    counts per file and reason
-flow_fact   kept
-quarantine  malformed:*
+bronze       counted on its own                              rows_in, bytes_in
+_row         flow logs as numbers                            (not for readers)
+_row_of_side the same and whose they are, if not told        (not for readers)
+_flow_row    all rows with their reason                      counts per file and reason
+flow_fact    kept
+quarantine   malformed:*
 ```
 
 What this does not do: tell a row's fate (`flows`).
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from rackwise.pipeline.files import FlowFile
+    from rackwise.pipeline.log_facts import Once
 
 SUM = DecimalType(38, 0)
 GREATEST_SUM = 2**63 - 1
@@ -96,6 +99,11 @@ def counted(bronze: DataFrame) -> tuple[int, int]:
     return row.rows, int(row.bytes or 0)
 
 
+def once_in(folder: str) -> Once:
+    """Stores what `flows.flow_facts` needs more than once below `folder`; `silver` removes it."""
+    return lambda df, name: stored(df, f"{folder}/_{name}")
+
+
 def silver(
     rows: DataFrame, *, counts: tuple[int, int], files: Sequence[FlowFile], folder: str
 ) -> Silver:
@@ -104,8 +112,7 @@ def silver(
     Raises `BytesLost` when rows or bytes went missing on the way, `InvalidFlows` when the bytes
     have more than 63 bits.
     """
-    kept_for_now = f"{folder}/_flow_row"
-    every = stored(rows, kept_for_now)
+    every = once_in(folder)(rows, "flow_row")
     by_reason = (
         every.groupBy("source_file", "reason")
         .agg(
@@ -126,10 +133,12 @@ def silver(
     if fates.rows_quarantined:
         write_table(quarantined(every, files), f"{folder}/quarantine", QUARANTINE)
     facts = every.where(F.col("reason") == KEPT)
-    write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
+    counts_kept = write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
+    fates.check_kept(counts_kept.rows, counts_kept.bytes or 0)
     kept = [row for row in by_reason if row.reason == KEPT]
     if "://" not in folder:
-        shutil.rmtree(Path(kept_for_now))
+        for stage in Path(folder).glob("_*"):
+            shutil.rmtree(stage)
     return Silver(
         facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(f"{folder}/flow_fact"),
         fates=fates,

@@ -48,7 +48,9 @@ LISTED = ("by_topic", "by_group", "by_pair")
 class Standing:
     """Bytes and dollars of `cross_rack` that are alike in what the summary tells apart."""
 
+    cluster: str
     day: date
+    kind: str
     quality: str
     level: int
     price_row: str | None

@@ -17,16 +17,26 @@ What this does not do: keep what it has read; text is parsed again by each actio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline import schemas
 from rackwise.pipeline.files import FlowFile, flow_files
-from rackwise.pipeline.lines import located, spark_failures, surveyed, text_rows
+from rackwise.pipeline.flow_logs import MISSING
+from rackwise.pipeline.lines import (
+    failure_line,
+    located,
+    spark_failures,
+    surveyed,
+    text_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +80,16 @@ def write_table(
 
 
 def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructType) -> None:
-    """Write a small table that is at hand, in its order, as one Parquet file."""
-    spark.createDataFrame(table, schema).coalesce(1).write.mode("overwrite").parquet(path)
+    """Write a small table that is at hand, in its order, as one Parquet file in a new folder.
+
+    Behind a URI Spark does it; here it takes no job.
+    """
+    if "://" in path:
+        spark.createDataFrame(table, schema).coalesce(1).write.parquet(path)
+        return
+    Path(path).mkdir(parents=True)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    parquet.write_table(table.cast(arrow), Path(path, "part-00000.parquet"))
 
 
 def stored(df: DataFrame, path: str) -> DataFrame:
@@ -142,9 +160,8 @@ def _vpc_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFr
             raise _wrong_type(field, allowed, _first(files))
     if "flow_direction" not in rows.columns:
         return _shaped(rows, schemas.BRONZE_VPC), True
-    lacks = (F.col("log_status") == "OK") & F.coalesce(
-        ~F.col("flow_direction").isin("egress", "ingress"), F.lit(1) == 1
-    )
+    is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
+    lacks = (F.col("log_status") == "OK") & is_missing
     return _shaped(rows, schemas.BRONZE_VPC), bool(rows.where(lacks).limit(1).collect())
 
 
@@ -180,7 +197,7 @@ def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
             .parquet(*(file.pattern for file in files))
         )
     except spark_failures() as error:
-        had = escaped(str(error).strip().splitlines()[0][:200])
+        had = failure_line(error)
         raise InvalidFlows(
             f"Parquet files whose columns agree are wanted; Spark says: {had}",
             wanted="Parquet",
