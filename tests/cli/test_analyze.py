@@ -416,5 +416,5 @@ class TestSparkRefused:
         whole = job.flow_facts
         monkeypatch.setattr(job, "flow_facts", lambda *a, **k: whole(*a, **k).limit(0))
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
-        assert told == "1 rows of flow_fact are wanted; 0 were found, nothing was published"
+        assert told == "1 rows of all fates are wanted; 0 were found, nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")

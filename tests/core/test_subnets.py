@@ -1,6 +1,7 @@
-"""Subnet tables: parsed strictly, cut into few length classes, the longest prefix wins."""
+"""Subnet tables: what is read, what is refused, how they are cut, and that lookups are right."""
 
-import re
+from __future__ import annotations
+
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -19,138 +20,166 @@ from rackwise.core.subnets import (
     rack_of,
 )
 
-NESTED = "cidr,rack\n10.0.0.0/16,/eu/a\n10.0.5.0/24,/eu/b\n10.0.5.16/28,/eu/c\n"
+NESTED = "10.0.0.0/16,/eu/a\n10.0.5.0/24,/eu/b\n10.0.5.16/28,/eu/c"
 
 
-def subnet(cidr, rack):
-    return Subnet(network=ip_network(cidr), rack=Rack(rack), where=f"{cidr} row")
+@pytest.mark.parametrize(
+    ("networks", "classes", "buckets"),
+    [
+        ({16: 1, 28: 1}, (16, 28), 2),
+        ({20: 30, 24: 90}, (20, 24), 120),
+        ({24: 4}, (24,), 4),
+        ({8: 1, 16: 1, 24: 1, 32: 1}, (8, 16, 32), 259),
+        ({}, (), 0),
+    ],
+)
+def test_the_cut_has_the_fewest_buckets(networks, classes, buckets):
+    assert cut(networks) == classes
+    assert buckets_of(networks, classes) == buckets
 
 
-class TestAddresses:
-    @pytest.mark.parametrize(
-        ("text", "number"),
-        [("10.0.0.1", 167772161), ("0.0.0.1", 1), ("255.255.255.255", 2**32 - 1)],
+@pytest.mark.parametrize(
+    ("address", "rack"),
+    [
+        ("10.0.4.1", "/eu/a"),
+        ("10.0.5.1", "/eu/b"),
+        ("10.0.5.17", "/eu/c"),
+        ("10.1.0.1", None),
+        ("2001:db8::1", None),
+    ],
+)
+def test_the_longest_prefix_wins(address, rack):
+    found = rack_of(address, length_classes(parse_subnets(NESTED)))
+    assert (found and found.text) == rack
+
+
+@pytest.mark.parametrize("text", ["10.0.0.256", "010.0.0.1", "x"])
+def test_what_is_no_address_is_no_question(text):
+    with pytest.raises(ValueError, match="does not appear to be"):
+        rack_of(text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("10.0.0.1", 167772161),
+        ("255.255.255.255", 2**32 - 1),
+        ("10.0.0.256", None),
+        ("010.0.0.1", None),
+        ("1.2.3", None),
+        ("1.2.3.x", None),
+        ("1.2.3.\u0661", None),
+        ("1.2.3.\u00b2", None),
+        ("1.2..3", None),
+    ],
+)
+def test_ipv4_is_four_octets_without_leading_zeros(text, number):
+    assert ipv4(text) == number
+
+
+def test_both_families_are_cut_apart_finest_class_first():
+    classes = length_classes(parse_subnets(NESTED + "\n2001:db8::/32,x\n2001:db8:0:42::/64,y"))
+    assert [(one.version, one.length, one.shift) for one in classes] == [
+        (4, 28, 4),
+        (4, 24, 8),
+        (4, 16, 16),
+        (6, 64, 0),
+        (6, 32, 32),
+    ]
+    assert rack_of("2001:db8:0:42::9", classes) == Rack("y")
+    assert rack_of("2001:db8:1::", classes) == Rack("x")
+
+
+def test_a_table_is_csv_with_or_without_header_and_comments():
+    with_header = 'cidr,rack\n# zones\n\n"10.0.0.0/16" , /eu/a\n10.0.5.0/24,/eu/b\n'
+    rows = parse_subnets(with_header, where="s.csv")
+    assert [(str(row.network), row.rack.text, row.where) for row in rows] == [
+        ("10.0.0.0/16", "/eu/a", "s.csv:4"),
+        ("10.0.5.0/24", "/eu/b", "s.csv:5"),
+    ]
+
+
+def test_a_table_is_pairs_as_brokers_are_configured_with():
+    rows = parse_subnets("use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19 \n", where="s.txt")
+    assert [(str(row.network), row.rack.text, row.where) for row in rows] == [
+        ("10.0.0.0/19", "use1-az1", "s.txt pair 1"),
+        ("10.0.32.0/19", "use1-az2", "s.txt pair 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "at least one network is wanted; s has none"),
+        ("cidr,rack\n", "at least one network is wanted; s has none"),
+        ("10.0.0.0/16\n", "a line cidr,rack is wanted; s:1 has 1 cells"),
+        ("10.0.0.0/16,a,b\n", "a line cidr,rack is wanted; s:1 has 3 cells"),
+        ("10.0.0.1/16,a\n", "a network such as 10.0.5.0/24, without host bits, is wanted; "),
+        ("10.0.0.0,a\n", "a network such as 10.0.5.0/24, without host bits, is wanted; "),
+        ("here,a\n", "a network such as 10.0.5.0/24, without host bits, is wanted; "),
+        ("10.0.0.0/16,/a//b\n", 's:1: rack path has an empty segment: "/a//b"'),
+        ("a@10.0.0.0/16<>nothing", "rack@cidr is wanted; pair 2 of s is 'nothing'"),
+    ],
+)
+def test_a_bad_line_is_named(text, message):
+    with pytest.raises(InvalidSubnets) as caught:
+        parse_subnets(text, where="s")
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint
+    assert caught.value.where
+
+
+def test_one_network_with_two_racks_is_refused_naming_both_lines():
+    twice = parse_subnets("10.0.0.0/16,a\n10.0.0.0/16,a\n10.0.0.0/16,b", where="s")
+    with pytest.raises(InvalidSubnets) as caught:
+        length_classes(twice)
+    assert caught.value.message == ("one rack for 10.0.0.0/16 is wanted; s:1 says a and s:3 says b")
+    assert caught.value.hint == "delete s:1 or s:3"
+
+
+def test_ipv6_networks_are_at_most_64_long():
+    with pytest.raises(InvalidSubnets, match="at most /64 is wanted; 2001:db8::/65 was read"):
+        length_classes(parse_subnets("2001:db8::/65,a"))
+
+
+def test_too_many_buckets_are_refused():
+    apart = "2000::/4,a\n2001:d00::/24,b\n2001:db8:10::/44,c\n2001:db8:10:1::/64,d"
+    with pytest.raises(InvalidSubnets) as caught:
+        length_classes(parse_subnets(apart, where="s"))
+    assert (caught.value.wanted, caught.value.had) == (2**20, 2**20 + 3)
+    assert caught.value.message == (
+        "a table of at most 1048576 buckets is wanted; 4 networks of /4 to /64 need 1048579"
     )
-    def test_four_octets_are_a_number(self, text, number):
-        assert ipv4(text) == number
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "10.0.0.256",
-            "010.0.0.1",
-            "10.0.0",
-            "10.0.0.1.2",
-            "",
-            "1.2.3.x",
-            "1.2.3.\u0664",
-            "1..2.3",
-        ],
-    )
-    def test_anything_else_is_none(self, text):
-        assert ipv4(text) is None
-
-    def test_a_number_of_any_length_is_judged_not_computed(self):
-        assert ipv4("9" * 10_000 + ".0.0.0") is None
+    assert caught.value.where == "s:1"
 
 
-class TestLookup:
-    @pytest.mark.parametrize(
-        ("address", "rack"),
-        [("10.0.4.1", "/eu/a"), ("10.0.5.1", "/eu/b"), ("10.0.5.17", "/eu/c"), ("10.1.0.1", None)],
-    )
-    def test_the_longest_prefix_wins(self, address, rack):
-        found = rack_of(address, length_classes(parse_subnets(NESTED)))
-        assert (found and found.text) == rack
-
-    def test_ipv6_is_looked_up_by_its_upper_half(self):
-        classes = length_classes([subnet("2001:db8::/32", "/a"), subnet("2001:db8:1::/48", "/b")])
-        assert rack_of("2001:db8:1::9", classes) == Rack("/b")
-        assert rack_of("2001:db8:2::9", classes) == Rack("/a")
-        assert rack_of("10.0.0.1", classes) is None
-
-    @given(
-        st.lists(
-            st.tuples(st.integers(0, 2**32 - 1), st.integers(8, 20), st.sampled_from("abc")),
-            min_size=1,
-            max_size=8,
-        ),
-        st.integers(0, 2**32 - 1),
-    )
-    def test_equals_the_longest_network_that_holds_the_address(self, rows, number):
-        table = {ip_network((n >> (32 - p) << (32 - p), p)): rack for n, p, rack in rows}
-        classes = length_classes([subnet(str(n), rack) for n, rack in table.items()])
-        address = ip_address(number)
-        holding = [network for network in table if address in network]
-        best = max(holding, key=lambda n: n.prefixlen, default=None)
-        found = rack_of(str(address), classes)
-        assert (found and found.text) == (best and table[best])
+def networks(draw):
+    """A network of one of two nested regions, so that networks often overlap."""
+    length = draw(st.integers(22, 32))
+    number = (10 << 24) | draw(st.integers(0, 2**12 - 1))
+    if draw(st.booleans()):
+        return ip_network((number >> (32 - length) << (32 - length), length))
+    length = draw(st.integers(54, 64))
+    number = (0x20010DB8 << 32 | draw(st.integers(0, 2**12 - 1))) << 64
+    return ip_network((number >> (128 - length) << (128 - length), length))
 
 
-class TestClasses:
-    @pytest.mark.parametrize(
-        ("networks", "classes", "buckets"),
-        [
-            ({16: 1, 28: 1}, (16, 28), 2),
-            ({20: 30, 24: 90}, (20, 24), 120),
-            ({24: 4}, (24,), 4),
-            ({8: 1, 16: 1, 24: 1, 32: 1}, (8, 16, 32), 259),
-            ({}, (), 0),
-        ],
-    )
-    def test_the_cut_has_the_fewest_buckets(self, networks, classes, buckets):
-        assert cut(networks) == classes
-        assert buckets_of(networks, cut(networks)) == buckets
-
-    def test_a_table_of_too_many_buckets_is_refused(self):
-        far_apart = ["8000::/1", "100::/22", "200::/43", "300::/64"]
-        rows = [subnet(cidr, "/a") for cidr in far_apart]
-        with pytest.raises(InvalidSubnets, match="at most 1048576 buckets is wanted") as refused:
-            length_classes(rows)
-        assert "leave out networks" in refused.value.hint
+@st.composite
+def tables(draw):
+    racks = st.sampled_from([Rack("a"), Rack("b"), Rack("c")])
+    found = {networks(draw): draw(racks) for _ in range(draw(st.integers(0, 12)))}
+    return tuple(Subnet(network=network, rack=rack) for network, rack in found.items())
 
 
-class TestBadTables:
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("cidr,rack\n10.0.0.0/16,a\n10.0.0.0/16,b", "one rack for 10.0.0.0/16 is wanted; "),
-            ("2001:db8::/80,a", "an IPv6 prefix of at most /64 is wanted"),
-        ],
-    )
-    def test_a_contradiction_is_refused(self, text, message):
-        with pytest.raises(InvalidSubnets, match=re.escape(message)) as refused:
-            length_classes(parse_subnets(text, where="s.csv"))
-        assert refused.value.hint
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("", "at least one network is wanted; s.csv has none"),
-            ("cidr,rack\n", "at least one network is wanted; s.csv has none"),
-            ("10.0.0.0/16", "a line cidr,rack is wanted; s.csv:1 has 1 cells"),
-            ("10.0.0.1/16,a", "a network such as 10.0.5.0/24, without host bits, is wanted; "),
-            ("10.0.0.1,a", "a network such as 10.0.5.0/24, without host bits, is wanted; "),
-            ("10.0.0.0/16,/eu//a", "s.csv:1: rack path has an empty segment"),
-            ("a@10.0.0.0/16<>oops", "rack@cidr is wanted; pair 2 of s.csv is 'oops'"),
-        ],
-    )
-    def test_a_line_that_is_none_is_refused(self, text, message):
-        with pytest.raises(InvalidSubnets, match=re.escape(message)) as refused:
-            parse_subnets(text, where="s.csv")
-        assert refused.value.hint
-        assert "s.csv" in refused.value.where
-
-    def test_the_same_network_twice_in_one_rack_is_one(self):
-        rows = parse_subnets("10.0.0.0/16,a\n10.0.0.0/16,a\n")
-        assert len(length_classes(rows)) == 1
-
-    def test_comments_and_blank_lines_are_passed_over(self):
-        assert len(parse_subnets("cidr,rack\n\n# zone a\n10.0.0.0/16,a\n")) == 1
-
-    def test_pairs_on_one_line_are_a_table(self):
-        rows = parse_subnets("use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19")
-        assert [(str(r.network), r.rack.text) for r in rows] == [
-            ("10.0.0.0/19", "use1-az1"),
-            ("10.0.32.0/19", "use1-az2"),
-        ]
+@given(tables(), st.data())
+def test_the_lookup_equals_a_walk_over_all_networks(subnets, data):
+    classes = length_classes(subnets)
+    last = data.draw(st.integers(0, 2**12 - 1))
+    for address in (
+        ip_address((10 << 24) | last),
+        ip_address((0x20010DB8 << 32 | last) << 64 | last),
+    ):
+        holding = [s for s in subnets if address in s.network]
+        longest = max(holding, key=lambda s: s.network.prefixlen, default=None)
+        assert rack_of(str(address), classes) == (longest and longest.rack)
+    assert all(len({one.length for one in classes if one.version == v}) <= 3 for v in (4, 6))

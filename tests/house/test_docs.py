@@ -91,3 +91,12 @@ def test_the_audit_shown_is_what_is_printed(tmp_path):
     output = printed(words, tmp_path).splitlines()
     assert words[0] == "audit"
     assert [line for line in lines if line not in output] == []
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_the_bill_shown_is_what_is_printed(tmp_path):
+    words, lines = shown()[1]
+    output = printed(words, tmp_path).splitlines()
+    assert words[0] == "analyze"
+    assert [line for line in lines if line not in output] == []
