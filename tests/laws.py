@@ -67,6 +67,13 @@ def check_blast_radius(losses: Sequence[RackLoss], cluster: Cluster, policy: Pol
     assert told == wanted, f"law of rack losses: {_first_difference(told, wanted)}"
 
 
+def check_conserved(rows_in: int, rows_ok: int, rows_quarantined: int) -> None:
+    """No row is dropped: each one is let through or in quarantine."""
+    assert rows_in == rows_ok + rows_quarantined, (
+        f"law of rows: {rows_in} came in; {rows_ok} and {rows_quarantined} are there"
+    )
+
+
 def _first_difference(told: Sequence[object], wanted: Sequence[object]) -> str:
     for a, b in zip_longest(told, wanted):
         if a != b:

@@ -35,6 +35,8 @@ from rackwise.core.model import (
 from rackwise.core.racks import Rack
 from strategies import clusters
 
+IDS = "ids are integers from 0 to 2147483647, without quotes and without a point"
+NAMES = "write the name as the cluster has it: not empty, no control character"
 AGAIN = "take the snapshot again; if it stays, the file was changed by hand"
 
 
@@ -339,22 +341,22 @@ class TestNoCluster:
             (
                 put(*ORDERS, 1, "replicas", 0, value=True),
                 "$.topics[1].partitions[1].replicas[0]: a broker id is wanted; true was read",
-                None,
+                IDS,
             ),
             (
                 put(*ORDERS, 0, "isr", 0, value=1.0),
                 "$.topics[1].partitions[0].isr[0]: a broker id is wanted; 1.0 was read",
-                None,
+                IDS,
             ),
             (
                 put(*ORDERS, 0, "adding", 0, value=-1),
                 "$.topics[1].partitions[0].adding[0]: a broker id is wanted; -1 was read",
-                None,
+                IDS,
             ),
             (
                 put(*ORDERS, 0, "leader", value=-1),
                 "$.topics[1].partitions[0].leader: a broker id or null is wanted; -1 was read",
-                None,
+                IDS,
             ),
             (
                 put(*ORDERS, 0, "leader", value=2**31),
@@ -362,7 +364,7 @@ class TestNoCluster:
                     "$.topics[1].partitions[0].leader: a broker id or null is wanted; "
                     "2147483648 was read"
                 ),
-                None,
+                IDS,
             ),
             (
                 put(*ORDERS, 0, "bytes", value=-1),
@@ -416,7 +418,7 @@ class TestNoCluster:
             (
                 put("topics", 1, "name", value="a\x00b\x1b"),
                 '$.topics[1].name: a topic name is wanted; "a\\x00b\\x1b" was read',
-                None,
+                NAMES,
             ),
             (
                 put("topics", 1, "min_insync_replicas", value=0),
@@ -447,7 +449,7 @@ class TestNoCluster:
             (
                 put("brokers", 0, "id", value=True),
                 "$.brokers[0].id: a broker id is wanted; true was read",
-                None,
+                IDS,
             ),
             (
                 put("brokers", 0, "addresses", 0, value="b1.example"),
@@ -503,7 +505,7 @@ class TestNoCluster:
                     "$.configs.topics: a name without control characters is wanted; "
                     '"a\\x1b" was read'
                 ),
-                None,
+                NAMES,
             ),
             (
                 put("configs", "topics", value=[]),

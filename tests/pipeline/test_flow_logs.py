@@ -9,6 +9,8 @@ from flow_rows import BROKER, NO_DATA, NOON, bronze
 pytestmark = pytest.mark.spark
 
 DAY_S = 86_400
+LARGEST_COMPILED = 8000
+"""Bytes of a method; Java leaves larger ones to its interpreter."""
 FAULTS = [
     ({"malformed": "malformed:columns", "srcaddr": None, "bytes": None}, "malformed:columns"),
     ({"srcaddr": "10.0.0.256"}, "malformed:srcaddr"),
@@ -110,3 +112,13 @@ def test_numbers_of_parquet_are_taken_as_they_are(spark):
     )
     row = read_rows(typed).collect()[0]
     assert (row.malformed, row.srcport, row.bytes, row.start) == (None, 40000, 1000, NOON)
+
+
+def test_java_compiles_what_is_generated_for_a_row(spark):
+    from rackwise.pipeline.flow_logs import read_rows
+
+    rows = read_rows(bronze(spark, [{}]))
+    debug = spark._jvm.org.apache.spark.sql.execution.debug.package
+    found = debug.codegenStringSeq(rows._jdf.queryExecution().executedPlan())
+    sizes = [found.apply(n)._3().maxMethodCodeSize() for n in range(found.size())]
+    assert max(sizes) < LARGEST_COMPILED

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from flow_rows import BROKER, NOON, buckets_of, fleet_of
+from rackwise.core.errors import InvalidRack
 from rackwise.core.racks import Rack
 from small_fleets import DEMO_READERS, cluster
 
@@ -47,6 +48,10 @@ FAULTS = [
     ({"kind": "eat"}, "kind"),
     ({"kind": None}, "kind"),
     ({"client_address": "10.0.0.256"}, "client_address"),
+    ({"client_rack": "/eu//a"}, "client_rack"),
+    ({"client_rack": "/1/2/3/4/5"}, "client_rack"),
+    ({"client_rack": "a\tb"}, "client_rack"),
+    ({"client_rack": ""}, "client_rack"),
     ({"broker_id": 9}, "broker_id"),
     ({"broker_id": None}, "broker_id"),
     ({"peer_broker_id": 9}, "peer_broker_id"),
@@ -171,3 +176,24 @@ def test_names_are_listed_once_for_those_who_make_codes(spark):
 def test_the_address_of_a_broker_is_a_client_s_like_any_other(spark, fleet):
     fact = judged(spark, fleet, [NOWHERE | {"client_address": BROKER}])[0]
     assert (fact.kind, fact.client_ip) == (0, 10 * 2**24 + 1)
+
+
+def test_a_text_is_a_rack_exactly_when_the_core_says_so(spark):
+    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+    from rackwise.pipeline.input_facts import RACK
+
+    texts = ["a", "/", "a/b", "a b", "/a b", "/a/b", "/a/b/", "//", "a//", "/1/2/3/4", "/1/2/3/4/5"]
+    texts += ["", " ", "\u200b", "\x1b", "/a\n", "\u2028", "\u00a0", "z\u00fcrich", "\u6771/\u4eac"]
+    rows = spark.createDataFrame([(text,) for text in texts], "text string")
+    found = rows.select(F.col("text").rlike(RACK)).collect()
+    assert [(text, row[0]) for text, row in zip(texts, found, strict=True)] == [
+        (text, is_rack(text)) for text in texts
+    ]
+
+
+def is_rack(text):
+    try:
+        return Rack(text).levels is not None
+    except InvalidRack:
+        return False

@@ -102,8 +102,9 @@ def analyze(
 ) -> int:
     """Audit snapshots on Spark, and price the bytes that cross racks: report, tables, CSV files.
 
-    Exit: 0 everything was written; 1 error, nothing was published, or one snapshot of several could
-    not be read; 2 only with --exit-code; 4 too many malformed rows, or bytes went missing.
+    A snapshot that cannot be read is left out and told while another one can. Exit: 0 everything
+    was written; 1 error, nothing was published; 2 only with --exit-code; 4 too many malformed rows,
+    or bytes went missing.
     """
     from rackwise.cli import analyze_options, analyzed
 

@@ -95,15 +95,14 @@ def gathered(
     if not read:
         raise failed[0].error
     for one in failed:
-        shell.warn(f"a snapshot was left out: {escaped(one.error.message)}")
+        advice = f"; {escaped(one.error.hint)}" if one.error.hint else ""
+        shell.warn(f"a snapshot was left out: {escaped(one.error.message)}{advice}")
     return Given(
         snapshots=read,
         failed=failed,
         flows=tuple(flows),
         subnets=_subnets(reader, subnets),
-        clients={}
-        if clients is None
-        else files.parse_clients(reader.read("clients", clients, InvalidRates), where=str(clients)),
+        clients={} if clients is None else _clients(shell, reader, clients),
         rates=() if rates is None else _rates(reader, rates),
         prices=_prices(reader, prices),
         policy=DEFAULT_POLICY if policy is None else _policy(reader, policy, read),
@@ -160,6 +159,17 @@ def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
         return ()
     data = reader.read("subnets", path, InvalidSubnets)
     return read_subnets(path, max_bytes=len(data))
+
+
+def _clients(shell: Shell, reader: _Reader, path: Path) -> Mapping[str, Mapping[str, Rack]]:
+    data = reader.read("clients", path, InvalidRates)
+    found = files.parse_clients(data, where=str(path))
+    if count := len(found["principal"]):
+        shell.warn(
+            f"{escaped(str(path))}: rows of principals are not used, as flows name none: {count}; "
+            "give client_id or client_group instead"
+        )
+    return found
 
 
 def _rates(reader: _Reader, path: Path) -> tuple[RateRow, ...]:
@@ -308,9 +318,7 @@ def show(shell: Shell, found: Analysis, out: Path) -> None:
 
 
 def exit_code(found: Analysis, given: Given, *, is_asked: bool) -> int:
-    """1 when a snapshot could not be read, 2 when asked and the policy fails on a finding."""
-    if given.failed:
-        return 1
+    """2 when asked and the policy fails on a finding, else 0; snapshots left out are only told."""
     order = [*map(str, Severity)]
     fail_on = given.policy.audit.fail_on
     failing = order[: order.index(fail_on) + 1] if fail_on in order else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rackwise.core.errors import MissingDependency
+from rackwise.core.errors import MissingDependency, SparkMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 def installed(extra: str, purpose: str) -> Iterator[None]:
     """Imports inside the block raise `MissingDependency` with the line that installs `extra`.
 
-    `purpose`: what the package is wanted for, as in "wanted to ...".
+    `purpose`: what the package is wanted for, as in "wanted to ...". Of PySpark `SparkMissing`.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "rackwise":
+        package = (error.name or "rackwise").partition(".")[0]
+        if package == "rackwise":
             raise
-        raise MissingDependency(
-            f"{error.name} is wanted to {purpose}; it is not installed",
-            wanted=error.name,
+        missing = SparkMissing if package == "pyspark" else MissingDependency
+        raise missing(
+            f"{package} is wanted to {purpose}; it is not installed",
+            wanted=package,
             hint=f'pip install "rackwise[{extra}]"',
         ) from None

@@ -122,7 +122,10 @@ class Configs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What a reader of the cluster could not see; `kind`: `torn`, `not-visible` or `no-configs`."""
+    """What a reader of the cluster could not see, or could not take for what it should be.
+
+    `kind`: `torn`, `not-visible`, `no-configs` or `client-rack`.
+    """
 
     kind: str
     text: str

@@ -1,11 +1,13 @@
 """IP addresses as integers, by column expressions: one long to join on, one to look subnets up by.
 
 Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every join is one
-of integers; no Python per row; few expressions, for Spark's planner looks at each of them often.
+of integers; no Python per row; little generated code. Spark makes one Java method of a step, and
+Java leaves methods of more than 8,000 bytes uncompiled, some ten times slower: what only IPv6 needs
+is therefore evaluated as it stands, not generated.
 
-The end of an IPv4 text, which is all of it, is split at its dots into numbers. It is an address
-when the numbers, each of 0..255, written with dots between give the text again: leading zeros,
-signs, blanks and further parts fall out.
+An IPv4 text is cut at its dots into numbers. It is an address when the numbers, each of 0..255,
+written with dots between give the text again: leading zeros, signs, blanks and further parts fall
+out.
 
 ```
 10.0.0.1     10 0 0 1 -> "10.0.0.1"   the same      167772161
@@ -34,16 +36,15 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import Column, DataFrame
 
-OCTETS = 4
 GROUPS = 8
 PORT_BITS = 16
 
 _GROUP = "[0-9A-Fa-f]{1,4}"
-_V6 = f"^({_GROUP}(:{_GROUP}){{7}}|({_GROUP}(:{_GROUP})*)?::({_GROUP}(:{_GROUP})*)?)$"
+_V6 = rf"^({_GROUP}(:{_GROUP}){{7}}|({_GROUP}(:{_GROUP})*)?::({_GROUP}(:{_GROUP})*)?)\z"
 _HALF_DIGITS = 16
 
 
@@ -54,11 +55,13 @@ def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
     upper 64 bits of an IPv6 address, as a signed long; null for all else.
     """
     kept = df.columns
-    steps = (_texts, _parts, _numbers)
-    made = df.select("*", *(text.alias(f"{name}_text") for name, text in texts.items()))
-    for step in steps:
-        made = made.select(*kept, *(column for name in texts for column in step(name)))
-    return made
+    named = df.select("*", *(c for name, text in texts.items() for c in _families(name, text)))
+    read = named.select(
+        *kept,
+        *(_four(F.col(f"_{name}_v4")).alias(f"_{name}_v4") for name in texts),
+        *(_six(F.col(f"_{name}_v6")).alias(f"_{name}_v6") for name in texts),
+    )
+    return read.select(*kept, *(column for name in texts for column in _parts(name)))
 
 
 def keyed(ip: Column, small: Column, bits: int) -> Column:
@@ -83,58 +86,73 @@ def _digest(*numbers: Column) -> Column:
     return F.xxhash64(*numbers).bitwiseOR(F.shiftleft(F.lit(1).cast("long"), 63))
 
 
-def _texts(name: str) -> list[Column]:
-    """The end as IPv4 would have it, and the whole as IPv6 with two zero groups for such an end."""
-    text = F.col(f"{name}_text")
-    end = F.substring_index(text, ":", -1)
-    head = F.substring(text, F.lit(1), F.length(text) - F.length(end))
-    six = F.when(text.contains("."), F.concat(head, F.lit("0:0"))).otherwise(text)
+def _families(name: str, text: Column) -> list[Column]:
+    """A text that is an address of one family is none of the other.
+
+    Apart, because a cast that fails costs as much as a hundred that do not.
+    """
+    is_six = text.contains(":")
     return [
-        end.alias(f"{name}_end"),
-        F.split(end, "\\.", -1).alias(f"{name}_octets"),
-        F.when(text.contains(":"), six).alias(f"{name}_six"),
+        F.when(~is_six, text).alias(f"_{name}_v4"),
+        F.when(is_six, text).alias(f"_{name}_v6"),
     ]
 
 
 def _parts(name: str) -> list[Column]:
-    """Octets as numbers, the long of IPv4 if they make one, and IPv6 as 32 hexadecimal digits."""
-    octets, six = F.col(f"{name}_octets"), F.col(f"{name}_six")
-    written = F.regexp_count(six, F.lit("[0-9A-Fa-f]+"))
-    zeros = F.concat(F.lit(":"), F.repeat(F.lit("0:"), GROUPS - written))
-    whole = F.btrim(F.replace(six, F.lit("::"), zeros), F.lit(":"))
-    padded = F.regexp_replace(whole, "(^|:)", "$1000")
-    is_six = six.rlike(_V6) & ((written < GROUPS) | ~six.contains("::"))
+    four, six = F.col(f"_{name}_v4"), F.col(f"_{name}_v6")
     return [
-        *(F.get(octets, F.lit(i)).try_cast("int").alias(f"{name}_{i}") for i in range(OCTETS)),
-        F.col(f"{name}_end"),
-        six.isNull().alias(f"{name}_is_plain"),
-        (F.size(octets) > 1).alias(f"{name}_has_dots"),
-        F.when(is_six, F.regexp_replace(padded, "[0-9A-Fa-f]*([0-9A-Fa-f]{4})(:|$)", "$1")).alias(
-            f"{name}_hex"
-        ),
+        F.coalesce(four, six.getField("ip")).alias(f"{name}_ip"),
+        six.getField("prefix").alias(f"{name}_prefix"),
     ]
 
 
-def _numbers(name: str) -> list[Column]:
-    octets = [F.col(f"{name}_{i}") for i in range(OCTETS)]
-    is_byte = (F.least(*octets) >= 0) & (F.greatest(*octets) < 2**8)
-    is_same = F.concat_ws(".", *octets) == F.col(f"{name}_end")
-    is_four = octets[-1].isNotNull() & is_byte & is_same
-    four = octets[0].cast("long")
+def _four(text: Column) -> Column:
+    """The number of an IPv4 address; null for other texts."""
+    halves = [F.substring_index(text, ".", count) for count in (2, -2)]
+    octets = [
+        F.substring_index(half, ".", count).try_cast("int") for half in halves for count in (1, -1)
+    ]
+    is_same = F.concat_ws(".", *octets) == text
+    number = octets[0].cast("long")
     for octet in octets[1:]:
-        four = four * 2**8 + octet
-    digits, has_dots = F.col(f"{name}_hex"), F.col(f"{name}_has_dots")
+        number = number * 2**8 + octet
+    return F.when(is_same & (F.least(*octets) >= 0) & (F.greatest(*octets) < 2**8), number)
+
+
+def _six(text: Column) -> Column:
+    """The struct of an IPv6 address, whose end may be written as IPv4; null for other texts."""
+    end = F.substring_index(text, ":", -1)
+    head = F.substring(text, F.lit(1), F.length(text) - F.length(end))
+    plain = F.struct(text.alias("groups"), F.lit(0).cast("long").alias("four"))
+    mixed = F.struct(F.concat(head, F.lit("0:0")).alias("groups"), _four(end).alias("four"))
+    parts = F.when(text.contains("."), mixed).otherwise(plain)
+    read = _let(parts, lambda part: _let(_digits(part), lambda digits: _numbers(digits, part)))
+    return F.when(text.isNotNull(), read)
+
+
+def _digits(part: Column) -> Column:
+    """Groups as 32 hexadecimal digits; null where they are no IPv6 address."""
+    groups = part.getField("groups")
+    written = F.regexp_count(groups, F.lit("[0-9A-Fa-f]+"))
+    zeros = F.concat(F.lit(":"), F.repeat(F.lit("0:"), GROUPS - written))
+    whole = F.btrim(F.replace(groups, F.lit("::"), zeros), F.lit(":"))
+    padded = F.regexp_replace(whole, "(^|:)", "$1000")
+    is_six = groups.rlike(_V6) & ((written < GROUPS) | ~groups.contains("::"))
+    is_six &= part.getField("four").isNotNull()
+    return F.when(is_six, F.regexp_replace(padded, "[0-9A-Fa-f]*([0-9A-Fa-f]{4})(:|$)", "$1"))
+
+
+def _numbers(digits: Column, part: Column) -> Column:
     high, low = (_half(digits, first) for first in (1, 1 + _HALF_DIGITS))
-    low = F.when(has_dots, low.bitwiseOR(four)).otherwise(low)
-    is_six = digits.isNotNull() & (~has_dots | is_four)
-    return [
-        F.when(is_six, _digest(high, low))
-        .when(F.col(f"{name}_is_plain") & is_four, four)
-        .alias(f"{name}_ip"),
-        F.when(is_six, high).alias(f"{name}_prefix"),
-    ]
+    ip = _digest(high, low.bitwiseOR(part.getField("four")))
+    return F.when(digits.isNotNull(), F.struct(ip.alias("ip"), high.alias("prefix")))
 
 
 def _half(digits: Column, first: int) -> Column:
     """64 bits out of hexadecimal digits, as a signed long."""
     return F.conv(F.substring(digits, first, _HALF_DIGITS), 16, -10).cast("long")
+
+
+def _let(value: Column, body: Callable[[Column], Column]) -> Column:
+    """`body` of a value that is computed once, however often `body` names it."""
+    return F.get(F.transform(F.array(value), body), F.lit(0))

@@ -78,7 +78,7 @@ def flow_facts(
             once=once,
         )
     if dedupe == "exact":
-        facts = _without_equals(facts)
+        facts = once(_without_equals(facts), "flow_row")
     return facts.drop("same")
 
 

@@ -11,9 +11,9 @@ odd name  55..3      ->   not there                 ->   0, unknown
 
 The fate is the first that holds: `malformed:<column>`, `other-day`, `kept`. Malformed are, in this
 order: a cluster that is none of the fleet; no window_start; a window_s below zero or above a day; a
-kind other than produce, fetch, replicate, other; a client_address that is no address; a broker or
-peer broker id that the cluster does not have; a partition, bytes or packets below zero; an unknown
-source.
+kind other than produce, fetch, replicate, other; a client_address that is no address; a client_rack
+that is no rack; a broker or peer broker id that the cluster does not have; a partition, bytes or
+packets below zero; an unknown source.
 
 The client's rack is the first that answers: the fact's own, the table of clients (by client id,
 then by group), a group member at its address, its subnet.
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.core.racks import MAX_LEVELS
 from rackwise.pipeline.addresses import with_addresses
 from rackwise.pipeline.clock import DAY_S, day_of, is_within
 from rackwise.pipeline.listeners import by_broker, is_estimated
@@ -47,6 +48,9 @@ BROKER_BITS = 32
 RAW_CHARACTERS = 4096
 MALFORMED = "malformed:"
 DEFAULT_SOURCE = "telemetry"
+_PRINTABLE = r"[^/\p{C}\p{Z}]| "
+RACK = rf"^(/|({_PRINTABLE})({_PRINTABLE}|/)*|(/({_PRINTABLE})+){{1,{MAX_LEVELS}}})\z"
+"""What `core.racks` reads as a rack."""
 NAMED = ("client_rack", "client_group", "topic")
 
 
@@ -198,6 +202,7 @@ def _reason(days: tuple[date, date] | None) -> Column:
             F.col("client_address").isNotNull() & F.col("client_ip").isNull(),
             "malformed:client_address",
         )
+        .when(~F.col("client_rack").rlike(RACK), "malformed:client_rack")
         .when(F.col("broker").isNull(), "malformed:broker_id")
         .when(
             F.col("peer_broker_id").isNotNull() & F.col("peer").isNull(),

@@ -33,7 +33,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.pipeline.addresses import never_null, with_addresses
 from rackwise.pipeline.clock import day_of, is_within
-from rackwise.pipeline.flow_logs import read_rows
+from rackwise.pipeline.flow_logs import OWN, read_rows
 from rackwise.pipeline.listeners import (
     address_key,
     by_address,
@@ -86,12 +86,13 @@ def log_facts(
     column `same` is equal for rows that are equal in interface, ends, times, direction, bytes and
     packets. `once`: see `flows.flow_facts`.
     """
-    rows = once(read_rows(bronze), "row")
+    rows = read_rows(bronze)
+    rows = once(rows.drop(*OWN) if is_told else rows, "row")
     rows = with_direction(rows, fleet, is_told=is_told)
     if not is_told:
         rows = once(rows, "row_of_side")
     placed = with_client_rack(_with_ends(rows, fleet), fleet, buckets)
-    judged = _with_duplicates(placed, rows, side)
+    judged = _with_duplicates(placed, rows, side, once)
     return judged.select(*_facts(), _reason(days).alias("reason"), *PLACE[1:], _same())
 
 
@@ -167,11 +168,11 @@ def _with_ends(rows: DataFrame, fleet: Fleet) -> DataFrame:
     )
 
 
-def _with_duplicates(placed: DataFrame, rows: DataFrame, side: Side) -> DataFrame:
+def _with_duplicates(placed: DataFrame, rows: DataFrame, side: Side, once: Once) -> DataFrame:
     if side != "auto":
         return with_duplicates(placed, side)
     key = F.when(~F.col("is_egress"), day_key(F.col("src_ip"), F.col("start")))
-    logged = logged_addresses(rows).withColumn("is_duplicate", F.lit(1) == 1)
+    logged = once(logged_addresses(rows), "logged").withColumn("is_duplicate", F.lit(1) == 1)
     return placed.withColumn("_logged", key).join(F.broadcast(logged), "_logged", "left")
 
 

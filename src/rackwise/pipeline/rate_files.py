@@ -1,4 +1,10 @@
-"""Rate tables as Parquet: the columns of the CSV, integers for rates."""
+"""Rate tables as Parquet: the columns and the rules of the CSV, integers for rates.
+
+A row names its cluster and topic and has at least one rate; a group and the rate it reads at go
+together. Rows are told by their number, from 0.
+
+What this does not do: put rows of one topic together (`core.traffic.rates_of` does).
+"""
 
 from __future__ import annotations
 
@@ -17,33 +23,44 @@ if TYPE_CHECKING:
 NAMES = ("cluster", "topic", "client_group")
 RATES = ("bytes_in_per_s", "bytes_out_per_s")
 REQUIRED = ("cluster", "topic")
+MAGIC = b"PAR1"
 
 
 def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     """The rows of the content of a Parquet file; `where` names it in messages.
 
-    Raises `InvalidRates` for what is no Parquet, a missing column, or one of another type.
+    Raises `InvalidRates` for what is no Parquet, a column that is missing or of another type, and
+    for a row that is no rate.
     """
     try:
         table = parquet.read_table(pa.BufferReader(data))
-    except pa.ArrowInvalid:
-        raise _wrong(where, "Parquet", f"it begins {data[:4]!r}", "write CSV, or Parquet") from None
+        _check_columns(table, where)
+        rows = table.select(_kept(table)).to_pylist()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        had = f"pyarrow says: {escaped(str(error).partition(chr(10))[0])}"
+        if not data.startswith(MAGIC):
+            had = f"it begins {data[:4]!r}"
+        raise _wrong(where, "Parquet", had, "write CSV, or Parquet") from None
+    return tuple(_row(row, number, where) for number, row in enumerate(rows))
+
+
+def _kept(table: pa.Table) -> list[str]:
+    return [name for name in (*NAMES, *RATES) if name in table.column_names]
+
+
+def _check_columns(table: pa.Table, where: str) -> None:
     for name in REQUIRED:
         if name not in table.column_names:
             had = ", ".join(map(escaped, table.column_names))
             raise _wrong(where, f"a column {name}", f"it has {had}", "add the column")
-    kept = [name for name in (*NAMES, *RATES) if name in table.column_names]
-    for name in kept:
+    for name in _kept(table):
         _check(table.schema.field(name), where)
-    return tuple(
-        _row(row, number, where) for number, row in enumerate(table.select(kept).to_pylist())
-    )
 
 
 def _check(field: Any, where: str) -> None:  # noqa: ANN401 (pyarrow has no types)
     is_fit: Callable[[Any], bool] = pa.types.is_integer if field.name in RATES else _is_text
     if not is_fit(field.type):
-        wanted = "integers" if field.name in RATES else "text"
+        wanted = "an integer" if field.name in RATES else "text"
         raise _wrong(where, f"{wanted} in column {field.name}", f"it has {field.type}", "cast it")
 
 
@@ -52,10 +69,24 @@ def _is_text(kind: Any) -> bool:  # noqa: ANN401
 
 
 def _row(row: dict[str, Any], number: int, where: str) -> RateRow:
+    place = f"{where}: row {number}"
     for name in REQUIRED:
-        if row[name] is None:
-            raise _wrong(f"{where}: row {number}", f"a {name}", "it is null", "name it")
-    return RateRow(**row)
+        if not row[name]:
+            raise _wrong(place, f"the name of a {name}", "it is null or empty", "name it")
+    ins, outs, group = (row.get(name) for name in (*RATES, "client_group"))
+    if ins is None and outs is None:
+        raise _wrong(place, "a rate, in or out,", "both are null", "fill bytes_in_per_s in")
+    if bool(group) != (outs is not None):
+        name = "bytes_out_per_s" if group else "client_group"
+        hint = "client_group and bytes_out_per_s go together"
+        raise _wrong(place, f"a value of {name}", "it is null or empty", hint)
+    return RateRow(
+        cluster=row["cluster"],
+        topic=row["topic"],
+        bytes_in_per_s=ins,
+        client_group=group or None,
+        bytes_out_per_s=outs,
+    )
 
 
 def _wrong(where: str, wanted: str, had: str, hint: str) -> InvalidRates:

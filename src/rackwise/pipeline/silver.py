@@ -1,15 +1,18 @@
 """From flow files to facts: every row once, with its fate, counted before anything is built on it.
 
-Rows are computed once and kept, because text is costly to read twice; the rows that are traffic
-become the table `flow_fact`, the malformed ones `quarantine`, and of the others the counts remain:
+The rows that are traffic become the table `flow_fact`, the malformed ones `quarantine`, and of the
+others the counts remain. What text says is read once, into numbers; the few joins that tell a row's
+fate are cheaper to do again than to keep:
 
 ```
-bronze       counted on its own                              rows_in, bytes_in
-_row         flow logs as numbers                            (not for readers)
-_row_of_side the same and whose they are, if not told        (not for readers)
-_flow_row    all rows with their reason                      counts per file and reason
-flow_fact    kept
-quarantine   malformed:*
+bronze        counted on its own                            rows_in, bytes_in
+_row          flow logs as numbers                          (not for readers)
+_row_of_side  and whose they are, where no row says it      (not for readers)
+_logged       whose addresses are logged on which day       (not for readers)
+_flow_row     and which are equal, with `--dedupe exact`    (not for readers)
+              counted by file and reason                    fates
+flow_fact     kept
+quarantine    malformed:*
 ```
 
 What this does not do: tell a row's fate (`flows`).
@@ -112,9 +115,8 @@ def silver(
     Raises `BytesLost` when rows or bytes went missing on the way, `InvalidFlows` when the bytes
     have more than 63 bits.
     """
-    every = once_in(folder)(rows, "flow_row")
     by_reason = (
-        every.groupBy("source_file", "reason")
+        rows.groupBy("source_file", "reason")
         .agg(
             F.count("*").alias("rows"),
             F.sum(F.col("bytes").cast(SUM)).alias("bytes"),
@@ -131,8 +133,8 @@ def silver(
     fates.check_conserved()
     _check_fits(fates.bytes_kept)
     if fates.rows_quarantined:
-        write_table(quarantined(every, files), f"{folder}/quarantine", QUARANTINE)
-    facts = every.where(F.col("reason") == KEPT)
+        write_table(quarantined(rows, files), f"{folder}/quarantine", QUARANTINE)
+    facts = rows.where(F.col("reason") == KEPT)
     counts_kept = write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
     fates.check_kept(counts_kept.rows, counts_kept.bytes or 0)
     kept = [row for row in by_reason if row.reason == KEPT]

@@ -1,18 +1,21 @@
 """Snapshots as they were read: whose they are, when they were taken, what could not be read.
 
-A cluster is known by its cluster id, else by the stem of its file. What this does not do: read
-files; the caller brings their content and the parser.
+A cluster is known by its cluster id, else by the stem of its file. The rack of a group's member is
+what its client sends, so one that is no rack stops nobody: it is unknown, and a note says so.
+
+What this does not do: read files; the caller brings their content and the parser.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from rackwise.core.errors import InputError, InvalidSnapshot
+from rackwise.core.errors import InputError, InvalidRack, InvalidSnapshot
+from rackwise.core.model import Note
 from rackwise.core.racks import check_one_form
 from rackwise.core.text import escaped
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rackwise.core.model import Cluster
+    from rackwise.core.racks import Rack
 
 HOUR_S = 3600
 
@@ -81,7 +85,7 @@ def require_addresses(snapshots: Iterable[Snapshot]) -> None:
 
 
 def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> Snapshot:
-    cluster = parse(content)
+    cluster = _without_odd_racks(parse(content))
     check_one_form((broker.id, broker.rack) for broker in cluster.brokers)
     try:
         taken_at = datetime.fromisoformat(cluster.taken_at)
@@ -103,6 +107,32 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
         cluster=cluster,
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
+
+
+def _without_odd_racks(cluster: Cluster) -> Cluster:
+    """The cluster, its members without racks that are none."""
+    odd = {m.rack for g in cluster.groups for m in g.members if m.rack and not _is_rack(m.rack)}
+    if not odd:
+        return cluster
+    first = min(escaped(rack.text) for rack in odd)
+    text = f'texts that clients send as their rack and that are none: {len(odd)}; one is "{first}"'
+    groups = tuple(
+        replace(
+            group,
+            members=tuple(replace(m, rack=None) if m.rack in odd else m for m in group.members),
+        )
+        for group in cluster.groups
+    )
+    notes = (*cluster.notes, Note(kind="client-rack", text=text))
+    return replace(cluster, groups=groups, notes=notes)
+
+
+def _is_rack(rack: Rack) -> bool:
+    try:
+        rack.levels  # noqa: B018 (reading it is the check)
+    except InvalidRack:
+        return False
+    return True
 
 
 def _stem(file: str) -> str:

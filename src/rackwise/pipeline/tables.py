@@ -93,8 +93,8 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
 
 
 def stored(df: DataFrame, path: str) -> DataFrame:
-    """The same rows, computed once and kept at `path` as Parquet."""
-    df.write.mode("overwrite").parquet(path)
+    """The same rows, computed once and kept at `path` as Parquet, which is not for long."""
+    df.write.mode("overwrite").option("compression", "uncompressed").parquet(path)
     return df.sparkSession.read.schema(df.schema).parquet(path)
 
 

@@ -24,6 +24,9 @@ MAX_ID = 2**31 - 1
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 """C0, DEL, C1: in no name."""
 
+ID_HINT = f"ids are integers from 0 to {MAX_ID}, without quotes and without a point"
+NAME_HINT = "write the name as the cluster has it: not empty, no control character"
+
 _VERSION = re.compile("[0-9]{1,9}")
 _KEYS_SHOWN = 3
 
@@ -112,7 +115,8 @@ class Node:
             return
         for key in self.value:
             if not key or CONTROL.search(key):
-                self.faults.wrong(self.path, "a name without control characters", key)
+                wanted = "a name without control characters"
+                self.faults.wrong(self.path, wanted, key, hint=NAME_HINT)
             yield key, Node(self.value[key], self.faults, self, key)
 
     def items(self, wanted: str = "a list") -> list[Node]:
@@ -122,16 +126,18 @@ class Node:
             return []
         return [Node(item, self.faults, self, index) for index, item in enumerate(self.value)]
 
-    def integer(self, wanted: str, low: int = 0, high: int = 2**63 - 1) -> int:
+    def integer(
+        self, wanted: str, low: int = 0, high: int = 2**63 - 1, *, hint: str | None = None
+    ) -> int:
         """An integer of `low..high`."""
         if type(self.value) is int and low <= self.value <= high:
             return self.value
-        self.wrong(wanted)
+        self.wrong(wanted, hint=hint)
         return low
 
     def broker_id(self) -> int:
         """A broker id, 0..2^31-1."""
-        return self.integer("a broker id", 0, MAX_ID)
+        return self.integer("a broker id", 0, MAX_ID, hint=ID_HINT)
 
     def size(self, wanted: str = "a size in bytes or null", low: int = 0) -> int | None:
         """A number of bytes, or None for null."""
@@ -158,7 +164,7 @@ class Node:
         """A text that is not empty and holds no control character."""
         if isinstance(self.value, str) and self.value and not CONTROL.search(self.value):
             return self.value
-        self.wrong(wanted)
+        self.wrong(wanted, hint=NAME_HINT)
         return ""
 
     def optional_name(self) -> str | None:

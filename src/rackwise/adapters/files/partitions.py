@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rackwise.adapters.files.faults import Fault, Faults
-from rackwise.adapters.files.node import MAX_ID, Node
+from rackwise.adapters.files.node import ID_HINT, MAX_ID, Node
 from rackwise.adapters.files.strict_json import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 
@@ -247,7 +247,7 @@ def _explain(row: Node) -> None:
         for item in members[name].items("a list of broker ids"):
             item.broker_id()
     if members["leader"].value is not None:
-        members["leader"].integer("a broker id or null", 0, MAX_ID)
+        members["leader"].integer("a broker id or null", 0, MAX_ID, hint=ID_HINT)
     members["bytes"].size()
     members["bytes_in_per_s"].size("bytes per second or null")
 
@@ -265,7 +265,7 @@ def check_table(table: PartitionTable, place: Callable[[int], str], faults: Faul
                 place=f"{place(row)}.{member}",
                 sentence=sentence,
                 wanted=wanted,
-                had=had,
+                had=had.partition(" was read")[0],
                 hint="take the snapshot again; if it stays, the file was changed by hand",
             ),
             others=count - 1,

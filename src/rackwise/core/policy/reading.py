@@ -115,7 +115,10 @@ def _brokers(value: Value) -> BrokerPolicy:
     parts = value.parts(("drain", "exclude", "no_lead", "weights"))
     said: dict[str, Any] = {key: _ids(part) for key, part in parts.items() if key != "weights"}
     if "weights" in parts:
-        weights = {weight.key(): weight.integer(1) for _, weight in parts["weights"].entries()}
+        hint = "a broker that shall hold nothing stands in drain"
+        weights = {
+            weight.key(): weight.integer(1, hint=hint) for _, weight in parts["weights"].entries()
+        }
         said["weights"] = MappingProxyType(dict(sorted(weights.items())))
     return BrokerPolicy(**said)
 
@@ -134,7 +137,8 @@ def _balance(value: Value) -> BalancePolicy:
 
 def _replicas(value: Value) -> str | Slack:
     if isinstance(value.value, dict) and value.value:
-        return Slack(value.parts(("slack",))["slack"].integer(0))
+        hint = 'no slack at all is replicas = "even"'
+        return Slack(value.parts(("slack",))["slack"].integer(0, hint=hint))
     return value.choice(("even", "off"), or_else=" or { slack = N }")
 
 
@@ -266,6 +270,7 @@ def _count_of(value: Value) -> RackCount:
             f"min of at most max is wanted; min is {least} and max is {most}",
             wanted=most,
             had=least,
+            hint="raise max or lower min; one number alone is exactly = N",
         )
     return RackCount(rack=rack, min=least, max=most)
 

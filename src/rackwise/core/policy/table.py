@@ -116,11 +116,11 @@ class Value:
             raise self.unlike("a list")
         return tuple(self.at(i, value) for i, value in enumerate(self.value))
 
-    def integer(self, least: int) -> int:
+    def integer(self, least: int, *, hint: str | None = None) -> int:
         """An integer of `least` or more; `true` is none."""
         if type(self.value) is int and self.value >= least:
             return self.value
-        raise self.unlike(f"an integer of {least} or more")
+        raise self.unlike(f"an integer of {least} or more", hint=hint)
 
     def text(self) -> str:
         """A text that is not empty."""

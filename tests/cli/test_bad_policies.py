@@ -1,0 +1,106 @@
+"""Policies that are none, or that the cluster cannot have: exit 1, file and line, and a hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwise.adapters.files import snapshot_bytes
+from refusals import check_refused
+from small_fleets import cluster
+
+TOPICS = '[[topics]]\nmatch = ["*"]\n'
+
+
+class TestPolicy:
+    @pytest.mark.parametrize(
+        ("text", "message", "hint"),
+        [
+            (
+                f"{TOPICS}rf = 3",
+                '4: topics[0].rf: no key is called "rf"',
+                (
+                    "known keys: match, spread, topic_spread, replication, count, "
+                    "count_others, pin, leader_racks"
+                ),
+            ),
+            (
+                f'{TOPICS}spread = {{ row = "even" }}',
+                '4: topics[0].spread.row: no level is called "row"',
+                "levels: zone, level1, level2, level3, level4; racks.levels names them",
+            ),
+            (
+                'audit = { rack_loss = ["level3"] }',
+                '2: audit.rack_loss[0]: no level is called "level3"',
+                "levels: level1, level2; racks.levels names them",
+            ),
+            (
+                "brokers = { drain = [9] }",
+                "2: brokers.drain[0]: no broker has id 9",
+                "brokers: 1, 2, 3",
+            ),
+            (
+                f'{TOPICS}leader_racks = ["/mars"]',
+                '4: topics[0].leader_racks[0]: no rack is called "/mars"',
+                "racks: /eu, /eu/a, /eu/b, /eu/c",
+            ),
+            (
+                "brokers = { weights = { 1 = 0 } }",
+                "2: brokers.weights.1: an integer of 1 or more is wanted; 0 was read",
+                "a broker that shall hold nothing stands in drain",
+            ),
+            (
+                "balance = { replicas = { slack = -1 } }",
+                "2: balance.replicas.slack: an integer of 0 or more is wanted; -1 was read",
+                'no slack at all is replicas = "even"',
+            ),
+            (
+                f'{TOPICS}count = [{{ rack = "/eu/a", min = 2, max = 1 }}]',
+                "4: topics[0].count[0]: min of at most max is wanted; min is 2 and max is 1",
+                "raise max or lower min; one number alone is exactly = N",
+            ),
+            (
+                (
+                    f"{TOPICS}replication = 2\n"
+                    'count = [{ rack = "/eu/a", min = 1 }, { rack = "/eu/b", min = 2 }]'
+                ),
+                (
+                    "5: topics[0].count: counts that sum to at most replication 2 are wanted; "
+                    "they ask for 3"
+                ),
+                "lower min or exactly, or raise replication",
+            ),
+            (
+                f"{TOPICS}replication = 2\npin = {{ 0 = [1, 2, 3] }}",
+                (
+                    "5: topics[0].pin: at most replication 2 brokers are wanted for partition 0; "
+                    "3 are pinned"
+                ),
+                "pin fewer brokers, or raise replication",
+            ),
+            (
+                (
+                    f'{TOPICS}spread = {{ level1 = "off" }}\n'
+                    'count = [{ rack = "/eu", min = 0, max = 2 }]'
+                ),
+                (
+                    "5: topics[0].count: topic orders: one number, or two that differ by one, is "
+                    "wanted for /eu, as the level below is even; it is 0 to 2"
+                ),
+                'set exactly, or set the spread of the level below to "off" or "distinct"',
+            ),
+            (
+                f"{TOPICS}spread = {{ level2 = {{ at_least = 2 }} }}",
+                (
+                    "4: topics[0].spread: topic orders: at_least alone is wanted; "
+                    "it stands together with even"
+                ),
+                'set every other level to "off" and leave count out, or drop at_least',
+            ),
+        ],
+    )
+    def test_each_fault_has_its_line(self, tmp_path, text, message, hint):
+        (tmp_path / "s.json").write_bytes(snapshot_bytes(cluster()))
+        file = tmp_path / "p.toml"
+        file.write_text(f'format = "rackwise.policy/1"\n{text}\n')
+        command = ["audit", "--snapshot", tmp_path / "s.json", "--policy", file]
+        check_refused(command, f"{file}:{message}", hint, file=file)
