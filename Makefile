@@ -45,6 +45,7 @@ bench: venv ## pairs and ratios; fails where a gate is missed
 
 golden: venv ## asks upstream Java again; fails where a frozen answer changed
 	@$(BIN)/python tests/oracle/golden.py
+	@$(BIN)/python tests/golden_levels.py
 
 lock: ## resolves the locked dependencies anew (wants uv)
 	@$(PYTHON) requirements/locks.py compile

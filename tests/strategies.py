@@ -330,3 +330,24 @@ def fair_loads(draw: st.DrawFn, cluster: Cluster) -> FairLoads:
 st.register_type_strategy(Rack, PATHS | PLAIN_RACKS)
 st.register_type_strategy(Broker, brokers(PATHS).filter(bool).map(lambda found: found[0]))
 st.register_type_strategy(Policy, crowded_clusters().flatmap(policies))
+
+
+SEGMENTS = ("a", "b", "c")
+
+
+@st.composite
+def racked_brokers(
+    draw: st.DrawFn, *, most: int = 9, depths: tuple[int, int] = (0, 4), one_depth: bool = False
+) -> tuple[Broker, ...]:
+    """Brokers on a rack tree of some depth, 0 = no racks; `one_depth`: no path is shorter.
+
+    Else some may stand at the root.
+    """
+    depth = draw(st.integers(*depths))
+    ids = draw(st.lists(st.integers(0, 40), min_size=1, max_size=most, unique=True))
+    segments = st.sampled_from(SEGMENTS[: draw(st.integers(2, 3))])
+    least = depth if one_depth else 0
+    paths = st.lists(segments, min_size=least, max_size=max(depth, 1))
+    return tuple(
+        Broker(id=id_, rack=Rack("/" + "/".join(draw(paths))) if depth else None) for id_ in ids
+    )

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from rackwise.core.model import Partition as Partition
     from rackwise.core.model import PartitionTable as PartitionTable
     from rackwise.core.model import Topic as Topic
+    from rackwise.core.placement import Kip36 as Kip36
+    from rackwise.core.placement import Levels as Levels
+    from rackwise.core.placement import Placement as Placement
+    from rackwise.core.placement import RackMode as RackMode
+    from rackwise.core.placement import add_partitions as add_partitions
+    from rackwise.core.placement import change_replication as change_replication
+    from rackwise.core.placement import place as place
     from rackwise.core.policy import Policy as Policy
     from rackwise.core.racks import Rack as Rack
     from rackwise.core.traffic import Price as Price
@@ -29,16 +36,23 @@ _HOMES = {
     "Cluster": "rackwise.core.model",
     "Finding": "rackwise.core.audit",
     "Findings": "rackwise.core.audit",
+    "Kip36": "rackwise.core.placement",
+    "Levels": "rackwise.core.placement",
     "Partition": "rackwise.core.model",
     "PartitionTable": "rackwise.core.model",
+    "Placement": "rackwise.core.placement",
     "Policy": "rackwise.core.policy",
     "Price": "rackwise.core.traffic",
     "Rack": "rackwise.core.racks",
     "RackLoss": "rackwise.core.blast",
+    "RackMode": "rackwise.core.placement",
     "RackwiseError": "rackwise.core.errors",
     "Topic": "rackwise.core.model",
+    "add_partitions": "rackwise.core.placement",
     "audit": "rackwise.core.audit",
     "blast_radius": "rackwise.core.blast",
+    "change_replication": "rackwise.core.placement",
+    "place": "rackwise.core.placement",
 }
 
 __all__ = [
@@ -46,16 +60,23 @@ __all__ = [
     "Cluster",
     "Finding",
     "Findings",
+    "Kip36",
+    "Levels",
     "Partition",
     "PartitionTable",
+    "Placement",
     "Policy",
     "Price",
     "Rack",
     "RackLoss",
+    "RackMode",
     "RackwiseError",
     "Topic",
+    "add_partitions",
     "audit",
     "blast_radius",
+    "change_replication",
+    "place",
 ]
 
 

@@ -5,10 +5,27 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from placement_cases import alternate_case, kip36_case, striped_case
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LINE = "4.3.1"
+LINES = {
+    "place.alternate": "3.9.2",
+    "place.kip36": "3.9.2",
+    "place.striped": "4.3.1",
+    "reassignment.read": "4.3.1",
+    "reassignment.write": "4.3.1",
+}
+"""Which Kafka line answers an operation."""
+JUDGES = {
+    "place": ("kafka-metadata", "kafka-server-common"),
+    "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
+}
+"""The jars that an answer comes from, by the first word of the operation."""
+PLACEMENTS, ALTERNATIONS = 500, 100
+MOST_PARTITIONS = 16
+"""Of one frozen case."""
 
 FILES = {
     "one partition": '{"version":1,"partitions":[{"topic":"e","partition":0,"replicas":[3,1]}]}',
@@ -48,3 +65,9 @@ def cases() -> Iterator[tuple[str, dict]]:
         yield "reassignment.write", {"partitions": random_rows(rng)}
     for text in FILES.values():
         yield "reassignment.read", {"json": text}
+    rng = Random(36)
+    for _ in range(PLACEMENTS):
+        yield "place.kip36", kip36_case(rng, most=MOST_PARTITIONS)
+        yield "place.striped", striped_case(rng, most=MOST_PARTITIONS)
+    for _ in range(ALTERNATIONS):
+        yield "place.alternate", alternate_case(rng)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
-from cases import LINE, cases
+from cases import JUDGES, LINES, cases
 
 from oracle import Oracle, OracleError
 from rackwise.adapters.files import strict_json
@@ -22,15 +23,16 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.pipeline.java import find_java
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-SETS = (jars.KAFKA_4, "oracle-4.3.1")
-JUDGES = ("kafka-tools", "kafka-clients", "jackson-databind")
+SETS = {"3.9.2": (jars.KAFKA_3, "oracle-4.3.1"), "4.3.1": (jars.KAFKA_4, "oracle-4.3.1")}
+FOREIGN = {"3.9.2": ("kafka-tools-4.3.1.jar",), "4.3.1": ()}
+"""Jars of the sets that belong to another line."""
 
 
-def upstream(folder: Path) -> Oracle:
-    """The oracle on the locked jars and the Java of this machine."""
-    return Oracle(
-        find_java(os.environ).home, [p for name in SETS for p in jars.resolve(name)], folder
-    )
+def upstream(folder: Path, line: str, *, heap: str = "256m") -> Oracle:
+    """The oracle of one Kafka line on the locked jars and the Java of this machine."""
+    found = [path for name in SETS[line] for path in jars.resolve(name)]
+    kept = [path for path in found if path.name not in FOREIGN[line]]
+    return Oracle(find_java(os.environ).home, kept, folder / line, line=line, heap=heap)
 
 
 def answered(oracle: Oracle, operation: str, case: dict) -> dict:
@@ -43,29 +45,35 @@ def answered(oracle: Oracle, operation: str, case: dict) -> dict:
 
 def frozen(operation: str) -> list[dict]:
     """The frozen cases of one operation; none where it was never asked."""
-    file = GOLDEN / f"{operation}.{LINE}.jsonl"
+    file = GOLDEN / f"{operation}.{LINES[operation]}.jsonl"
     lines = file.read_bytes().splitlines() if file.exists() else []
     return [strict_json.parse(line, where=file.name, error=InvalidConfig) for line in lines[1:]]
 
 
 def heading(operation: str, count: int) -> dict:
     """Line 1: what was asked, and the hashes of the jars that answered."""
-    locked = {jar.coordinate: jar.sha512[:16] for name in SETS for jar in jars.locked_jars(name)}
+    line = LINES[operation]
+    locked = {
+        jar.coordinate: jar.sha512[:16] for name in SETS[line] for jar in jars.locked_jars(name)
+    }
+    judges = JUDGES[operation.split(".", maxsplit=1)[0]]
     return {
         "op": operation,
-        "kafka": LINE,
+        "kafka": line,
         "cases": count,
         "source": "oracle",
-        "artifacts": {c: h for c, h in locked.items() if c.split(":")[1] in JUDGES},
+        "artifacts": {c: h for c, h in locked.items() if c.split(":")[1] in judges},
     }
 
 
 def main() -> int:
     """Ask every case, rewrite every file, tell what changed."""
     asked: dict[str, list[dict]] = {}
-    with tempfile.TemporaryDirectory() as folder, upstream(Path(folder)) as oracle:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        oracles = {line: stack.enter_context(upstream(Path(folder), line)) for line in SETS}
         for operation, case in cases():
-            asked.setdefault(operation, []).append(answered(oracle, operation, case))
+            answer = answered(oracles[LINES[operation]], operation, case)
+            asked.setdefault(operation, []).append(answer)
     changed = 0
     for operation, answers in sorted(asked.items()):
         old = frozen(operation)
@@ -74,7 +82,7 @@ def main() -> int:
                 print(f"changed: {operation} case {number}")
                 changed += 1
         lines = [heading(operation, len(answers)), *answers]
-        file = GOLDEN / f"{operation}.{LINE}.jsonl"
+        file = GOLDEN / f"{operation}.{LINES[operation]}.jsonl"
         file.write_text("".join(canonical_json(line) + "\n" for line in lines))
     print(f"{sum(map(len, asked.values()))} cases asked, {changed} changed")
     return 1 if changed else 0

@@ -1,4 +1,6 @@
-"""Upstream Java as the judge: one long-lived JVM, one JSON line per case.
+"""Upstream Java as the judge: one long-lived JVM for each Kafka line, one JSON line per case.
+
+`java/Oracle.java` is the same for all lines; `java/<line>/` is what that line can be asked.
 
 First line out: `{"oracle":1,"java":..}`; then `{"id","op","in"}` -> `{"id","out"}` or
 `{"id","error":{"class","message"}}`. What upstream prints itself goes to a log file.
@@ -32,13 +34,20 @@ class OracleError(Exception):
 
 
 class Oracle:
-    """A context manager around the JVM; `folder` takes classes and log, `jars` are upstream's."""
+    """A context manager around the JVM of one line; `folder` takes classes and log.
 
-    def __init__(self, java_home: Path, jars: list[Path], folder: Path) -> None:
+    `jars` are upstream's; `heap` is the most memory that the JVM takes, as Java writes it.
+    """
+
+    def __init__(
+        self, java_home: Path, jars: list[Path], folder: Path, *, line: str, heap: str = "256m"
+    ) -> None:
         self._java = java_home / "bin" / "java"
         self._javac = java_home / "bin" / "javac"
         self._jars = jars
         self._folder = folder
+        self._line = line
+        self._heap = heap
         self._asked = 0
 
     def __enter__(self) -> Self:
@@ -46,7 +55,7 @@ class Oracle:
         path = os.pathsep.join([str(self._folder / "classes"), *map(str, self._jars)])
         self._log = (self._folder / "oracle.log").open("w")
         self._jvm = subprocess.Popen(
-            [self._java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", path, "Oracle"],
+            [self._java, f"-Xmx{self._heap}", "-XX:+UseSerialGC", "-cp", path, "Oracle"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -65,27 +74,27 @@ class Oracle:
         self._jvm.stdout.close()
         self._log.close()
 
-    def ask(self, op: str, case: dict) -> dict:
+    def ask(self, op: str, case: dict, *, within_s: float = CASE_S) -> dict:
         """Upstream's answer to one case. Raises `OracleError` with upstream's class and message."""
         self._asked += 1
         question = {"id": self._asked, "op": op, "in": case}
         self._jvm.stdin.write(json.dumps(question, ensure_ascii=False).encode() + b"\n")
-        answer = self._read()
+        answer = self._read(within_s)
         if answer["id"] != self._asked:
             raise AssertionError(f"answer {answer['id']} to question {self._asked}")
         if "error" in answer:
             raise OracleError(answer["error"]["class"], answer["error"]["message"])
         return answer["out"]
 
-    def _read(self) -> dict:
+    def _read(self, within_s: float = CASE_S) -> dict:
         line = b""
         while not line.endswith(b"\n"):
-            ready, _, _ = select.select([self._jvm.stdout], [], [], CASE_S)
+            ready, _, _ = select.select([self._jvm.stdout], [], [], within_s)
             part = os.read(self._jvm.stdout.fileno(), 65536) if ready else b""
             if not part:
                 self._jvm.kill()
                 log = (self._folder / "oracle.log").read_text()[-2000:]
-                raise AssertionError(f"no answer to case {self._asked} in {CASE_S} s\n{log}")
+                raise AssertionError(f"no answer to case {self._asked} in {within_s} s\n{log}")
             line += part
         return strict_json.parse(line, where="oracle", error=InvalidConfig)
 
@@ -93,7 +102,9 @@ class Oracle:
         classes = self._folder / "classes"
         classes.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(map(str, self._jars))
-        sources = sorted(map(str, SOURCES.glob("*.java")))
+        sources = sorted(
+            map(str, [*SOURCES.glob("*.java"), *(SOURCES / self._line).glob("*.java")])
+        )
         compiler = (
             [self._javac, "--release", "17"]
             if self._javac.exists()

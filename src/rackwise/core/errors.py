@@ -1,10 +1,12 @@
 """Every error that Rackwise raises on purpose: one tree, one root.
 
 ```
-RackwiseError(message, *, wanted=None, had=None, hint=None, where=None)
+RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream=None)
 ├─ InputError (also ValueError)        what you gave is wrong
 │  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
-│  └─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
+│  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
+│  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
+│  └─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
@@ -17,8 +19,9 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None)
 ```
 
 `str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
-apart from the sentence. `where` is a JSON path, `file:line`, topic-partition or znode. A branch is
-never added by a feature; a leaf is.
+apart from the sentence. `where` is a JSON path, `file:line`, topic-partition or znode. `upstream`
+is (class, message) of the exception that Kafka throws for the same. A branch is never added by a
+feature; a leaf is.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ class RackwiseError(Exception):
         had: object = None,
         hint: str | None = None,
         where: str | None = None,
+        upstream: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -49,6 +53,7 @@ class RackwiseError(Exception):
         self.had = had
         self.hint = hint
         self.where = where
+        self.upstream = upstream
 
     def as_dict(self) -> dict[str, Any]:
         """The fields for one JSON line: error, message, wanted, had, hint, where."""
@@ -109,6 +114,38 @@ class InvalidRates(InputError):
 
 class InvalidSummary(InputError):
     """A summary document of another format, or one that was cut or edited."""
+
+
+class InvalidPartitions(InputError):
+    """A number of partitions that no topic can have."""
+
+
+class InvalidReplication(InputError):
+    """A number of replicas that no partition can have."""
+
+
+class NotEnoughBrokers(InputError):
+    """More replicas than brokers that may take them."""
+
+
+class PartialRacks(InputError):
+    """Some brokers have a rack and some have none, where all or none must."""
+
+
+class InvalidAssignment(InputError):
+    """Broker ids or rows of them that no topic can have."""
+
+
+class UnknownBroker(InputError):
+    """A broker id that the cluster does not have."""
+
+
+class InvalidPlacer(InputError):
+    """A placer that cannot do what is asked, or gave rows that no topic can have."""
+
+
+class DuplicateReplica(InputError):
+    """A placer's rule gives one partition the same broker twice."""
 
 
 class AuditFailed(RackwiseError):

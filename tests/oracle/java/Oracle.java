@@ -5,7 +5,6 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 
 /** Asks upstream Kafka one case a line: {"id","op","in"} in, {"id","out"} or {"id","error"} out. */
 public final class Oracle {
@@ -14,10 +13,6 @@ public final class Oracle {
     interface Operation {
         JsonNode ask(JsonNode in) throws Exception;
     }
-
-    private static final Map<String, Operation> OPERATIONS = Map.of(
-        "reassignment.write", ReassignmentJson::write,
-        "reassignment.read", ReassignmentJson::read);
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -35,7 +30,7 @@ public final class Oracle {
         ObjectNode answer = JSON.createObjectNode();
         answer.set("id", question.get("id"));
         try {
-            answer.set("out", OPERATIONS.get(question.get("op").asText()).ask(question.get("in")));
+            answer.set("out", Operations.ALL.get(question.get("op").asText()).ask(question.get("in")));
         } catch (Exception e) {
             Throwable cause =
                 e instanceof java.lang.reflect.InvocationTargetException ? e.getCause() : e;

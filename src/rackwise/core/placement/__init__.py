@@ -1,0 +1,65 @@
+"""Where the replicas of a topic go: placers behind one front.
+
+```
+placer    racks                     rows
+kip36     one level, by name        Kafka's, 0.10 to 3.9 (KIP-36)
+unaware   ignored                   Kafka's without racks
+striped   one level, none is one    KRaft's
+ring      paths of any depth        KIP-879's text, for reference
+levels    paths of any depth        as spread and as even as the racks allow; the default
+```
+
+`place`, `add_partitions` and `change_replication` are the front; `explain` says what the racks
+force. A placer of one's own is any object with a `name` and a `place`.
+"""
+
+from __future__ import annotations
+
+from rackwise.core.placement.draws import JavaRandom, MockRandom
+from rackwise.core.placement.explain import Report, explain
+from rackwise.core.placement.front import (
+    PLACERS,
+    add_partitions,
+    change_replication,
+    place,
+)
+from rackwise.core.placement.kip36 import Kip36, Unaware, alternated
+from rackwise.core.placement.levels import Levels
+from rackwise.core.placement.manual import parse_assignment
+from rackwise.core.placement.modes import RackMode, apply_mode
+from rackwise.core.placement.ring import Ring
+from rackwise.core.placement.striped import Striped
+from rackwise.core.placement.values import (
+    Draws,
+    Load,
+    Placement,
+    Placer,
+    Request,
+    Widener,
+)
+
+__all__ = [
+    "PLACERS",
+    "Draws",
+    "JavaRandom",
+    "Kip36",
+    "Levels",
+    "Load",
+    "MockRandom",
+    "Placement",
+    "Placer",
+    "RackMode",
+    "Report",
+    "Request",
+    "Ring",
+    "Striped",
+    "Unaware",
+    "Widener",
+    "add_partitions",
+    "alternated",
+    "apply_mode",
+    "change_replication",
+    "explain",
+    "parse_assignment",
+    "place",
+]

@@ -1,0 +1,185 @@
+"""What is refused before a placer is asked, and what it may not answer.
+
+Each check is a function that returns nothing or raises an error that says what was wanted and what
+was there. Where Kafka refuses the same, the error carries Kafka's class and text.
+
+Source: `org.apache.kafka.admin.AdminUtils` (3.9), `StripedReplicaPlacer` (4.x).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import (
+    InvalidAssignment,
+    InvalidPartitions,
+    InvalidPlacer,
+    InvalidReplication,
+    NotEnoughBrokers,
+    UnknownBroker,
+)
+from rackwise.core.placement.values import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.model import Broker
+    from rackwise.core.placement.values import Placement, Request
+
+ERRORS = "org.apache.kafka.common.errors."
+TOO_FEW = ERRORS + "InvalidReplicationFactorException"
+MOST_PARTITIONS = 2**31 - 1
+FENCED_HINT = "use fewer replicas, or start the fenced brokers: "
+
+
+def check_partitions(partitions: int, first: int) -> None:
+    """Raises `InvalidPartitions` where a topic cannot have so many."""
+    if type(partitions) is not int or partitions < 1:
+        raise InvalidPartitions(
+            f"partitions must be at least 1; {partitions!r} was given",
+            wanted=1,
+            had=partitions,
+            upstream=(
+                ERRORS + "InvalidPartitionsException",
+                "Number of partitions must be larger than 0.",
+            ),
+        )
+    if type(first) is not int or first + partitions > MOST_PARTITIONS:
+        raise InvalidPartitions(
+            f"partition ids must be integers below {MOST_PARTITIONS}; "
+            f"{partitions} from {first!r} on were asked",
+            wanted=MOST_PARTITIONS,
+            had=first,
+        )
+
+
+def check_replication(replication: int, upstream: str) -> None:
+    """Raises `InvalidReplication`, carrying Kafka's text, where it is no positive number."""
+    if type(replication) is not int or replication < 1:
+        raise InvalidReplication(
+            f"replication must be at least 1; {replication!r} was given",
+            wanted=1,
+            had=replication,
+            upstream=(TOO_FEW, upstream),
+        )
+
+
+def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
+    """Raises `NotEnoughBrokers` where replicas would have to go to fenced brokers."""
+    if replication > len(usable):
+        raise NotEnoughBrokers(
+            f"replication {replication} asks for {replication} unfenced brokers; "
+            f"{len(usable)} are in the cluster",
+            wanted=replication,
+            had=len(usable),
+            hint=_fenced_hint(fenced),
+            upstream=(
+                TOO_FEW,
+                f"Replication factor: {replication} larger than available brokers: {len(usable)}.",
+            ),
+        )
+
+
+def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequence[Broker]) -> None:
+    """Raises `NotEnoughBrokers` where not even fenced brokers suffice, or none is unfenced."""
+    registered = len(usable) + len(fenced)
+    if not usable:
+        raise NotEnoughBrokers(
+            f"an unfenced broker is wanted for each leader; 0 of {registered} are unfenced",
+            wanted=1,
+            had=0,
+            hint=_fenced_hint(fenced),
+            upstream=(TOO_FEW, "All brokers are currently fenced."),
+        )
+    if replication > registered:
+        raise NotEnoughBrokers(
+            f"replication {replication} asks for {replication} brokers; "
+            f"{registered} are in the cluster, fenced ones counted",
+            wanted=replication,
+            had=registered,
+            hint="use fewer replicas, or add brokers",
+            upstream=(
+                TOO_FEW,
+                (
+                    f"The target replication factor of {replication} cannot be reached "
+                    f"because only {registered} broker(s) are registered."
+                ),
+            ),
+        )
+
+
+def _fenced_hint(fenced: Sequence[Broker]) -> str:
+    if not fenced:
+        return "use fewer replicas, or add brokers"
+    return FENCED_HINT + ", ".join(str(each) for each in sorted(broker.id for broker in fenced))
+
+
+def check_even_rows(existing: Placement, topic: str | None) -> None:
+    """Raises `InvalidAssignment` where rows differ in length, as in a running reassignment."""
+    lengths = existing.lengths
+    odd = np.flatnonzero(lengths != lengths[:1])
+    if len(odd):
+        raise InvalidAssignment(
+            f"{_of(topic)}partition {existing.first + odd[0]} has {lengths[odd[0]]} replicas, "
+            f"partition {existing.first} has {lengths[0]}",
+            wanted=int(lengths[0]),
+            had=int(lengths[odd[0]]),
+            hint="wait for the running reassignment of the topic, or cancel it",
+        )
+
+
+def check_known(existing: Placement, brokers: Sequence[Broker], topic: str | None) -> None:
+    """Raises `UnknownBroker` where a row names a broker that is not among these."""
+    strange = existing.rows != NOBODY
+    strange &= ~np.isin(existing.rows, [broker.id for broker in brokers])
+    if strange.any():
+        row, column = np.argwhere(strange)[0]
+        broker = int(existing.rows[row, column])
+        raise UnknownBroker(
+            f"unfenced brokers of the cluster are wanted; {_of(topic)}partition "
+            f"{existing.first + row} is on broker {broker}",
+            wanted="a broker of the cluster",
+            had=broker,
+            hint="start that broker, or move the replica away first",
+        )
+
+
+def _of(topic: str | None) -> str:
+    return "" if topic is None else f"topic {topic} "
+
+
+def check_rows(name: str, rows: object, request: Request) -> None:
+    """Raises `InvalidPlacer` for rows that no topic can have; says the first bad partition."""
+    shape = [request.partitions, request.replication]
+    had = type(rows).__name__
+    if isinstance(rows, np.ndarray):
+        had = f"{rows.dtype} {list(rows.shape)}"
+    if not isinstance(rows, np.ndarray) or had != f"int32 {shape}":
+        raise InvalidPlacer(
+            f'placer "{name}" returned {had}; int32 {shape} is wanted',
+            wanted=f"int32 {shape}",
+            had=had,
+        )
+    known = np.isin(rows, np.array([broker.id for broker in request.brokers], dtype=np.int32))
+    if not known.all():
+        row, column = np.argwhere(~known)[0]
+        raise InvalidPlacer(
+            f'placer "{name}" put partition {request.first_partition + row} on broker '
+            f"{rows[row, column]}; brokers of the request are wanted",
+            wanted="a broker of the request",
+            had=int(rows[row, column]),
+        )
+    columns = np.ascontiguousarray(rows.T)
+    is_repeat = np.zeros(len(rows), dtype=np.bool_)
+    for apart in range(1, len(columns)):
+        is_repeat |= (columns[apart:] == columns[:-apart]).any(axis=0)
+    repeats = np.flatnonzero(is_repeat)
+    if len(repeats):
+        raise InvalidPlacer(
+            f'placer "{name}" put partition {request.first_partition + repeats[0]} twice on one '
+            f"broker: {':'.join(map(str, rows[repeats[0]].tolist()))}",
+            wanted=request.replication,
+            had=len(set(rows[repeats[0]].tolist())),
+        )

@@ -1,0 +1,91 @@
+"""Which partitions get a node's odd replicas: runs over columns, shuffled by a stride.
+
+Goals, in order: no partition gives a child two of its odd replicas; every child gets exactly its
+share; any stretch of partitions holds about its part of each share; neighbours at one node are
+strangers at the next.
+
+N partitions have `extra` odd replicas each, to different children. Every child's share is laid as
+one run on N columns, end to end, round and round; a run is no longer than N, so no child meets a
+column twice, and every column is met `extra` times:
+
+```
+N = 5, extra = 1, shares a 2  b 2  c 1       column     0 1 2 3 4
+                                             child      a a b b c
+stride 2, offset 0: partition j takes        partition  0 1 2 3 4
+column j * 2 mod 5                           column     0 2 4 1 3
+                                             child      a b c a b
+```
+
+The stride is the integer coprime to N that is nearest to N times the fraction of a square root of a
+prime, so that partitions next to each other take columns far apart at any scale. Each node has
+another prime: two nodes with the same stride would tie their choices together.
+
+What this does not do: decide the shares.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from math import gcd, isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+PRIMES = tuple(n for n in range(2, 230) if all(n % d for d in range(2, isqrt(n) + 1)))
+"""The first fifty; node number i takes prime i, cyclic."""
+
+OFFSET_PRIME = 7
+"""The offset of a node takes the prime this many places on."""
+
+
+def laid(partitions: int, lengths: Iterable[int], *, number: int) -> Iterator[NDArray[np.int64]]:
+    """For each run the partitions that it gives its child, in rising order, int64 [length].
+
+    `partitions`: N; `lengths`: of the runs, each at most N, a multiple of N in all; `number`: the
+    node's.
+    """
+    stride, offset = _stride(partitions, number), _offset(partitions, number)
+    inverse = pow(stride, -1, partitions)
+    start = 0
+    for length in lengths:
+        mine = np.arange(start - offset, start - offset + length) % partitions
+        if length < partitions:
+            mine = mine * inverse % partitions
+        mine.sort()
+        yield mine
+        start = (start + length) % partitions
+
+
+def owners(partitions: int, lengths: Sequence[int], *, number: int) -> NDArray[np.int32]:
+    """The same the other way round: which runs each partition meets, int32 [times, partitions].
+
+    Runs are named by their place in `lengths`.
+    """
+    columns = np.arange(partitions) * _stride(partitions, number) + _offset(partitions, number)
+    columns %= partitions
+    runs = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    return runs.reshape(-1, partitions).take(columns, axis=1)
+
+
+def _stride(partitions: int, number: int) -> int:
+    wanted = _fraction(partitions, number)
+    return next(
+        near % partitions
+        for far in count()
+        for near in (wanted + far, wanted - far)
+        if gcd(near, partitions) == 1
+    )
+
+
+def _offset(partitions: int, number: int) -> int:
+    return _fraction(partitions, number + OFFSET_PRIME) if number else 0
+
+
+def _fraction(partitions: int, place: int) -> int:
+    """N times the fraction of the square root of a prime, in exact integers."""
+    return isqrt(PRIMES[place % len(PRIMES)] * partitions * partitions) % partitions

@@ -1,0 +1,100 @@
+"""Rack modes: what becomes of the racks before a placer sees the brokers.
+
+Goals: one answer to "some brokers have a rack and some have none", chosen by whoever asks and never
+by the placer.
+
+```
+mode        all have a rack   none has   some have
+enforced    kept              kept       PartialRacks      tools: a mistake must be seen
+safe        kept              kept       all dropped       auto-creation: must work mid-upgrade
+disabled    dropped           dropped    dropped           --disable-rack-aware
+one-rack    kept              kept       kept              no rack is one more rack, as in KRaft
+```
+
+A rack is there when it is not None: the empty text is a rack, as it is for Kafka.
+
+KIP-36 lets auto-creation go on while racks are partial. Kafka did so up to 2.7; 2.8 to 3.9 refuse
+it in ZooKeeper mode. Safe follows the KIP.
+
+What this does not do: parse racks, or leave brokers out.
+
+Source: KIP-36 (proposed changes), Kafka's `RackAwareMode`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidAssignment, PartialRacks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.model import Broker
+
+ID_END = 2**31
+REFUSAL = "org.apache.kafka.server.common.AdminOperationException"
+TOOL_REFUSAL = (
+    REFUSAL,
+    (
+        "Not all brokers have rack information. Add --disable-rack-aware in command line to make "
+        "replica assignment without rack information."
+    ),
+)
+"""What Kafka's tools throw where racks are partial."""
+
+
+class RackMode(StrEnum):
+    """What to do with racks; `safe` is what auto-creation does, `one-rack` what KRaft does."""
+
+    ENFORCED = "enforced"
+    SAFE = "safe"
+    DISABLED = "disabled"
+    ONE_RACK = "one-rack"
+
+
+def apply_mode(
+    brokers: Sequence[Broker],
+    mode: RackMode,
+    *,
+    upstream: tuple[str, str] = TOOL_REFUSAL,
+) -> tuple[Broker, ...]:
+    """The brokers in id order with the racks that the mode leaves them.
+
+    Raises `PartialRacks` (enforced; `upstream` is what the error carries) and `InvalidAssignment`
+    for an id that is given twice or is none.
+    """
+    ordered = by_id(brokers)
+    without = [broker.id for broker in ordered if broker.rack is None]
+    is_partial = 0 < len(without) < len(ordered)
+    if mode is RackMode.ENFORCED and is_partial:
+        raise PartialRacks(
+            f"all brokers must have a rack; {len(without)} of {len(ordered)} have none: "
+            f"{', '.join(map(str, without))}",
+            wanted=len(ordered),
+            had=len(ordered) - len(without),
+            hint="set broker.rack on them, or place without racks: --disable-rack-aware",
+            upstream=upstream,
+        )
+    if mode is RackMode.DISABLED or (mode is RackMode.SAFE and is_partial):
+        return tuple(replace(broker, rack=None) for broker in ordered)
+    return ordered
+
+
+def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:
+    """The brokers in id order. Raises `InvalidAssignment` for an id twice or no id at all."""
+    for broker in brokers:
+        if not 0 <= broker.id < ID_END:
+            raise InvalidAssignment(
+                f"a broker id of 0 to {ID_END - 1} is wanted; {broker.id} was given",
+                wanted=f"0 to {ID_END - 1}",
+                had=broker.id,
+            )
+    ordered = sorted(brokers, key=lambda broker: broker.id)
+    for before, after in pairwise(ordered):
+        if before.id == after.id:
+            raise InvalidAssignment(f"broker {after.id} is listed twice", wanted=1, had=2)
+    return tuple(ordered)

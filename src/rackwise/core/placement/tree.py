@@ -1,0 +1,164 @@
+"""The tree of racks that the placers of many levels walk: root, racks, brokers.
+
+Goals: one tree for the placement and for who judges it; an order of children that hangs on ids and
+texts alone, never on the order in which brokers were given.
+
+One node for each prefix of a rack path, one leaf for each broker. Children stand in order: brokers
+by id, then racks by UTF-16 code units, as Java orders texts. Inner nodes are numbered in pre-order,
+leaves from left to right, so that the brokers below a node are one run of leaves:
+
+```
+1 /eu/a    2 /eu/b    3 /eu/a    4 /us          leaves  0  1  2  3
+                                                brokers 1  3  2  4
+root 0 ─┬─ /eu 1 ─┬─ /eu/a 2 ─┬─ broker 1       /eu: leaves 0..2, capacity 3
+        │         │           └─ broker 3
+        │         └─ /eu/b 3 ─── broker 2
+        └─ /us 4 ─── /us/us 5 ── broker 4       padded: /us is as deep as the others
+```
+
+Padding repeats the last segment of a short path, as the audit's tree does. Without it a node may
+hold brokers and racks side by side. A broker whose rack is `/` stands directly below the root.
+Where nobody has a rack, all do. Where some have none, those share one unnamed child of the root,
+before the named ones: KRaft's own rule.
+
+What this does not do: decide how many replicas a child takes.
+
+Source: KIP-879 (the tree of rack definitions), KIP-36 (`broker.rack`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count, groupby
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rackwise.core.racks import NO_RACK, check_one_form, padded, prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Broker
+
+Member: TypeAlias = "tuple[tuple[str, ...], int]"
+"""The segments of a broker's rack, and its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """A rack, or a broker when it has no children.
+
+    `name`: the rack's text, "" for the root, the id for a broker. `number`: 0, 1, .. for inner
+    nodes in pre-order; -1, -2, .. for leaves from left to right, so that a list of all nodes has a
+    place for each. `first`, `capacity`: its brokers are the leaves first .. first + capacity - 1.
+    """
+
+    name: str
+    number: int
+    first: int
+    capacity: int
+    children: tuple[Node, ...] = ()
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Brokers below each child."""
+        return tuple(child.capacity for child in self.children)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tree:
+    """The whole tree. `brokers`: ids by leaf, int32 [brokers]; `inner`: inner nodes, pre-order."""
+
+    root: Node
+    brokers: NDArray[np.int32]
+    inner: tuple[Node, ...]
+
+    @classmethod
+    def of(cls, brokers: Sequence[Broker], *, pad: bool) -> Tree:
+        """From brokers in any order; `pad` brings all paths to one depth.
+
+        Raises `InvalidRack` for a malformed rack, and where paths and plain names mix.
+        """
+        check_one_form((broker.id, broker.rack) for broker in brokers)
+        named = [broker.rack for broker in brokers if broker.rack is not None]
+        is_path = any(rack.is_path for rack in named)
+        depth = max((len(rack.levels) for rack in named), default=0) if pad else 0
+        without = ("",) if named else ()
+        members = sorted(
+            (
+                without if broker.rack is None else padded(broker.rack.levels, depth),
+                broker.id,
+            )
+            for broker in brokers
+        )
+        ids: list[int] = []
+        inner: list[Node] = []
+        root = _grown(members, 0, is_path=is_path, ids=ids, numbers=count(), inner=inner)
+        return cls(
+            root=root,
+            brokers=np.array(ids, dtype=np.int32),
+            inner=tuple(sorted(inner, key=lambda node: node.number)),
+        )
+
+    def leaves(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The leaf of each broker id, -1 where the tree lacks it; same shape as `ids`."""
+        order = np.argsort(self.brokers)
+        ordered = self.brokers[order]
+        found = np.minimum(np.searchsorted(ordered, ids), len(order) - 1)
+        return np.where(ordered[found] == ids, order[found], -1)
+
+    def counted(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How often each leaf's broker stands in `ids`, int64 [brokers]; strangers are left out."""
+        leaves = self.leaves(ids).ravel()
+        return np.bincount(leaves[leaves >= 0], minlength=len(self.brokers)).astype(np.int64)
+
+
+def utf16(text: str) -> bytes:
+    """Sorts texts as Java does, which differs from Python beyond the basic plane."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _grown(
+    members: Sequence[Member],
+    depth: int,
+    *,
+    is_path: bool,
+    ids: list[int],
+    numbers: Iterator[int],
+    inner: list[Node],
+) -> Node:
+    """The node of members that share their first `depth` segments."""
+    number, first = next(numbers), len(ids)
+    here = sorted(id_ for path, id_ in members if len(path) == depth)
+    children = [
+        Node(name=str(id_), number=-1 - first - place, first=first + place, capacity=1)
+        for place, id_ in enumerate(here)
+    ]
+    ids.extend(here)
+    deeper = sorted(
+        (member for member in members if len(member[0]) > depth),
+        key=lambda member: utf16(member[0][depth]),
+    )
+    for _, group in groupby(deeper, key=lambda member: member[0][depth]):
+        children.append(
+            _grown(list(group), depth + 1, is_path=is_path, ids=ids, numbers=numbers, inner=inner)
+        )
+    path = members[0][0][:depth] if members else ()
+    node = Node(
+        name=_named(path, is_path=is_path),
+        number=number,
+        first=first,
+        capacity=len(ids) - first,
+        children=tuple(children),
+    )
+    inner.append(node)
+    return node
+
+
+def _named(path: tuple[str, ...], *, is_path: bool) -> str:
+    if not path:
+        return ""
+    return prefix(path, len(path), is_path=is_path) if path[0] else NO_RACK

@@ -1,0 +1,177 @@
+"""The values that placers take and give: a request in, rows of broker ids out.
+
+```
+Request(brokers=(0, 1, 2), partitions=3, replication=2)      Placement(first=0, rows=
+                                                               0   0 1
+            placer.place(request)  ->  int32 [3, 2]  ->        1   1 2
+                                                               2   2 0)
+                                                                   ^ the preferred leader
+```
+
+A placer is any object with a `name` and a `place`; one that also has a `change` can give rows more
+or fewer replicas. Randomness comes in as `Draws`, so that the same request gives the same rows.
+
+What this does not do: decide anything. The front applies the rack mode, checks, and asks a placer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from rackwise.core.errors import InvalidAssignment
+from rackwise.core.override import override
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Broker
+
+NOBODY = -1
+"""In rows of a placement: pads a row that is shorter than the longest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placement:
+    """partition -> brokers, preferred leader first.
+
+    `rows`: int32 [partitions, replication], read-only; row i is partition `first + i`. -1 pads a
+    shorter row at its end, as topics read from a cluster may have; placers never write it.
+    """
+
+    rows: NDArray[np.int32]
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        rows = np.ascontiguousarray(self.rows, dtype=np.int32).view()
+        if rows.ndim != 2:  # noqa: PLR2004 (partitions and replicas)
+            raise InvalidAssignment(
+                f"rows of two dimensions are wanted; {rows.ndim} were given",
+                wanted=2,
+                had=rows.ndim,
+            )
+        rows.flags.writeable = False
+        object.__setattr__(self, "rows", rows)
+
+    @classmethod
+    def of(cls, rows: Mapping[int, Sequence[int]]) -> Placement:
+        """From partition -> brokers. Raises `InvalidAssignment` where a partition id is left out.
+
+        >>> Placement.of({1: [5, 4], 0: [3]}).rows.tolist()
+        [[3, -1], [5, 4]]
+        """
+        partitions = sorted(rows)
+        first = partitions[0] if partitions else 0
+        for wanted, had in enumerate(partitions, start=first):
+            if wanted != had:
+                raise InvalidAssignment(
+                    f"consecutive partitions are wanted; {wanted} is missing before {had}",
+                    wanted=wanted,
+                    had=had,
+                )
+        width = max(map(len, rows.values()), default=0)
+        filled = np.full((len(rows), width), NOBODY, dtype=np.int32)
+        for row, partition in zip(filled, partitions, strict=True):
+            row[: len(rows[partition])] = rows[partition]
+        return cls(rows=filled, first=first)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.first, self.first + len(self)))
+
+    def __getitem__(self, partition: int) -> tuple[int, ...]:
+        if not self.first <= partition < self.first + len(self):
+            raise KeyError(partition)
+        row = self.rows[partition - self.first]
+        return tuple(row[row != NOBODY].tolist())
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Placement):
+            return NotImplemented
+        return self.first == other.first and np.array_equal(self.rows, other.rows)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def leaders(self) -> NDArray[np.int32]:
+        """The preferred leader of each partition, int32 [partitions], a view."""
+        return self.rows[:, 0]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of replicas of each partition, int64 [partitions]."""
+        lengths: NDArray[np.int64] = (self.rows != NOBODY).sum(axis=1, dtype=np.int64)
+        return lengths
+
+    def as_dict(self) -> dict[int, list[int]]:
+        """Rows by partition as Python integers, as clients and JSON want them."""
+        rows = self.rows.tolist()
+        if (self.rows == NOBODY).any():
+            rows = [[broker for broker in row if broker != NOBODY] for row in rows]
+        return dict(zip(self, rows, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What each broker holds of other topics, by broker id; absent is 0. It breaks ties only."""
+
+    replicas: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    leaders: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """Where random numbers come from; `random.Random` fits."""
+
+    def randrange(self, stop: int, /) -> int:
+        """An integer of 0 .. stop - 1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a placer sees; the rack mode is already applied, so a rack that is None stays so.
+
+    `brokers`: in id order, fenced ones only for placers that use them. `replication`: columns
+    wanted. `existing`: rows of the topic that are there already: partitions before
+    `first_partition` when some are added, all of them when the replication changes.
+    """
+
+    brokers: tuple[Broker, ...]
+    partitions: int
+    replication: int
+    first_partition: int = 0
+    existing: Placement | None = None
+    load: Load | None = None
+    rng: Draws | None = None
+
+
+@runtime_checkable
+class Placer(Protocol):
+    """Whoever makes rows."""
+
+    @property
+    def name(self) -> str:
+        """Its name in commands and messages."""
+        ...
+
+    def place(self, request: Request, /) -> NDArray[np.int32]:
+        """Rows of broker ids, int32 [partitions, replication]; column 0 leads."""
+        ...
+
+
+@runtime_checkable
+class Widener(Protocol):
+    """A placer that can also give existing rows more or fewer replicas."""
+
+    def change(self, request: Request, /) -> NDArray[np.int32]:
+        """The rows of `request.existing` with `request.replication` columns."""
+        ...

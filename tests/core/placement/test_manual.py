@@ -1,0 +1,59 @@
+"""Rows written by hand, as `--replica-assignment` takes them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placements import placement_vectors
+from rackwise.core.errors import InvalidAssignment
+from rackwise.core.placement import parse_assignment
+
+CASES = placement_vectors("replica_assignment_text")
+ROWS = st.integers(1, 4).flatmap(
+    lambda width: st.lists(
+        st.lists(st.integers(0, 2**31 - 1), min_size=width, max_size=width, unique=True),
+        min_size=1,
+        max_size=5,
+    )
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case["text"]))
+def test_the_vectors(case):
+    if "rows" in case:
+        assert parse_assignment(case["text"]).rows.tolist() == case["rows"]
+    else:
+        with pytest.raises(InvalidAssignment) as caught:
+            parse_assignment(case["text"])
+        assert (caught.value.upstream or [None])[-1] == case["upstream_message"]
+
+
+@given(ROWS, st.integers(0, 9))
+def test_what_is_written_is_read(rows, first):
+    text = ",".join(":".join(map(str, row)) for row in rows)
+    assert parse_assignment(text, first=first).as_dict() == dict(enumerate(rows, start=first))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1:2,5:5:7:7", "different brokers are wanted for partition 4; 5, 7 came twice"),
+        ("1:2,5", "partition 4 has 1 replicas; partition 3 has 2"),
+        ("1:2,5:b\x1b", 'a broker id of 0 to 2147483647 is wanted for partition 4; "b\\x1b" was '),
+        ("2147483648", 'wanted for partition 3; "2147483648" was given'),
+        ("-1", 'wanted for partition 3; "-1" was given'),
+        ("1_0", 'wanted for partition 3; "1_0" was given'),
+        ("\u0661", "wanted for partition 3"),
+    ],
+)
+def test_text_that_is_no_rows_says_which_partition(text, message):
+    with pytest.raises(InvalidAssignment) as caught:
+        parse_assignment(text, first=3)
+    assert message in str(caught.value)
+    assert "5:4,3:2" in caught.value.hint
+
+
+def test_errors_carry_kafkas_class():
+    with pytest.raises(InvalidAssignment) as caught:
+        parse_assignment("5:5")
+    assert caught.value.upstream[0] == "org.apache.kafka.tools.AdminCommandFailedException"
