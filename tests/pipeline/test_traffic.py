@@ -175,7 +175,7 @@ class TestApportion:
             pair: [rng.randint(1, 10**9) for _ in range(rng.randint(1, 8))] for pair in pairs
         }
         days = [(DAY_NUMBER + n, pair) for n, pair in enumerate(pairs * 10)]
-        totals = {day: rng.randint(0, 2 ** rng.randint(0, 56)) for day, _ in days}
+        totals = {day: rng.randint(0, 2 ** rng.randint(0, 62)) for day, _ in days}
         rows = [
             {"day": day, "kind": 2, "broker": a, "peer": b, "bytes": totals[day]}
             for day, (a, b) in days
@@ -325,7 +325,8 @@ PRICES = (
 )
 
 
-def test_spark_gold_is_plain_python_gold(spark):
+@pytest.mark.parametrize("clusters", [1, 3])
+def test_spark_gold_is_plain_python_gold(spark, clusters):
     from datetime import timedelta
 
     from pyspark.sql import functions as F  # noqa: N812
@@ -335,7 +336,7 @@ def test_spark_gold_is_plain_python_gold(spark):
     from rackwise.pipeline.weights import weights
     from small_fleets import DAY
 
-    fleet, rows, rates = random_world(spark, random.Random(3), clusters=3)
+    fleet, rows, rates = random_world(spark, random.Random(clusters), clusters)
     levels = ("region", "zone")
 
     def gold(frame):

@@ -6,8 +6,8 @@ flow_logs  ->  sides  ->  log_facts  \
                         input_facts  /                row_offset, raw
 ```
 
-Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes, which
-`fates` counts in one aggregate. All joins are broadcast LEFT joins on integers.
+Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes. All
+joins are broadcast LEFT joins on integers.
 
 Several lookups go through the same rows: who is logged, whose interface it is, what the row itself
 says. Without `once`, Spark reads and parses the flows anew for each of them.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from rackwise.core.racks import Rack
     from rackwise.pipeline.fleet import Fleet
@@ -80,18 +80,6 @@ def flow_facts(
     if dedupe == "exact":
         facts = once(_without_equals(facts), "flow_row")
     return facts.drop("same")
-
-
-def kept(facts: DataFrame) -> DataFrame:
-    """The rows that count, with the columns of `schemas.FLOW_FACT`."""
-    return facts.where(F.col("reason") == KEPT).drop("reason", "source_file", "row_offset", "raw")
-
-
-def fates(facts: DataFrame, *by: Column | str) -> DataFrame:
-    """`reason` (and `by`), `rows`, `bytes`: what became of all rows, in one aggregate."""
-    return facts.groupBy(*by, "reason").agg(
-        F.count("*").alias("rows"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes")
-    )
 
 
 def _is_direction_told(bronze: DataFrame) -> bool:

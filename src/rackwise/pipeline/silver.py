@@ -15,7 +15,8 @@ flow_fact     kept
 quarantine    malformed:*
 ```
 
-What this does not do: tell a row's fate (`flows`).
+What this does not do: tell a row's fate (`flows`); take away what is not for readers from a store
+behind a URI.
 """
 
 from __future__ import annotations
