@@ -55,8 +55,8 @@ def sandbox(
             advance=advance,
         )
     with cluster:
-        show(shell, cluster, has_zookeeper=zookeeper)
         try:
+            show(shell, cluster, has_zookeeper=zookeeper)
             watch(shell, cluster)
         except KeyboardInterrupt:
             shell.note("stopping")
@@ -77,7 +77,12 @@ def gathered(shell: Shell, *, zookeeper: bool) -> tuple[Path, Callable[..., Sand
 
 
 def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
-    """Where the cluster listens, on stdout at once: a script may be waiting for it."""
+    """What runs where, then where it listens, on stdout at once: a script may be waiting for it."""
+    for broker in cluster.brokers:
+        rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
+        shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
+    shell.note(f"logs and data: {cluster.folder}")
+    shell.note("Ctrl-C stops it")
     keeper = cluster.zookeeper_connect if has_zookeeper else None
     if shell.is_json:
         shell.document(document(cluster, keeper))
@@ -86,11 +91,6 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
         if keeper is not None:
             shell.text(f"zookeeper-connect {keeper}")
     sys.stdout.flush()
-    for broker in cluster.brokers:
-        rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
-        shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
-    shell.note(f"logs and data: {cluster.folder}")
-    shell.note("Ctrl-C stops it")
 
 
 def document(cluster: Sandbox, keeper: str | None) -> dict[str, Any]:
