@@ -5,11 +5,11 @@ KAFKA ?= 1
 export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
 export KAFKA
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest
+SLOWEST := --durations=15
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live test check bench golden lock
+.PHONY: help venv minimal demo live test test-plain test-spark test-kafka check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -27,10 +27,20 @@ live: venv ## the same against real Kafka brokers, started here and stopped agai
 	@$(BIN)/python examples/live.py
 
 test: venv minimal ## all suites, real Kafka and Spark among them
-	$(BIN)/python -m coverage run -m pytest -m "not server"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-plain"
+	@$(MAKE) test-kafka
+
+# These two run at the same time; they share no port, no folder and no cache.
+test-plain:
+	$(BIN)/python -m coverage run -m pytest $(SLOWEST) -m "not server"
 	$(BIN)/python -m coverage report
-	build/minimal/bin/python -m pytest tests/core src/rackwise/core
-	$(PYTEST) -m server
+	build/minimal/bin/python -m pytest $(SLOWEST) tests/core src/rackwise/core
+
+test-spark:
+	$(BIN)/python -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/spark -m spark
+
+test-kafka:
+	$(BIN)/python -m pytest $(SLOWEST) -m "server and not spark"
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .

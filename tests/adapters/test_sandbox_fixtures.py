@@ -82,6 +82,13 @@ def test_kafka_0_leaves_them_out_and_says_so_first_and_last(run):
     assert "1 passed, 1 deselected" in ran.stdout
 
 
+def test_a_run_of_none_but_those_left_out_is_no_failure(run):
+    ran = run(SERVER, KAFKA="0")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "left out: 1 test on real servers: KAFKA=0" in last_lines(ran)
+    assert run("").returncode == 5
+
+
 def test_a_missing_jar_leaves_them_out_and_says_which_first_and_last(run, without_jars):
     ran = run(PLAIN, SERVER, **without_jars)
     assert ran.returncode == 0, ran.stdout + ran.stderr
