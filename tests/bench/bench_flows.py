@@ -2,7 +2,7 @@
 
 Pairs: bronze to silver, that is `flow_fact` written and every row counted, from Parquet and from
 text, against reading the columns that the job reads from Parquet and summing each; two cores,
-interleaved, one warm-up, best of three. Rows and bytes are compared with the truth of the generated
+interleaved, one warm-up, best of five. Rows and bytes are compared with the truth of the generated
 logs before anything is timed.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
-FLOWS, ROUNDS = 3_000_000, 3
+FLOWS, ROUNDS = 3_000_000, 5
 GATES = {FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}
 NAMES = {FlowFormat.VPC: "flow logs in Parquet", FlowFormat.VPC_TEXT: "flow logs as text"}
 OPTIONAL = ("pkt_srcaddr", "pkt_dstaddr", "flow_direction")

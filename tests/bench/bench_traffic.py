@@ -25,7 +25,7 @@ from rackwise import Broker, Cluster, Rack, Topic
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.subnets import Subnet
 from rackwise.pipeline.fleet import fleet_frames
-from rackwise.pipeline.listeners import by_broker
+from rackwise.pipeline.listeners import with_brokers
 from rackwise.pipeline.racks import subnet_buckets, with_rack_of
 from rackwise.pipeline.session import session
 from rackwise.pipeline.traffic import traffic
@@ -108,9 +108,9 @@ def write_facts(folder: Path, count: int) -> None:
 
 def matrix(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
     """The daily topic matrix of facts that have no racks yet."""
-    racks, at = by_broker(fleet), F.unix_seconds("window_start")
-    rows = racks.join(facts, F.col("broker").cast("long"), at, into="_near")
-    rows = racks.join(rows, F.col("peer").cast("long"), at, into="_far")
+    at = F.unix_seconds("window_start")
+    rows = with_brokers(facts, fleet, F.col("broker"), at, into="_near")
+    rows = with_brokers(rows, fleet, F.col("peer"), at, into="_far")
     rows = with_rack_of(
         rows, F.col("client_ip"), F.lit(None).cast("long"), buckets, into="client_rack"
     )

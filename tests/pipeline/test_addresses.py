@@ -5,9 +5,11 @@ from __future__ import annotations
 from ipaddress import IPv4Address, ip_address
 from random import Random
 
+import numpy as np
+import pyarrow as pa
 import pytest
-
-pytestmark = pytest.mark.spark
+from hypothesis import given
+from hypothesis import strategies as st
 
 ODD = """
 10.0.0.256 010.0.0.1 1.2.3 1.2.3.4.5 +1.2.3.4 -1.2.3.4 1..2.3 1.2.3.4:5 0.0.0.0 255.255.255.255
@@ -78,10 +80,12 @@ def rows(spark):
     )
 
 
+@pytest.mark.spark
 def test_a_text_is_an_address_exactly_when_python_says_so(rows):
     assert [(row.t, told(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
 
 
+@pytest.mark.spark
 def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
     short, long, other, four = read(
         spark, ["2001:db8::7", "2001:DB8:0:0:0:0:0:0007", "2001:db8::8", "32.1.13.184"]
@@ -91,5 +95,28 @@ def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
     assert four.ip > 0
 
 
-def test_no_address_is_null(spark):
-    assert read(spark, [None])[0].ip is None
+@pytest.mark.spark
+def test_what_is_no_address_is_null(spark):
+    found = read(spark, [None, "fe80::1%eth0", "10.0.0.256"])
+    assert [(row.ip, row.prefix) for row in found] == [(None, None)] * 3
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), unique=True, max_size=12))
+def test_a_pair_is_found_where_it_stands_and_nowhere_else(pairs):
+    from rackwise.pipeline.addresses import PairIndex
+
+    asked = [(ip, small) for ip in range(-6, 7) for small in range(5)]
+    index = PairIndex((ip for ip, _ in pairs), (small for _, small in pairs))
+    rows = index.find(*np.array(asked, dtype=np.int64).T)
+    assert rows.tolist() == [pairs.index(each) if each in pairs else -1 for each in asked]
+
+
+def test_a_reader_forgets_when_it_knows_too_many(monkeypatch):
+    from rackwise.pipeline import addresses
+
+    monkeypatch.setattr(addresses, "MOST_REMEMBERED", 2)
+    reader = addresses.AddressReader()
+    for texts in (["10.0.0.1", "10.0.0.2", "::1"], ["10.0.0.3", None, "x"], ["10.0.0.1"]):
+        ip, prefix = reader.read(pa.array(texts, pa.string()))
+        known = [addresses.address_number(text or "") for text in texts]
+        assert list(zip(ip.tolist(), prefix.tolist(), strict=True)) == known

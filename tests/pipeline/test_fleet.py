@@ -181,36 +181,16 @@ class TestHistory:
             (seconds[2], None, 1),
         ]
         assert fleet.has_history
-        assert (fleet.first_hour, fleet.last_hour) == (seconds[0] // 3600, seconds[2] // 3600)
         assert [s.file for s in fleet.latest] == ["3.json"]
 
-    def test_every_hour_names_its_snapshot(self, spark):
-        from pyspark.sql import functions as F  # noqa: N812
-
-        from rackwise.pipeline.fleet import clamped_hour
-
-        fleet = frames_of(
-            spark,
-            self.snapshots()
-            | {"o.json": cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")},
-        )
-        times = spark.createDataFrame(
-            [(f"2026-11-01 {hour:02}:59:59",) for hour in (7, 9, 10, 11, 12, 23)], "at string"
-        ).select(F.to_timestamp("at").alias("at"))
-        spoken = (
-            times.withColumn("hour", clamped_hour(F.col("at"), fleet))
-            .join(fleet.hours, "hour")
-            .selectExpr("cluster", "hour(at) at", "hour(valid_from) v")
-        )
-        assert rows(spoken, "cluster", "at", "v") == [
-            (1, 7, 9),
-            (1, 9, 9),
-            (1, 10, 10),
-            (1, 11, 11),
-            (1, 12, 11),
-            (1, 23, 11),
-            *((2, hour, 12) for hour in (7, 9, 10, 11, 12, 23)),
-        ]
+    def test_the_first_hours_that_snapshots_speak_for_are_told_by_cluster(self, spark):
+        other = cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")
+        fleet = frames_of(spark, self.snapshots() | {"o.json": other})
+        midnight = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) // 3600
+        assert fleet.speaking == {
+            1: (midnight + 9, midnight + 10, midnight + 11),
+            2: (midnight + 12,),
+        }
 
     def test_one_snapshot_is_no_history(self, spark):
         assert not frames_of(spark, {"a.json": cluster()}).has_history

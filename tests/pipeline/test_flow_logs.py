@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from flow_rows import BROKER, NO_DATA, NOON, bronze
-
-pytestmark = pytest.mark.spark
+from flow_rows import BROKER, NO_DATA, NOON, ROW
 
 DAY_S = 86_400
-LARGEST_COMPILED = 8000
-"""Bytes of a method; Java leaves larger ones to its interpreter."""
 FAULTS = [
     ({"malformed": "malformed:columns", "srcaddr": None, "bytes": None}, "malformed:columns"),
     ({"srcaddr": "10.0.0.256"}, "malformed:srcaddr"),
@@ -31,6 +28,13 @@ FAULTS = [
     ({"bytes": "-5"}, "malformed:bytes"),
     ({"bytes": "9223372036854775808"}, "malformed:bytes"),
     ({"bytes": None}, "malformed:bytes"),
+    ({"bytes": "+5"}, "malformed:bytes"),
+    ({"bytes": " 5"}, "malformed:bytes"),
+    ({"bytes": "0x1f"}, "malformed:bytes"),
+    ({"bytes": "1.5"}, "malformed:bytes"),
+    ({"bytes": "\u0665"}, "malformed:bytes"),
+    ({"bytes": ""}, "malformed:bytes"),
+    ({"bytes": "9" * 5000}, "malformed:bytes"),
     ({"start": "noon"}, "malformed:start"),
     ({"start": "-1"}, "malformed:start"),
     ({"start": str(2**62), "end": str(2**62)}, "malformed:start"),
@@ -43,82 +47,89 @@ FAULTS = [
     ({"log_status": "FINE"}, "malformed:log_status"),
     ({"flow_direction": "sideways"}, "malformed:flow_direction"),
     ({"srcaddr": "x", "bytes": "x"}, "malformed:srcaddr"),
+    ({"srcaddr": "fe80::1%eth0"}, "malformed:srcaddr"),
 ]
+NUMBERS = dict.fromkeys(("srcport", "dstport", "protocol"), pa.int32()) | dict.fromkeys(
+    ("packets", "bytes", "start", "end"), pa.int64()
+)
 SOUND = [
     {},
     {"end": str(NOON + DAY_S)},
     {"end": str(NOON)},
     {"bytes": "0", "packets": "0"},
+    {"bytes": "9223372036854775807", "packets": "00000000000000000000007"},
     {"pkt_srcaddr": "-", "pkt_dstaddr": "-", "flow_direction": "-"},
     {"action": "-"},
     {**NO_DATA, "log_status": "NODATA"},
     {**NO_DATA, "log_status": "SKIPDATA"},
 ]
-BYTES = {None: None, "12x": None, "x": None, "-5": None, "9223372036854775808": None, "-": None}
-"""What a reader can count of the bytes of a row; all others are numbers."""
+NO_NUMBERS = {fault["bytes"] for fault, _ in FAULTS if "bytes" in fault}
+
+
+def read(rows):
+    """What is read of rows that say what differs from `ROW`, and the same row by row."""
+    from rackwise.pipeline.addresses import AddressReader
+    from rackwise.pipeline.flow_logs import read_rows
+
+    whole = [ROW | {"malformed": None, "raw": None} | row for row in rows]
+    columns = {name: pa.array([row[name] for row in whole], pa.string()) for name in whole[0]}
+    return read_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
 
 
 @pytest.fixture(scope="module")
-def read(spark):
-    from rackwise.pipeline.flow_logs import read_rows
-
-    rows = bronze(spark, [*(fault for fault, _ in FAULTS), *SOUND])
-    return {row.row_offset: row for row in read_rows(rows).collect()}
+def found():
+    return read([*(fault for fault, _ in FAULTS), *SOUND])
 
 
-@pytest.mark.parametrize("place", range(len(FAULTS)), ids=lambda place: f"{FAULTS[place][0]}")
-def test_a_malformed_row_names_its_first_bad_column_and_keeps_its_bytes(read, place):
-    fault, reason = FAULTS[place]
-    assert read[place].malformed == reason
-    assert read[place].bytes == BYTES.get(fault.get("bytes", "1000"), 1000)
+def test_a_malformed_row_names_its_first_bad_column(found):
+    wanted = [*(reason for _, reason in FAULTS), *[None] * len(SOUND)]
+    assert found.malformed.strings().to_pylist() == wanted
 
 
-def test_rows_that_lack_what_they_need_not_have_are_sound(read):
-    assert {read[len(FAULTS) + place].malformed for place in range(len(SOUND))} == {None}
+def test_bytes_are_told_wherever_they_are_a_number(found):
+    for (fault, _), number in zip(FAULTS, found.numbers["bytes"], strict=False):
+        text = fault.get("bytes", "1000")
+        assert number == (-1 if text in {*NO_NUMBERS, "-", None} else 1000)
+    assert found.numbers["bytes"][len(FAULTS) + 4] == 2**63 - 1
+    assert found.numbers["packets"][len(FAULTS) + 4] == 7
 
 
-def test_a_malformed_row_is_shown_as_a_line_and_a_sound_one_is_not(read):
+def test_a_malformed_row_is_shown_as_a_line_and_a_sound_one_is_not(found):
     line = f"eni-k 10.0.0.256 {BROKER} 40000 9092 6 7 1000 {NOON} {NOON + 60} ACCEPT OK"
-    assert read[1].raw == line
-    assert read[len(FAULTS)].raw is None
+    raw = found.raw.to_pylist()
+    assert raw[1] == line
+    assert raw[len(FAULTS) :] == [None] * len(SOUND)
 
 
-def test_the_line_of_a_text_file_is_shown_as_it_is_up_to_4096_characters(spark):
+def test_a_row_without_a_line_is_shown_up_to_4096_characters():
+    assert len(read([{"srcaddr": "x" * 5000}]).raw[0].as_py()) == 4096
+
+
+def test_the_line_of_a_text_file_is_shown_as_it_is():
+    line = "x " * 2000
+    assert read([{"malformed": "malformed:columns", "raw": line}]).raw.to_pylist() == [line]
+
+
+def test_what_the_packet_carries_wins_over_what_the_interface_has():
+    rows = read([{"srcaddr": "100.64.0.1", "pkt_srcaddr": "10.1.0.9", "dstaddr": "::1"}])
+    numbers = {name: int(values[0]) for name, values in rows.addresses.items()}
+    assert numbers["src_ip"] == 10 * 2**24 + 2**16 + 9
+    assert numbers["own_src_ip"] == 100 * 2**24 + 64 * 2**16 + 1
+    assert numbers["dst_ip"] == numbers["own_dst_ip"] < -1
+    assert numbers["dst_prefix"] == 0
+
+
+def test_numbers_of_parquet_are_taken_as_they_are():
+    from rackwise.pipeline.addresses import AddressReader
     from rackwise.pipeline.flow_logs import read_rows
 
-    long = "x " * 3000
-    rows = read_rows(bronze(spark, [{"malformed": "malformed:columns", "raw": long}])).collect()
-    assert rows[0].raw == long
-
-
-def test_what_the_packet_carries_wins_over_what_the_interface_has(spark):
-    from rackwise.pipeline.flow_logs import read_rows
-
-    row = read_rows(
-        bronze(spark, [{"srcaddr": "100.64.0.1", "pkt_srcaddr": "10.1.0.9", "dstaddr": "::1"}])
-    ).collect()[0]
-    assert (row.src_ip, row.own_src_ip) == (10 * 2**24 + 2**16 + 9, 100 * 2**24 + 64 * 2**16 + 1)
-    assert (row.dst_ip < 0, row.dst_prefix, row.own_dst_ip == row.dst_ip) == (True, 0, True)
-
-
-def test_numbers_of_parquet_are_taken_as_they_are(spark):
-    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-
-    from rackwise.pipeline.flow_logs import read_rows
-
-    typed = bronze(spark, [{}]).withColumns(
-        {name: F.col(name).cast("int") for name in ("srcport", "dstport", "protocol")}
-        | {name: F.col(name).cast("long") for name in ("packets", "bytes", "start", "end")}
-    )
-    row = read_rows(typed).collect()[0]
-    assert (row.malformed, row.srcport, row.bytes, row.start) == (None, 40000, 1000, NOON)
-
-
-def test_java_compiles_what_is_generated_for_a_row(spark):
-    from rackwise.pipeline.flow_logs import read_rows
-
-    rows = read_rows(bronze(spark, [{}]))
-    debug = spark._jvm.org.apache.spark.sql.execution.debug.package
-    found = debug.codegenStringSeq(rows._jdf.queryExecution().executedPlan())
-    sizes = [found.apply(n)._3().maxMethodCodeSize() for n in range(found.size())]
-    assert max(sizes) < LARGEST_COMPILED
+    columns = {
+        name: pa.array([text and int(text)] if name in NUMBERS else [text], kind)
+        for name, text in (ROW | {"malformed": None, "raw": None}).items()
+        for kind in [NUMBERS.get(name, pa.string())]
+    }
+    rows = read_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
+    assert rows.malformed.strings().to_pylist() == [None]
+    assert {name: int(values[0]) for name, values in rows.numbers.items()} == {
+        name: int(ROW[name]) for name in NUMBERS
+    }

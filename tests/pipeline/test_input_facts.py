@@ -9,7 +9,7 @@ import pytest
 from flow_rows import BROKER, NOON, buckets_of, fleet_of
 from rackwise.core.errors import InvalidRack
 from rackwise.core.racks import Rack
-from small_fleets import DEMO_READERS, cluster
+from small_fleets import DEMO_READERS, cluster, group
 
 pytestmark = pytest.mark.spark
 
@@ -85,7 +85,8 @@ MORE = [
 
 @pytest.fixture(scope="module")
 def fleet(spark):
-    dead = cluster(topics={"orders": ((1, 2), (2, 4))}, groups=[DEMO_READERS])
+    silent = group("silent", ("m9", "/eu/a", None, [("orders", 0)]))
+    dead = cluster(topics={"orders": ((1, 2), (2, 4))}, groups=[DEMO_READERS, silent])
     return fleet_of(spark, {"demo.json": dead})
 
 

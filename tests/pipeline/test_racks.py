@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from rackwise.core.racks import Rack
@@ -85,6 +86,9 @@ def drawn_table(rng):
 
 
 def test_the_lookup_equals_the_plain_one(spark):
+    from rackwise.pipeline.addresses import AddressReader
+    from rackwise.pipeline.racks import RackLookup, subnet_buckets
+
     rng = Random(11)
     subnets = drawn_table(rng)
     texts = [
@@ -97,6 +101,7 @@ def test_the_lookup_equals_the_plain_one(spark):
     codes = {f"/r/{n}": n + 1 for n in range(5)}
     wanted = [rack_of(text, classes) for text in texts]
     rows = looked_up(spark, texts, subnets, codes=codes).collect()
-    assert [(row.address, row.rack) for row in rows] == [
-        (text, codes[rack.text] if rack else 0) for text, rack in zip(texts, wanted, strict=True)
-    ]
+    found = [codes[rack.text] if rack else 0 for rack in wanted]
+    assert [(row.address, row.rack) for row in rows] == list(zip(texts, found, strict=True))
+    lookup = RackLookup(subnet_buckets(subnets, codes))
+    assert lookup.find(*AddressReader().read(pa.array(texts))).tolist() == found

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rackwise.core.errors import SessionConflict, SparkMissing
-from rackwise.pipeline.session import is_local, session, settings
+from rackwise.pipeline.session import is_local, large_batches, session, settings
 
 
 def test_a_small_session_is_made_to_start_soon():
@@ -40,6 +40,18 @@ def test_an_active_session_is_taken_and_left_running(spark):
     with session() as same:
         assert same is spark
     assert spark.range(3).count() == 3
+
+
+@pytest.mark.spark
+def test_large_batches_are_for_the_time_of_an_action(spark):
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(key)
+    with large_batches(spark):
+        assert spark.conf.get(key) == "131072" != before
+    assert spark.conf.get(key) == before
+    with pytest.raises(ZeroDivisionError), large_batches(spark):
+        1 / 0  # noqa: B018 (an action that fails)
+    assert spark.conf.get(key) == before
 
 
 @pytest.mark.spark

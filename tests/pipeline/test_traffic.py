@@ -6,8 +6,6 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from plain_gold import ip, plain_gold
 from rackwise.core.racks import Rack
@@ -28,41 +26,6 @@ def fleet_of(spark, clusters=None, **more):
 
 def counted(df):
     return Counter(tuple(row) for row in df.collect())
-
-
-def fields(*widths):
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from rackwise.pipeline.traffic import Field
-
-    return [Field(f"f{i}", F.col(f"f{i}"), width) for i, width in enumerate(widths)]
-
-
-class TestPackedKey:
-    def test_fields_lie_side_by_side(self, spark):
-        from rackwise.pipeline.traffic import packed
-
-        row = spark.createDataFrame([(3, 2, 1, 1, 2)], "f0 int, f1 int, f2 int, f3 int, f4 int")
-        keys = packed(fields(16, 12, 2, 3, 3))
-        assert row.select(*keys.values()).collect() == [(3146314,)]
-
-    @settings(max_examples=15)
-    @given(st.lists(st.integers(0, 31), min_size=1, max_size=12), st.randoms(use_true_random=False))
-    def test_what_was_packed_comes_out_again(self, spark, widths, rng):
-        from rackwise.pipeline.traffic import packed, unpacked
-
-        values = [rng.choice([0, (1 << width) - 1, rng.getrandbits(width)]) for width in widths]
-        schema = ", ".join(f"f{i} bigint" for i in range(len(widths)))
-        row = spark.createDataFrame([tuple(values)], schema)
-        keys = row.select(*packed(fields(*widths)).values())
-        assert keys.select(*unpacked(fields(*widths)).values()).collect() == [tuple(values)]
-        assert len(keys.columns) == 1 or sum(widths) > 63
-
-    def test_more_than_63_bits_take_two_longs(self):
-        from rackwise.pipeline.traffic import packed
-
-        assert list(packed(fields(16, 31, 16))) == ["key1"]
-        assert list(packed(fields(16, 31, 17))) == ["key1", "key2"]
 
 
 class TestRows:

@@ -1,67 +1,118 @@
-"""IP addresses as integers, by column expressions: one long to join on, one to look subnets up by.
+"""IP addresses as integers: one long to look brokers up by, one to look subnets up by.
 
-Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every join is one
-of integers; no Python per row; little generated code. Spark makes one Java method of a step, and
-Java leaves methods of more than 8,000 bytes uncompiled, some ten times slower: what only IPv6 needs
-is therefore evaluated as it stands, not generated.
-
-An IPv4 text is cut at its dots into numbers. It is an address when the numbers, each of 0..255,
-written with dots between give the text again: leading zeros, signs, blanks and further parts fall
-out.
+Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every lookup is one
+of integers; each distinct text is read once, however many rows have it. Columns travel to Python
+as Arrow and come back as numbers; no Python runs per row.
 
 ```
-10.0.0.1     10 0 0 1 -> "10.0.0.1"   the same      167772161
-010.0.0.1    10 0 0 1 -> "10.0.0.1"   another       no address
+text                  ip                                        prefix
+10.0.0.1              167772161, 0..2^32-1                      0
+2001:db8:0:42::7      below -1, a digest of all 128 bits        2001 0db8 0000 0042, a signed long
+10.0.0.256            -1                                        0
 ```
 
-In an IPv6 text `::` becomes as many zero groups as are missing, and each group is brought to four
-hexadecimal digits. Its end may be written as IPv4; that is read as above and stands for two groups.
-
-```
-2001:db8::7       2001:db8:0:0:0:0:0:7    2001 0db8 0000 0000   0000 0000 0000 0007
-::ffff:1.2.3.4    ::ffff:0:0              0000 0000 0000 0000   0000 ffff 0000 0000 | 1.2.3.4
-```
-
-The upper 64 bits are looked up in subnets. The long of an IPv6 address is a digest of all 128 bits
-with the sign set, so that it never equals an IPv4 number; two of a million distinct addresses share
-a digest once in ten million runs.
+The upper 64 bits of IPv6 are looked up in subnets. Its digest never equals a number of IPv4; two of
+a million distinct addresses share a digest once in ten million runs.
 
 What this does not do: zone indices (`fe80::1%eth0`); networks, see `racks`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from ipaddress import AddressValueError, IPv6Address
+from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.functions import arrow_udf
+
+from rackwise.core.subnets import ipv4
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-GROUPS = 8
-PORT_BITS = 16
+NONE = -1
+"""The long of a text that is no address."""
+MOST_REMEMBERED = 2**20
+SIX_BITS = 128
+HALF_BITS = 64
+SIGN = 1 << 63
 
-_GROUP = "[0-9A-Fa-f]{1,4}"
-_V6 = rf"^({_GROUP}(:{_GROUP}){{7}}|({_GROUP}(:{_GROUP})*)?::({_GROUP}(:{_GROUP})*)?)\z"
-_HALF_DIGITS = 16
+
+Number: TypeAlias = "tuple[int, int]"
+
+NOBODY: Number = (NONE, 0)
+
+
+class AddressReader:
+    """Reads texts as addresses and remembers those it has read.
+
+    >>> AddressReader().read(pa.array(["10.0.0.1", "::", "10.0.0.256", None]))[0] >= 0
+    array([ True, False, False, False])
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str | None, Number] = {}
+
+    def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Longs `ip` and `prefix` of strings, shape (n,) each; a null is no address."""
+        coded = texts.dictionary_encode()
+        ip, prefix = self._numbers(coded.dictionary.to_pylist()).T.copy()
+        places = coded.indices.fill_null(len(ip) - 1).to_numpy(zero_copy_only=False)
+        return ip[places], prefix[places]
+
+    def _numbers(self, texts: list[str]) -> NDArray[np.int64]:
+        """Of each text and, last, of none."""
+        known = self._known
+        if len(known) > MOST_REMEMBERED:
+            known.clear()
+        made = np.empty((len(texts) + 1, 2), dtype=np.int64)
+        for place, text in enumerate(texts):
+            number = known.get(text)
+            if number is None:
+                number = known[text] = address_number(text)
+            made[place] = number
+        made[-1] = NOBODY
+        return made
+
+
+def address_number(text: str) -> Number:
+    """`ip` and `prefix` of one text, see above."""
+    if ":" not in text:
+        four = ipv4(text)
+        return NOBODY if four is None else (four, 0)
+    try:
+        six = int(IPv6Address(text))
+    except AddressValueError:
+        return NOBODY
+    if "%" in text:
+        return NOBODY
+    digest = int.from_bytes(blake2b(six.to_bytes(SIX_BITS // 8), digest_size=8).digest())
+    high = six >> HALF_BITS
+    return min(digest | SIGN, 2 * SIGN - 2) - 2 * SIGN, high - 2 * SIGN if high >= SIGN else high
 
 
 def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
     """Adds for each name of `texts` the columns `<name>_ip` and `<name>_prefix`, both bigint.
 
-    `_ip`: 0..2^32-1 for IPv4, negative for IPv6, null for a text that is no address. `_prefix`: the
-    upper 64 bits of an IPv6 address, as a signed long; null for all else.
+    Null where the text is no address; `_prefix` also for IPv4.
     """
     kept = df.columns
-    named = df.select("*", *(c for name, text in texts.items() for c in _families(name, text)))
-    read = named.select(
+    read = arrow_udf(_read_texts, "ip long, prefix long")  # type: ignore[call-overload] # by hints
+    found = df.select("*", *(read(text).alias(f"_{name}_read") for name, text in texts.items()))
+    return found.select(
         *kept,
-        *(_four(F.col(f"_{name}_v4")).alias(f"_{name}_v4") for name in texts),
-        *(_six(F.col(f"_{name}_v6")).alias(f"_{name}_v6") for name in texts),
+        *(
+            F.col(f"_{name}_read").getField(part).alias(f"{name}_{part}")
+            for name in texts
+            for part in ("ip", "prefix")
+        ),
     )
-    return read.select(*kept, *(column for name in texts for column in _parts(name)))
 
 
 def keyed(ip: Column, small: Column, bits: int) -> Column:
@@ -70,7 +121,9 @@ def keyed(ip: Column, small: Column, bits: int) -> Column:
     Of IPv4 the two lie side by side; of IPv6 it is a digest of both with the sign set.
     """
     beside = F.shiftleft(ip, bits).bitwiseOR(small.cast("long"))
-    return F.when(ip >= 0, beside).otherwise(_digest(ip, small.cast("long")))
+    digest = F.xxhash64(ip, small.cast("long"))
+    signed = digest.bitwiseOR(F.shiftleft(F.lit(1).cast("long"), 63))
+    return F.when(ip >= 0, beside).when(ip < 0, signed)
 
 
 def never_null(key: Column) -> Column:
@@ -82,77 +135,39 @@ def never_null(key: Column) -> Column:
     return F.coalesce(key, F.lit(-1).cast("long"))
 
 
-def _digest(*numbers: Column) -> Column:
-    return F.xxhash64(*numbers).bitwiseOR(F.shiftleft(F.lit(1).cast("long"), 63))
+class PairIndex:
+    """Rows by an address and a small number, such as a port: exact, by two binary searches.
 
-
-def _families(name: str, text: Column) -> list[Column]:
-    """A text that is an address of one family is none of the other.
-
-    Apart, because a cast that fails costs as much as a hundred that do not.
+    `small` is below 2^31.
     """
-    is_six = text.contains(":")
-    return [
-        F.when(~is_six, text).alias(f"_{name}_v4"),
-        F.when(is_six, text).alias(f"_{name}_v6"),
-    ]
+
+    def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
+        ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
+        self._ips, codes = np.unique(ips, return_inverse=True)
+        keys = codes.astype(np.int64) << 31 | smalls
+        self._rows = np.argsort(keys)
+        self._keys = keys[self._rows]
+
+    def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each pair, -1 where it is not there; shape (n,)."""
+        code, is_known = _searched(self._ips, ips)
+        place, is_found = _searched(self._keys, code << 31 | smalls)
+        if not len(self._rows):
+            return np.full(len(ips), -1)
+        return np.where(is_known & is_found, self._rows[place], -1)
 
 
-def _parts(name: str) -> list[Column]:
-    four, six = F.col(f"_{name}_v4"), F.col(f"_{name}_v6")
-    return [
-        F.coalesce(four, six.getField("ip")).alias(f"{name}_ip"),
-        six.getField("prefix").alias(f"{name}_prefix"),
-    ]
+def _searched(
+    ordered: NDArray[np.int64], values: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Places in an ordered array, and whether the value is what stands there."""
+    if not len(ordered):
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return places, ordered[places] == values
 
 
-def _four(text: Column) -> Column:
-    """The number of an IPv4 address; null for other texts."""
-    halves = [F.substring_index(text, ".", count) for count in (2, -2)]
-    octets = [
-        F.substring_index(half, ".", count).try_cast("int") for half in halves for count in (1, -1)
-    ]
-    is_same = F.concat_ws(".", *octets) == text
-    number = octets[0].cast("long")
-    for octet in octets[1:]:
-        number = number * 2**8 + octet
-    return F.when(is_same & (F.least(*octets) >= 0) & (F.greatest(*octets) < 2**8), number)
-
-
-def _six(text: Column) -> Column:
-    """The struct of an IPv6 address, whose end may be written as IPv4; null for other texts."""
-    end = F.substring_index(text, ":", -1)
-    head = F.substring(text, F.lit(1), F.length(text) - F.length(end))
-    plain = F.struct(text.alias("groups"), F.lit(0).cast("long").alias("four"))
-    mixed = F.struct(F.concat(head, F.lit("0:0")).alias("groups"), _four(end).alias("four"))
-    parts = F.when(text.contains("."), mixed).otherwise(plain)
-    read = _let(parts, lambda part: _let(_digits(part), lambda digits: _numbers(digits, part)))
-    return F.when(text.isNotNull(), read)
-
-
-def _digits(part: Column) -> Column:
-    """Groups as 32 hexadecimal digits; null where they are no IPv6 address."""
-    groups = part.getField("groups")
-    written = F.regexp_count(groups, F.lit("[0-9A-Fa-f]+"))
-    zeros = F.concat(F.lit(":"), F.repeat(F.lit("0:"), GROUPS - written))
-    whole = F.btrim(F.replace(groups, F.lit("::"), zeros), F.lit(":"))
-    padded = F.regexp_replace(whole, "(^|:)", "$1000")
-    is_six = groups.rlike(_V6) & ((written < GROUPS) | ~groups.contains("::"))
-    is_six &= part.getField("four").isNotNull()
-    return F.when(is_six, F.regexp_replace(padded, "[0-9A-Fa-f]*([0-9A-Fa-f]{4})(:|$)", "$1"))
-
-
-def _numbers(digits: Column, part: Column) -> Column:
-    high, low = (_half(digits, first) for first in (1, 1 + _HALF_DIGITS))
-    ip = _digest(high, low.bitwiseOR(part.getField("four")))
-    return F.when(digits.isNotNull(), F.struct(ip.alias("ip"), high.alias("prefix")))
-
-
-def _half(digits: Column, first: int) -> Column:
-    """64 bits out of hexadecimal digits, as a signed long."""
-    return F.conv(F.substring(digits, first, _HALF_DIGITS), 16, -10).cast("long")
-
-
-def _let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """`body` of a value that is computed once, however often `body` names it."""
-    return F.get(F.transform(F.array(value), body), F.lit(0))
+def _read_texts(texts: pa.Array) -> pa.Array:
+    ip, prefix = AddressReader().read(texts)
+    columns = [pa.array(ip, mask=ip == NONE), pa.array(prefix, mask=ip >= NONE)]
+    return pa.StructArray.from_arrays(columns, names=["ip", "prefix"])

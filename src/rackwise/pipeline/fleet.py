@@ -32,33 +32,42 @@ What this does not do: read files (the caller brings their content and the parse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.text import escaped
 from rackwise.pipeline.fleet_columns import Codes, Names, tables
-from rackwise.pipeline.snapshots import HOUR_S, read_snapshots
+from rackwise.pipeline.snapshots import read_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
     from rackwise.pipeline.snapshots import Snapshot
 
 
+class SeenBroker(NamedTuple):
+    """A broker as one snapshot has it: codes, and the first hour that the snapshot speaks for."""
+
+    cluster: int
+    broker: int
+    rack: int
+    addresses: tuple[str, ...]
+    ports: tuple[int, ...]
+    since: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     """Frames of all clusters; each has the schema of its name in `schemas`.
 
-    `brokers` and `partitions` hold one row per snapshot that speaks for some hour; `hours` says
-    which one does, for the hours `first_hour..last_hour` since 1970-01-01 UTC. `names` and `codes`
-    are the driver's own copy of the codes, `latest` each cluster's last snapshot in order of the
-    cluster names.
+    `brokers` and `partitions` hold one row per snapshot that speaks for some hour. The driver has
+    its own copy of the codes in `names` and `codes`; of the brokers in `seen_brokers`; in
+    `speaking` of the first hours (since 1970-01-01 UTC, ascending) that the snapshots of a cluster
+    code speak for; in `latest` each cluster's last snapshot in order of the cluster names.
     """
 
     brokers: DataFrame
@@ -69,13 +78,16 @@ class Fleet:
     racks: DataFrame
     clusters: DataFrame
     clients: DataFrame
-    hours: DataFrame
-    first_hour: int
-    last_hour: int
-    has_history: bool
+    seen_brokers: tuple[SeenBroker, ...]
+    speaking: Mapping[int, Sequence[int]]
     names: Names
     codes: Codes
     latest: tuple[Snapshot, ...]
+
+    @property
+    def has_history(self) -> bool:
+        """Whether several snapshots of one cluster speak."""
+        return any(len(hours) > 1 for hours in self.speaking.values())
 
 
 def fleet_frames(
@@ -115,27 +127,33 @@ def frames(
         topics=topics,
     )
     codes = Codes.of(names)
-    first = min(history[0].first_hour for history in spoken.values())
-    last = max(history[-1].first_hour for history in spoken.values())
     made = {
         name: spark.createDataFrame(table, schema)
-        for name, (table, schema) in tables(spoken, names, codes, range(first, last + 1)).items()
+        for name, (table, schema) in tables(spoken, names, codes).items()
     }
     return Fleet(
         **made,
-        first_hour=first,
-        last_hour=last,
-        has_history=any(len(history) > 1 for history in spoken.values()),
+        seen_brokers=tuple(
+            SeenBroker(
+                cluster=codes.clusters[name],
+                broker=codes.brokers[name, broker.id],
+                rack=codes.rack(broker.rack),
+                addresses=broker.addresses,
+                ports=() if broker.port is None else (broker.port,),
+                since=snapshot.first_hour,
+            )
+            for name, history in spoken.items()
+            for snapshot in history
+            for broker in snapshot.cluster.brokers
+        ),
+        speaking={
+            codes.clusters[name]: tuple(snapshot.first_hour for snapshot in history)
+            for name, history in spoken.items()
+        },
         names=names,
         codes=codes,
         latest=tuple(spoken[name][-1] for name in sorted(spoken)),
     )
-
-
-def clamped_hour(at: Column, fleet: Fleet) -> Column:
-    """The hour of a timestamp, brought into the hours that `fleet.hours` knows; int."""
-    hour = F.floor(F.unix_timestamp(at) / F.lit(HOUR_S)).cast("int")
-    return F.least(F.greatest(hour, F.lit(fleet.first_hour)), F.lit(fleet.last_hour))
 
 
 def _history(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:

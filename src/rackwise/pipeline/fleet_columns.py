@@ -129,7 +129,6 @@ def tables(
     history: Mapping[str, Sequence[Snapshot]],
     names: Names,
     codes: Codes,
-    hours: range,
 ) -> dict[str, tuple[pa.Table, StructType]]:
     """Field of `Fleet` -> columns, schema; `history`: cluster name -> snapshots, oldest first."""
     ordered = {name: history[name] for name in names.clusters}
@@ -178,7 +177,6 @@ def tables(
             schemas.CLUSTER,
         ),
         "clients": _table([(code, name) for name, code in codes.clients.items()], schemas.CLIENT),
-        "hours": (_hours(ordered, codes, hours), schemas.HOUR),
     }
 
 
@@ -319,27 +317,6 @@ def _partition_columns(
         ).cast(time),
     ]
     return pa.Table.from_arrays(columns, names=target.names).cast(target)
-
-
-def _hours(history: Mapping[str, Sequence[Snapshot]], codes: Codes, hours: range) -> pa.Table:
-    """Every cluster with every hour of the range, and since when its snapshot of it speaks."""
-    every = np.arange(hours.start, hours.stop, dtype=np.int32)
-    clusters: list[NDArray[np.int32]] = []
-    starts: list[NDArray[np.int64]] = []
-    for name, snapshots in history.items():
-        first = np.array([snapshot.first_hour for snapshot in snapshots], dtype=np.int64)
-        which = np.maximum(np.searchsorted(first, every, side="right") - 1, 0)
-        clusters.append(np.full(len(every), codes.clusters[name], dtype=np.int32))
-        starts.append(first[which] * HOUR_US)
-    target = _arrow(schemas.HOUR)
-    return pa.Table.from_arrays(
-        [
-            pa.array(np.concatenate(clusters)),
-            pa.array(np.tile(every, len(history))),
-            pa.array(np.concatenate(starts)).cast(pa.timestamp("us", tz="UTC")),
-        ],
-        names=target.names,
-    ).cast(target)
 
 
 def _table(rows: Sequence[tuple[Any, ...]], schema: StructType) -> tuple[pa.Table, StructType]:

@@ -14,27 +14,33 @@ end                 before start, or more than a day after it
 log_status          none of OK, NODATA, SKIPDATA     flow_direction   neither egress nor ingress
 ```
 
-`srcaddr` and `dstaddr` are addresses of the interface; what the packet carries (`pkt_*`) wins where
-it is given, as behind NAT and for pods. `bytes` is kept for every row in which it is a number.
+A number is decimal digits alone. `srcaddr` and `dstaddr` are addresses of the interface; what the
+packet carries (`pkt_*`) wins where it is given, as behind NAT and for pods. `bytes` is kept for
+every row in which it is a number.
+
+Rows come as Arrow, are judged as numpy arrays and leave as numbers; each distinct text of a batch
+is looked at once.
 
 What this does not do: ask who is a broker (`log_facts`), or which side logged a flow (`sides`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import StringType
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from rackwise.pipeline.addresses import with_addresses
+from rackwise.pipeline.addresses import NONE, AddressReader
 from rackwise.pipeline.clock import DAY_S
 from rackwise.pipeline.schemas import VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from numpy.typing import NDArray
 
 LAST_SECOND = 253_402_300_799
 """Of the year 9999, where timestamps end."""
@@ -43,97 +49,191 @@ LARGEST = 2**63 - 1
 ALWAYS = ("start", "end")
 """Numbers that rows without data have, too."""
 ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
-OWN = ("own_src_ip", "own_dst_ip")
+WORDS = ("interface_id", "action", "log_status", "flow_direction")
+DIRECTIONS = ("egress", "ingress")
 RAW_CHARACTERS = 4096
 MISSING = "-"
-NO_DATA = ("NODATA", "SKIPDATA")
+OK, NO_DATA, SKIP_DATA = "OK", "NODATA", "SKIPDATA"
+NO_NUMBER = -1
+"""Stands for text where a number belongs."""
+SURE_DIGITS = 18
+"""A number of so many digits fits a long, whatever they are."""
 
 
-def read_rows(bronze: DataFrame) -> DataFrame:
-    """The rows of `schemas.BRONZE_VPC` as numbers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Texts of a column: `codes` of shape (n,), an index into `names`; -1 where none is given."""
 
-    `malformed`: reason or null; `raw`: the row as text where it is malformed. `src_ip dst_ip
-    src_prefix dst_prefix`: the packet's addresses, see `addresses`; `own_src_ip own_dst_ip`: those
-    of the interface. `srcport dstport protocol packets bytes start end`: bigint, null where no
-    number, `start` and `bytes` also where out of range. `interface`: digest of its id.
+    codes: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def is_any(self, *words: str) -> NDArray[np.bool_]:
+        """Whether the text is one of `words`."""
+        wanted = np.array([name in words for name in (*self.names, None)])
+        return wanted[self.codes]
+
+    @property
+    def is_given(self) -> NDArray[np.bool_]:
+        """Whether there is a text."""
+        return self.codes >= 0
+
+    def strings(self) -> pa.Array:
+        """As Arrow strings, null where none is given."""
+        return pa.array(self.names, pa.string()).take(pa.array(self.codes, mask=self.codes < 0))
+
+
+class Reasons:
+    """The first reason of each row; those given at the start come before all."""
+
+    def __init__(self, first: Words) -> None:
+        self._codes = first.codes.copy()
+        self._names = list(first.names)
+
+    def add(self, name: str, holds: NDArray[np.bool_]) -> None:
+        """A reason of the rows that have none so far."""
+        rows = holds & self.is_open
+        if rows.any():
+            self._codes[rows] = len(self._names)
+            self._names.append(name)
+
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Whether a row has no reason."""
+        return self._codes < 0
+
+    def words(self) -> Words:
+        """The reasons, none where a row is open."""
+        return Words(codes=self._codes.copy(), names=tuple(self._names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRows:
+    """Rows as arrays of shape (n,).
+
+    `src_ip dst_ip src_prefix dst_prefix`: the packet's addresses as in `addresses`; `own_src_ip
+    own_dst_ip`: those of the interface. `srcport dstport protocol packets bytes start end`: numbers
+    from 0; -1 where there is none, of `start` also where it is out of range. `malformed`: reasons,
+    none where the row is sound. `raw`: the row as text where it is malformed, as Arrow strings.
     """
-    src, dst, packet_src, packet_dst = (F.col(name) for name in ADDRESSES)
-    texts = {
-        "src": F.coalesce(packet_src, src),
-        "dst": F.coalesce(packet_dst, dst),
-        "own_src": F.when(src != packet_src, src),
-        "own_dst": F.when(dst != packet_dst, dst),
-    }
-    numbers = with_addresses(bronze.select(*_values(bronze)), texts)
-    own = {
-        end: F.when(F.col(f"{end}addr") != F.col(f"pkt_{end}addr"), F.col(f"own_{end}_ip"))
-        .otherwise(F.col(f"{end}_ip"))
-        .alias(f"own_{end}_ip")
-        for end in ("src", "dst")
-    }
-    judged = numbers.select(
-        *(name for name in numbers.columns if name not in {"malformed", *OWN}),
-        *own.values(),
-        _reason(own).alias("malformed"),
-    )
-    return judged.select(
-        *("source_file", "row_offset", "malformed"),
-        F.when(F.col("malformed").isNotNull(), F.coalesce("raw", _as_line())).alias("raw"),
-        F.xxhash64("interface_id").alias("interface"),
-        *("flow_direction", "action", "log_status"),
-        *("src_ip", "dst_ip", "src_prefix", "dst_prefix", *OWN),
-        *("srcport", "dstport", "protocol", "packets", "end"),
-        F.when(F.col("start").between(0, LAST_SECOND), F.col("start")).alias("start"),
-        F.when(F.col("bytes") >= 0, F.col("bytes")).alias("bytes"),
-    )
+
+    words: dict[str, Words]
+    numbers: dict[str, NDArray[np.int64]]
+    addresses: dict[str, NDArray[np.int64]]
+    malformed: Words
+    raw: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.malformed.codes)
 
 
-def _values(bronze: DataFrame) -> list[Column | str]:
-    """Missing values as nulls, numbers as numbers; -1 is text where a number belongs."""
-    words = (*ADDRESSES, "interface_id", "action", "log_status", "flow_direction")
-    has_data = ~F.coalesce(_present(bronze, "log_status").isin(*NO_DATA), F.lit(0) == 1)
-    return [
-        *("source_file", "row_offset", "malformed", "raw"),
-        *(_present(bronze, name).alias(name) for name in words),
-        *(_number(bronze, name).alias(name) for name in VPC_NUMBERS),
-        has_data.alias("has_data"),
-    ]
-
-
-def _number(bronze: DataFrame, name: str) -> Column:
-    value = _present(bronze, name)
-    return F.when(value.isNotNull(), F.coalesce(value.try_cast("bigint"), F.lit(-1)))
-
-
-def _as_line() -> Column:
-    """The columns used as a line of a log; a dash also stands for text where a number belongs."""
-    cells = (F.coalesce(F.col(name).cast("string"), F.lit(MISSING)) for name in VPC_REQUIRED)
-    return F.left(F.concat_ws(" ", *cells), F.lit(RAW_CHARACTERS))
-
-
-def _present(bronze: DataFrame, name: str) -> Column:
-    is_text = isinstance(bronze.schema[name].dataType, StringType)
-    return F.nullif(F.col(name), F.lit(MISSING)) if is_text else F.col(name)
-
-
-def _reason(own: Mapping[str, Column]) -> Column:
-    has_data = F.col("has_data")
-    reason = F.when(F.col("malformed").isNotNull(), F.col("malformed"))
-    for end, ip in own.items():
-        is_bad = F.when(F.col(f"{end}addr").isNull(), has_data).otherwise(ip.isNull())
-        reason = reason.when(is_bad, f"malformed:{end}addr")
-    for end in own:
-        is_bad = F.col(f"pkt_{end}addr").isNotNull() & F.col(f"{end}_ip").isNull()
-        reason = reason.when(is_bad, f"malformed:pkt_{end}addr")
+def read_rows(batch: pa.RecordBatch, reader: AddressReader) -> LogRows:
+    """The rows of a batch of `schemas.BRONZE_VPC`."""
+    words = {name: _words(batch.column(name)) for name in WORDS}
+    numbers, is_number = {}, {}
     for name in VPC_NUMBERS:
-        is_needed = F.lit(1) == 1 if name in ALWAYS else has_data
-        is_bad = F.coalesce(~F.col(name).between(0, GREATEST.get(name, LARGEST)), is_needed)
-        reason = reason.when(is_bad, f"malformed:{name}")
-    lasts = F.col("end") - F.col("start")
-    direction = F.col("flow_direction")
-    status = F.col("log_status")
-    return (
-        reason.when(~lasts.between(0, DAY_S), "malformed:end")
-        .when(F.coalesce(~status.isin("OK", *NO_DATA), F.lit(1) == 1), "malformed:log_status")
-        .when(has_data & ~direction.isin("egress", "ingress"), "malformed:flow_direction")
+        numbers[name], is_number[name] = _numbers(batch.column(name))
+    is_given, read = {}, {}
+    for name in ADDRESSES:
+        texts = _present(batch.column(name))
+        is_given[name] = _flags(pc.is_valid(texts))
+        read[name] = reader.read(texts)
+    addresses = {}
+    for end in ("src", "dst"):
+        own, packet = read[f"{end}addr"], read[f"pkt_{end}addr"]
+        is_packet = is_given[f"pkt_{end}addr"]
+        addresses[f"own_{end}_ip"] = own[0]
+        addresses[f"{end}_ip"] = np.where(is_packet, packet[0], own[0])
+        addresses[f"{end}_prefix"] = np.where(is_packet, packet[1], own[1])
+    faults = Reasons(_words(batch.column("malformed")))
+    has_data = ~words["log_status"].is_any(NO_DATA, SKIP_DATA)
+    for name in ADDRESSES:
+        is_needed = has_data & (name in VPC_REQUIRED)
+        faults.add(f"malformed:{name}", np.where(is_given[name], read[name][0] == NONE, is_needed))
+    for name in VPC_NUMBERS:
+        is_needed = has_data | (name in ALWAYS)
+        is_out = (numbers[name] < 0) | (numbers[name] > GREATEST.get(name, LARGEST))
+        faults.add(f"malformed:{name}", np.where(is_number[name], is_out, is_needed))
+    lasts = numbers["end"] - numbers["start"]
+    faults.add("malformed:end", (lasts < 0) | (lasts > DAY_S))
+    faults.add("malformed:log_status", ~words["log_status"].is_any(OK, NO_DATA, SKIP_DATA))
+    direction = words["flow_direction"]
+    is_odd = direction.is_given & ~direction.is_any(*DIRECTIONS)
+    faults.add("malformed:flow_direction", has_data & is_odd)
+    malformed = faults.words()
+    numbers["start"][numbers["start"] > LAST_SECOND] = NO_NUMBER
+    return LogRows(
+        words=words,
+        numbers=numbers,
+        addresses=addresses,
+        malformed=malformed,
+        raw=_raw(batch, malformed.is_given),
     )
+
+
+def _present(column: pa.Array) -> pa.Array:
+    """Strings; null where the log has a dash."""
+    return pc.if_else(pc.equal(column, MISSING), None, column)
+
+
+def _words(column: pa.Array) -> Words:
+    coded = column.dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    names = tuple(coded.dictionary.to_pylist())
+    if MISSING in names:
+        codes[codes == names.index(MISSING)] = -1
+    return Words(codes=codes, names=names)
+
+
+def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Numbers of a column of integers or text, -1 for what is none; whether anything is there."""
+    if pa.types.is_integer(column.type):
+        return _longs(column), _flags(pc.is_valid(column))
+    texts = _present(column)
+    is_given = _flags(pc.is_valid(texts))
+    is_sure = pc.and_(
+        pc.ascii_is_decimal(texts), pc.less_equal(pc.binary_length(texts), SURE_DIGITS)
+    )
+    numbers = _longs(pc.if_else(is_sure, texts, None).cast(pa.int64()))
+    is_odd = is_given & ~_flags(is_sure)
+    if is_odd.any():
+        odd = texts.filter(pa.array(is_odd)).to_pylist()
+        numbers[is_odd] = [_number(text) for text in odd]
+    return numbers, is_given
+
+
+def _number(text: str) -> int:
+    digits = text.lstrip("0")
+    is_number = text.isascii() and text.isdigit() and len(digits) <= len(str(LARGEST))
+    number = int(digits or 0) if is_number else NO_NUMBER
+    return number if number <= LARGEST else NO_NUMBER
+
+
+def _longs(column: pa.Array) -> NDArray[np.int64]:
+    longs = column.cast(pa.int64()).fill_null(NO_NUMBER)
+    numbers: NDArray[np.int64] = np.maximum(longs.to_numpy(zero_copy_only=False), NO_NUMBER)
+    return numbers
+
+
+def _flags(column: pa.Array) -> NDArray[np.bool_]:
+    no = pa.scalar(False)  # noqa: FBT003 (the value)
+    flags: NDArray[np.bool_] = column.fill_null(no).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
+    """The line where there is one, else the columns used as a line of a log."""
+    raw = np.full(batch.num_rows, None, dtype=object)
+    places = np.flatnonzero(is_malformed)
+    if len(places):
+        bad = batch.take(pa.array(places))
+        rows = zip(
+            bad.column("raw").to_pylist(),
+            *(bad.column(name).to_pylist() for name in VPC_REQUIRED),
+            strict=True,
+        )
+        raw[places] = [line if line is not None else _as_line(cells) for line, *cells in rows]
+    return pa.array(raw, pa.string())
+
+
+def _as_line(cells: Sequence[object]) -> str:
+    return " ".join(MISSING if cell is None else str(cell) for cell in cells)[:RAW_CHARACTERS]

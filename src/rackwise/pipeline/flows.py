@@ -1,16 +1,16 @@
 """Flow rows to facts: one row in, one row out, with the reason why it counts or does not.
 
 ```
-flow_logs  ->  sides  ->  log_facts  \
-                                      flow_facts  ->  schemas.FLOW_FACT + reason, source_file,
-                        input_facts  /                row_offset, raw
+flow_logs  ->  log_facts (sides)  \
+                                   flow_facts  ->  schemas.FLOW_FACT + reason, source_file,
+                     input_facts  /                row_offset, raw
 ```
 
-Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes. All
-joins are broadcast LEFT joins on integers.
+Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes. Lookups
+are by integers, in tables that fit in memory, and a row that finds nothing stays.
 
-Several lookups go through the same rows: who is logged, whose interface it is, what the row itself
-says. Without `once`, Spark reads and parses the flows anew for each of them.
+Several questions go through the same rows: who is logged, whose interface it is, what the row
+itself says. Without `once`, Spark reads and parses the flows anew for each of them.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def flow_facts(
             side=side,
             days=days,
             is_told=_is_direction_told(bronze),
+            is_exact=dedupe == "exact",
             once=once,
         )
     if dedupe == "exact":

@@ -28,10 +28,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.racks import MAX_LEVELS
-from rackwise.pipeline.addresses import with_addresses
+from rackwise.pipeline.addresses import keyed, with_addresses
 from rackwise.pipeline.clock import DAY_S, day_of, is_within
-from rackwise.pipeline.listeners import by_broker, is_estimated
-from rackwise.pipeline.log_facts import ESTIMATED, KEPT, MEASURED, REPLICATE, with_client_rack
+from rackwise.pipeline.listeners import is_estimated, with_brokers
+from rackwise.pipeline.log_facts import ESTIMATED, KEPT, MEASURED, REPLICATE
+from rackwise.pipeline.members import member_racks
+from rackwise.pipeline.racks import with_rack_of
 from rackwise.pipeline.schemas import FLOW_FACT, FLOW_INPUT, KINDS, SOURCES
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.racks import Buckets
 
 BROKER_BITS = 32
+CLUSTER_BITS = 24
 RAW_CHARACTERS = 4096
 MALFORMED = "malformed:"
 DEFAULT_SOURCE = "telemetry"
@@ -82,7 +85,7 @@ def input_facts(
             }
         )
     )
-    placed = with_client_rack(asked.drop("client_rack"), fleet, buckets)
+    placed = _with_client_rack(asked.drop("client_rack"), fleet, buckets)
     is_malformed = F.col("reason").startswith(MALFORMED)
     raw = F.when(is_malformed, F.left(F.to_json("same"), F.lit(RAW_CHARACTERS))).alias("raw")
     return placed.select(*_facts(), "reason", "source_file", "row_offset", raw, "same")
@@ -173,7 +176,6 @@ def _with_brokers(rows: DataFrame, fleet: Fleet) -> DataFrame:
         [(known.clusters[cluster], id_, code) for (cluster, id_), code in known.brokers.items()],
         "_in int, _id int, _code int",
     ).select(_broker_key(F.col("_in"), F.col("_id")).alias("_key"), "_code")
-    racks = by_broker(fleet)
     for column, into, found in (
         ("broker_id", "broker", "_near"),
         ("peer_broker_id", "peer", "_far"),
@@ -181,12 +183,26 @@ def _with_brokers(rows: DataFrame, fleet: Fleet) -> DataFrame:
         key = _broker_key(F.col("cluster_code"), F.col(column))
         frame = brokers.withColumnsRenamed({"_code": into})
         rows = rows.withColumn("_key", key).join(F.broadcast(frame), "_key", "left").drop("_key")
-        rows = racks.join(rows, F.col(into).cast("long"), F.col("start"), into=found)
+        rows = with_brokers(rows, fleet, F.col(into), F.col("start"), into=found)
     return rows
 
 
 def _broker_key(cluster: Column, broker_id: Column) -> Column:
     return F.shiftleft(cluster.cast("long"), BROKER_BITS).bitwiseOR(broker_id.cast("long"))
+
+
+def _with_client_rack(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
+    """Adds `client_rack` by `ip` and `prefix` (null: no client) and `cluster`; 0 = unknown."""
+    kept = facts.columns
+    placed = with_rack_of(facts, F.col("ip"), F.col("prefix"), buckets, into="client_rack")
+    said = [(ip, cluster, rack) for (ip, cluster), rack in member_racks(fleet).items()]
+    members = facts.sparkSession.createDataFrame(said, "ip long, cluster int, _member_rack int")
+    key = keyed(F.col("ip"), F.col("cluster"), CLUSTER_BITS).alias("_member_key")
+    return (
+        placed.select("*", key)
+        .join(F.broadcast(members.select(key, "_member_rack")), "_member_key", "left")
+        .select(*kept, F.coalesce("_member_rack", "client_rack").alias("client_rack"))
+    )
 
 
 def _reason(days: tuple[date, date] | None) -> Column:

@@ -1,65 +1,168 @@
-"""Who is a broker: addresses and listeners of a fleet as small frames to look facts up in.
+"""Who is a broker: the addresses and listeners of a fleet, at every hour that snapshots speak for.
 
-Two lookups, both by one long. A listener is an address with a port: what talks to it talks Kafka.
-An address within a cluster tells whether the other end is a broker of the same cluster.
+A listener is an address with a port: what talks to it talks Kafka. An address within a cluster
+tells whether the other end is a broker of the same cluster.
 
-With a history of snapshots, both hold one row per hour, and what was looked up is what the latest
-snapshot at or before that hour says. An address that this snapshot does not know, and another one
-does, is taken from the nearest earlier one, else the nearest later one: bytes are not lost between
-two snapshots, and the fact is an estimate.
+With a history of snapshots, what is found is what the latest snapshot at or before the hour says. A
+broker that this snapshot does not know, and another one does, is taken from the nearest earlier
+one, else from the nearest later one: bytes are not lost between two snapshots, and the fact is an
+estimate.
 
 ```
 hour       07 08 09 10 11        snapshot A (first hour 08) has 10.2.0.9 as broker 1,
 10.2.0.9   e  1  1  e  e         snapshot B (first hour 10) has it not     e: broker 1, estimated
 ```
 
+Between the first hours of two snapshots nothing changes: such a span is one row per broker, so that
+a month of daily snapshots is thirty rows and not seven hundred.
+
 What this does not do: ask DNS.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from pyspark.sql import Window
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.addresses import PORT_BITS, keyed, never_null, with_addresses
+from rackwise.pipeline.addresses import NONE, PairIndex, address_number
 from rackwise.pipeline.clock import hour_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.fleet import Fleet, SeenBroker
 
-CLUSTER_BITS = 24
-FOUND = ("cluster", "broker", "rack", "since", "is_carried")
-"""What a lookup gives; `since`: first hour its snapshot speaks for, before it all is a guess."""
+HOUR_BITS = 32
+
+Key = TypeVar("Key")
+
+
+class Found(NamedTuple):
+    """A broker as one snapshot tells it, in the order that decides between several of them.
+
+    `since`: first hour its snapshot speaks for, before it all is a guess; `is_carried`: another
+    snapshot speaks for this hour, and does not know it.
+    """
+
+    is_carried: bool
+    cluster: int
+    broker: int
+    rack: int
+    since: int
+
+
+Spans: TypeAlias = "list[tuple[int, Found]]"
+"""First hours, ascending from 0, and who is there from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Arrays of `Found`, shape (n,) each; `cluster` is 0 where nobody was found."""
+
+    is_carried: NDArray[np.bool_]
+    cluster: NDArray[np.int64]
+    broker: NDArray[np.int64]
+    rack: NDArray[np.int64]
+    since: NDArray[np.int64]
+
+    @property
+    def is_there(self) -> NDArray[np.bool_]:
+        """Whether somebody was found."""
+        is_there: NDArray[np.bool_] = self.cluster != 0
+        return is_there
+
+    def is_estimated(self, hours: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether what was found is said of an hour of which no snapshot speaks."""
+        return self.is_carried | (hours < self.since)
+
+    def at(self, places: NDArray[np.int64]) -> Seen:
+        """Those at some places."""
+        return Seen(**{name: getattr(self, name)[places] for name in Found._fields})
+
+    def or_else(self, other: Seen) -> Seen:
+        """`other` where nobody was found."""
+        return chosen(self.is_there, self, other)
+
+
 class Lookup:
-    """`frame`: `key` (and `hour` where there is a history) -> `found`, a struct of `FOUND`."""
+    """Brokers by an address and a small number (a port, a cluster) at an hour."""
 
-    frame: DataFrame
-    fleet: Fleet
+    def __init__(self, spans: Mapping[tuple[int, int], Spans]) -> None:
+        self._index = PairIndex((ip for ip, _ in spans), (small for _, small in spans))
+        every = [
+            (row << HOUR_BITS | hour, *found)
+            for row, own in enumerate(spans.values())
+            for hour, found in own
+        ]
+        nobody = (-1, *Found(is_carried=False, cluster=0, broker=0, rack=0, since=0))
+        self._begins, *columns = np.array([nobody, *every], dtype=np.int64).T.copy()
+        self._columns = dict(zip(Found._fields, columns, strict=True))
 
-    def join(self, df: DataFrame, key: Column, at: Column, *, into: str) -> DataFrame:
-        """Adds `into`, the struct found for `key` at the epoch second `at`, or null."""
-        names = {name: f"_{into}_{name}" for name in ("key", "hour") if name in self.frame.columns}
-        asked = {"key": key, "hour": self._hour(at)}
-        frame = self.frame.select(
-            *(F.col(name).alias(own) for name, own in names.items()), F.col("found").alias(into)
-        )
-        return (
-            df.select("*", *(asked[name].alias(own) for name, own in names.items()))
-            .join(F.broadcast(frame), list(names.values()), "left")
-            .drop(*names.values())
-        )
+    def find(
+        self, ips: NDArray[np.int64], smalls: NDArray[np.int64], hours: NDArray[np.int64]
+    ) -> Seen:
+        """Who is there, per row; shape (n,) each. `hours`: since 1970-01-01 UTC, from 0."""
+        rows = self._index.find(ips, smalls)
+        places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
+        places[rows < 0] = 0
+        found = {name: column[places] for name, column in self._columns.items()}
+        return Seen(**found | {"is_carried": found["is_carried"] != 0})
 
-    def _hour(self, at: Column) -> Column:
-        first, last = F.lit(self.fleet.first_hour), F.lit(self.fleet.last_hour)
-        return F.least(F.greatest(hour_of(at), first), last).cast("int")
+
+def chosen(is_first: NDArray[np.bool_], first: Seen, second: Seen) -> Seen:
+    """`first` where it holds, else `second`."""
+    return Seen(
+        **{
+            name: np.where(is_first, getattr(first, name), getattr(second, name))
+            for name in Found._fields
+        }
+    )
+
+
+def by_listener(fleet: Fleet) -> Lookup:
+    """By address and port."""
+    brokers = fleet.seen_brokers
+    keyed = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
+    return Lookup(_spans(keyed, fleet.speaking))
+
+
+def by_address(fleet: Fleet) -> Lookup:
+    """By address and cluster; of several brokers there, the one of least code."""
+    keyed = [((ip, b.cluster), b) for b in fleet.seen_brokers for ip in _ips(b)]
+    return Lookup(_spans(keyed, fleet.speaking))
+
+
+def with_brokers(df: DataFrame, fleet: Fleet, code: Column, at: Column, *, into: str) -> DataFrame:
+    """Adds `into`, the struct `Found` of the broker of a code at an epoch second, or null."""
+    spans = _spans([(b.broker, b) for b in fleet.seen_brokers], fleet.speaking)
+    rows = [
+        {"_broker": broker, "_spans": [{"hour": h, **f._asdict()} for h, f in own]}
+        for broker, own in spans.items()
+    ]
+    found = pa.struct(
+        [("hour", pa.int32()), ("is_carried", pa.bool_())]
+        + [(name, pa.int32()) for name in Found._fields[1:]]
+    )
+    schema = pa.schema([("_broker", pa.int32()), ("_spans", pa.list_(found))])
+    frame = df.sparkSession.createDataFrame(pa.Table.from_pylist(rows, schema))
+    span = F.get("_spans", F.lit(0))
+    if fleet.has_history:
+        begun = F.filter("_spans", lambda one: one.getField("hour") <= hour_of(at))
+        span = F.try_element_at(begun, F.lit(-1))
+    return (
+        df.withColumn("_broker", code.cast("int"))
+        .join(F.broadcast(frame), "_broker", "left")
+        .withColumn(into, span)
+        .drop("_broker", "_spans")
+    )
 
 
 def is_estimated(found: Column, at: Column) -> Column:
@@ -67,79 +170,38 @@ def is_estimated(found: Column, at: Column) -> Column:
     return found.getField("is_carried") | (hour_of(at) < found.getField("since"))
 
 
-def by_listener(fleet: Fleet) -> Lookup:
-    """By `listener_key` of address and port."""
-    addresses = _addresses(fleet).withColumn("port", F.explode("ports"))
-    return _lookup(addresses, listener_key(F.col("_ip"), F.col("port")), fleet)
+def _ips(broker: SeenBroker) -> list[int]:
+    return [ip for ip, _ in map(address_number, broker.addresses) if ip != NONE]
 
 
-def by_address(fleet: Fleet) -> Lookup:
-    """By `address_key` of address and cluster; of several brokers there, the one of least code."""
-    return _lookup(_addresses(fleet), address_key(F.col("_ip"), F.col("cluster")), fleet)
+def _spans(
+    keyed: Iterable[tuple[Key, SeenBroker]], speaking: Mapping[int, Sequence[int]]
+) -> dict[Key, Spans]:
+    """Each key with the hours from which somebody else, or somebody otherwise, is there."""
+    told: dict[Key, dict[int, dict[int, Found]]] = {}
+    for key, seen in keyed:
+        found = Found(
+            is_carried=False,
+            cluster=seen.cluster,
+            broker=seen.broker,
+            rack=seen.rack,
+            since=seen.since,
+        )
+        own = told.setdefault(key, {}).setdefault(seen.cluster, {})
+        own[seen.since] = min(found, own.get(seen.since, found))
+    return {
+        key: [
+            (hour, min(_at(hour, own, speaking[cluster]) for cluster, own in per_cluster.items()))
+            for hour in sorted({0, *(h for cluster in per_cluster for h in speaking[cluster][1:])})
+        ]
+        for key, per_cluster in told.items()
+    }
 
 
-def by_broker(fleet: Fleet) -> Lookup:
-    """By the code of a broker."""
-    return _lookup(_spoken(fleet), F.col("broker").cast("long"), fleet)
-
-
-def listener_key(ip: Column, port: Column) -> Column:
-    """The long that stands for an address and a port."""
-    return keyed(ip, port, PORT_BITS)
-
-
-def address_key(ip: Column, cluster: Column) -> Column:
-    """The long that stands for an address within a cluster."""
-    return keyed(ip, cluster, CLUSTER_BITS)
-
-
-def _spoken(fleet: Fleet) -> DataFrame:
-    """Brokers with the hour since when their snapshot speaks."""
-    since = hour_of(F.unix_seconds("valid_from")).cast("int")
-    return fleet.brokers.withColumn("since", since)
-
-
-def _addresses(fleet: Fleet) -> DataFrame:
-    """One row per address of a broker, which is `_ip`."""
-    exploded = _spoken(fleet).withColumn("address", F.explode("addresses"))
-    return with_addresses(exploded, {"": F.col("address")})
-
-
-def _lookup(brokers: DataFrame, key: Column, fleet: Fleet) -> Lookup:
-    """The rows `cluster broker rack since valid_from` as a lookup by `key`."""
-    rows = brokers.withColumns({"key": never_null(key), "is_carried": F.lit(0) == 1})
-    if not fleet.has_history:
-        return Lookup(frame=_one_each(rows, ["key"]), fleet=fleet)
-    told = rows.select("key", "valid_from", F.struct(*FOUND).alias("told"))
-    told = told.groupBy("key", "valid_from").agg(F.min("told").alias("told"))
-    every = (
-        rows.select("key", "cluster")
-        .distinct()
-        .join(F.broadcast(fleet.hours), "cluster")
-        .join(F.broadcast(told), ["key", "valid_from"], "left")
-    )
-    return Lookup(frame=_one_each(_carried(every), ["key", "hour"]), fleet=fleet)
-
-
-def _carried(every: DataFrame) -> DataFrame:
-    """Each key at each hour: what is told of it, else what was last, else what will be first."""
-    hours = Window.partitionBy("key", "cluster").orderBy("hour")
-    before = F.last("told", ignorenulls=True).over(hours)
-    after = F.first("told", ignorenulls=True).over(
-        hours.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    )
-    found = F.coalesce(before, after)
-    return every.select(
-        *("key", "hour", "cluster"),
-        *(found.getField(name).alias(name) for name in ("broker", "rack", "since")),
-        F.col("told").isNull().alias("is_carried"),
-    )
-
-
-def _one_each(rows: DataFrame, keys: list[str]) -> DataFrame:
-    """One row per key: a second one would double facts. What is told wins over what is carried."""
-    first = F.struct("is_carried", *(name for name in FOUND if name != "is_carried"))
-    chosen = rows.groupBy(*keys).agg(F.min(first).alias("first"))
-    return chosen.select(
-        *keys, F.struct(*(F.col("first")[n].alias(n) for n in FOUND)).alias("found")
-    )
+def _at(hour: int, told: Mapping[int, Found], first_hours: Sequence[int]) -> Found:
+    """What is told at an hour, else what was last, else what will be first."""
+    speaks = first_hours[max(bisect_right(first_hours, hour) - 1, 0)]
+    if speaks in told:
+        return told[speaks]
+    since = max((hour for hour in told if hour < speaks), default=min(told))
+    return told[since]._replace(is_carried=True)

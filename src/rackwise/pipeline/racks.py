@@ -26,7 +26,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.subnets import LengthClass, length_classes
-from rackwise.pipeline.addresses import with_addresses
+from rackwise.pipeline.addresses import NONE, with_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,6 +85,28 @@ def with_rack_of(
     return found.select(*kept, F.coalesce(*racks, F.lit(0)).alias(into))
 
 
+class RackLookup:
+    """The same without Spark, by binary search, for arrays of addresses that are numbers."""
+
+    def __init__(self, buckets: Buckets) -> None:
+        self._tables = [
+            (one.version, one.shift, *_ordered(*_arrays([one], buckets.codes)))
+            for one in buckets.classes
+        ]
+
+    def find(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Rack codes of addresses as `addresses.AddressReader` gives them; 0 = unknown."""
+        racks = np.zeros(len(ip), dtype=np.int32)
+        for version, shift, keys, codes in self._tables:
+            is_open = (racks == 0) & ((ip >= 0) if version == V4 else (ip < NONE))
+            four, six = ip >> shift, prefix >> shift << shift ^ SIGN.view(np.int64)
+            number = four if version == V4 else six
+            places = np.minimum(np.searchsorted(keys, number), len(keys) - 1)
+            is_found = is_open & (keys[places] == number)
+            racks[is_found] = codes[places[is_found]]
+        return racks
+
+
 def _joins(buckets: Buckets) -> list[list[LengthClass]]:
     """The n-th finest class of each family share the n-th join."""
     families = [
@@ -114,6 +136,14 @@ def _frame(
     spark: SparkSession, classes: Iterable[LengthClass], codes: Mapping[str, int], number: int
 ) -> DataFrame:
     """Bucket key -> rack code of these classes, one row per bucket."""
+    keys, racks = _arrays(classes, codes)
+    return spark.createDataFrame(pa.table({f"_bucket{number}": keys, f"_rack{number}": racks}))
+
+
+def _arrays(
+    classes: Iterable[LengthClass], codes: Mapping[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Bucket keys and their rack codes, each of shape (buckets,)."""
     keys: list[NDArray[np.int64]] = []
     racks: list[int] = []
     for one in classes:
@@ -122,10 +152,11 @@ def _frame(
             numbers = (numbers << np.uint64(one.shift)) ^ SIGN
         keys.append(numbers.view(np.int64))
         racks += [codes[rack.text] for rack in one.buckets.values()]
-    table = pa.table(
-        {
-            f"_bucket{number}": np.concatenate(keys),
-            f"_rack{number}": np.array(racks, dtype=np.int32),
-        }
-    )
-    return spark.createDataFrame(table)
+    return np.concatenate(keys), np.array(racks, dtype=np.int32)
+
+
+def _ordered(
+    keys: NDArray[np.int64], racks: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    order = np.argsort(keys)
+    return keys[order], racks[order]

@@ -91,11 +91,6 @@ SNAPSHOT = _table(
     valid_from=TimestampType(),  # the first hour it speaks for
     valid_to=TimestampType(),  # null: still speaks
 )
-HOUR = _table(
-    cluster=_INT,
-    hour=_INT,  # hours since 1970-01-01, UTC
-    valid_from=TimestampType(),  # of the snapshot that speaks for this hour
-)
 
 FLOW_FACT = _table(
     window_start=TimestampType(),

@@ -1,8 +1,9 @@
 """The one place that creates a Spark session: found Java, quiet conf, our own log, right Python.
 
-A session that is active already belongs to somebody: it is taken as it is, never stopped, its conf
-never changed. Otherwise one is made and stopped at the end of the `with` block, and the process's
-environment is afterwards what it was before.
+A session that is active already belongs to somebody: it is taken as it is and never stopped; its
+conf is never changed but by `large_batches`, for the time of an action. Otherwise one is made and
+stopped at the end of the `with` block, and the process's environment is afterwards what it was
+before.
 
 Profiles. `small` starts about 1.5 s sooner and is slower in long jobs; `batch` is Spark as Spark
 wants to be, with a driver of half the memory of the machine and at most 4 GiB.
@@ -44,6 +45,10 @@ _QUIET = {
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_BATCHES = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(2**17),
+}
 _SMALL_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -95,6 +100,22 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
         "spark.driver.extraJavaOptions": " ".join(java),
         **conf,
     }
+
+
+@contextmanager
+def large_batches(spark: SparkSession) -> Iterator[None]:
+    """Arrow batches to Python cut by rows alone, for the actions inside; put back afterwards.
+
+    With a limit in bytes, as it is by default, Spark measures the batch anew after every row.
+    """
+    before = {key: spark.conf.get(key) or "" for key in _BATCHES}
+    for key, value in _BATCHES.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
 
 
 def is_local(master: str) -> bool:

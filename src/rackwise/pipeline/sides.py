@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.addresses import keyed, never_null, with_addresses
+from rackwise.pipeline.addresses import address_number, keyed, never_null
 from rackwise.pipeline.clock import day_of
 
 if TYPE_CHECKING:
@@ -48,27 +48,21 @@ Side = Literal["auto", "egress", "broker"]
 DAY_BITS = 24
 
 
-def with_direction(rows: DataFrame, fleet: Fleet, *, is_told: bool) -> DataFrame:
-    """Adds `is_egress` and `own_ip` (null where not known) to the rows of `flow_logs.read_rows`.
+def with_direction(rows: DataFrame, fleet: Fleet) -> DataFrame:
+    """`is_egress` and `own_ip` also where the rows of `log_facts` do not say them.
 
-    `is_told`: every row with data says its direction.
+    `own_ip` stays null where it is not known.
     """
-    told = F.col("flow_direction")
-    is_egress = told == "egress"
-    own = F.when(is_egress, F.col("src_ip")).when(told == "ingress", F.col("dst_ip"))
-    if is_told:
-        return rows.withColumns({"is_egress": is_egress, "own_ip": own})
     found = rows.join(F.broadcast(_own_addresses(rows, fleet)), "interface", "left")
     is_sender = F.col("own_src_ip") == F.col("_own")
     inferred = F.when(is_sender, F.col("src_ip")).when(
         F.col("own_dst_ip") == F.col("_own"), F.col("dst_ip")
     )
+    is_told = F.col("is_egress").isNotNull()
     return found.withColumns(
         {
-            "is_egress": F.when(told.isNull(), F.coalesce(is_sender, F.lit(0) == 1)).otherwise(
-                is_egress
-            ),
-            "own_ip": F.when(told.isNull(), inferred).otherwise(own),
+            "is_egress": F.coalesce("is_egress", is_sender, F.lit(0) == 1),
+            "own_ip": F.when(is_told, F.col("own_ip")).otherwise(inferred),
         }
     ).drop("_own")
 
@@ -125,10 +119,8 @@ def _own_addresses(rows: DataFrame, fleet: Fleet) -> DataFrame:
 def _shared_out(pairs: DataFrame, certain: DataFrame, fleet: Fleet) -> DataFrame:
     """One address to each interface of those that see the same two addresses only."""
     owned = certain.select(never_null(F.col("_own")).alias("_ip")).distinct()
-    brokers = with_addresses(
-        fleet.brokers.select(F.explode("addresses").alias("address")), {"": F.col("address")}
-    )
-    brokers = brokers.select(never_null(F.col("_ip")).alias("_ip")).distinct()
+    numbers = {address_number(text)[0] for b in fleet.seen_brokers for text in b.addresses}
+    brokers = pairs.sparkSession.createDataFrame([(n,) for n in sorted(numbers)], "_ip long")
     candidates = (
         pairs.select("interface", "_a", "_b", F.explode(F.array("_a", "_b")).alias("_ip"))
         .join(F.broadcast(owned.withColumn("_is_owned", F.lit(1))), "_ip", "left")

@@ -1,16 +1,16 @@
 """From flow files to facts: every row once, with its fate, counted before anything is built on it.
 
 The rows that are traffic become the table `flow_fact`, the malformed ones `quarantine`, and of the
-others the counts remain. What text says is read once, into numbers; the few joins that tell a row's
-fate are cheaper to do again than to keep:
+others the counts remain. What text says is read once, into few numbers; whether the other side has
+logged a row too is cheaper to look up again than to keep:
 
 ```
-bronze        counted on its own                            rows_in, bytes_in
-_row          flow logs as numbers                          (not for readers)
-_row_of_side  and whose they are, where no row says it      (not for readers)
-_logged       whose addresses are logged on which day       (not for readers)
-_flow_row     and which are equal, with `--dedupe exact`    (not for readers)
-              counted by file and reason                    fates
+bronze        counted on its own                             rows_in, bytes_in
+_row          flow logs as numbers, racks and brokers found  (not for readers)
+_row_of_side  and whose they are, where no row says it       (not for readers)
+_logged       whose addresses are logged on which day        (not for readers)
+_flow_row     and which are equal, with `--dedupe exact`     (not for readers)
+              counted by file and reason                     fates
 flow_fact     kept
 quarantine    malformed:*
 ```
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import DecimalType
+from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows, InvalidRack
 from rackwise.core.racks import Rack
@@ -40,12 +40,12 @@ from rackwise.pipeline.tables import quarantined, stored, write_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
     from rackwise.pipeline.files import FlowFile
     from rackwise.pipeline.log_facts import Once
 
-SUM = DecimalType(38, 0)
+HALF_BITS = 32
 GREATEST_SUM = 2**63 - 1
 
 
@@ -96,11 +96,11 @@ def _rack(text: str) -> Rack | None:
 
 def counted(bronze: DataFrame) -> tuple[int, int]:
     """Rows, and the sum of the bytes that are a number from 0; an action."""
-    number = F.col("bytes").try_cast("bigint")
-    row = bronze.agg(
-        F.count("*").alias("rows"), F.sum(F.when(number >= 0, number).cast(SUM)).alias("bytes")
-    ).collect()[0]
-    return row.rows, int(row.bytes or 0)
+    number = F.col("bytes")
+    if isinstance(bronze.schema["bytes"].dataType, StringType):
+        number = F.when(number.rlike(r"^[0-9]+\z"), number.try_cast("bigint"))
+    row = bronze.agg(F.count("*").alias("rows"), *_halves(F.when(number >= 0, number))).collect()[0]
+    return row.rows, _whole(row) or 0
 
 
 def once_in(folder: str) -> Once:
@@ -120,14 +120,14 @@ def silver(
         rows.groupBy("source_file", "reason")
         .agg(
             F.count("*").alias("rows"),
-            F.sum(F.col("bytes").cast(SUM)).alias("bytes"),
+            *_halves(F.col("bytes")),
             F.min(_epoch(F.col("window_start"))).alias("first"),
             F.max(_epoch(F.col("window_start")) + F.coalesce("window_s", F.lit(0))).alias("last"),
         )
         .collect()
     )
     fates = Fates.of(
-        ((row.source_file or "", row.reason, row.rows, _integer(row.bytes)) for row in by_reason),
+        ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
         rows_in=counts[0],
         bytes_in=counts[1],
     )
@@ -165,8 +165,16 @@ def _epoch(at: Column) -> Column:
     return F.unix_seconds(at)
 
 
-def _integer(number: object) -> int | None:
-    return None if number is None else int(str(number))
+def _halves(number: Column) -> tuple[Column, Column]:
+    """The sum of longs from 0 in two longs, `high` and `low`: of 2^31 rows none overflows."""
+    long = number.cast("long")
+    low = long.bitwiseAND(F.lit((1 << HALF_BITS) - 1))
+    return F.sum(F.shiftright(long, HALF_BITS)).alias("high"), F.sum(low).alias("low")
+
+
+def _whole(row: Row) -> int | None:
+    """The sum that `_halves` has cut in two; null where nothing was summed."""
+    return None if row.high is None else (row.high << HALF_BITS) + row.low
 
 
 def _moment(seconds: int) -> datetime:

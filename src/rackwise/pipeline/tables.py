@@ -37,6 +37,7 @@ from rackwise.pipeline.lines import (
     surveyed,
     text_rows,
 )
+from rackwise.pipeline.session import large_batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,8 @@ def write_table(
     columns = [F.col(field.name).cast(field.dataType) for field in schema.fields]
     names = [field.name for field in schema.fields]
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
-    shaped.write.mode("overwrite").partitionBy(*partition_by).parquet(path)
+    with large_batches(df.sparkSession):
+        shaped.write.mode("overwrite").partitionBy(*partition_by).parquet(path)
     written = df.sparkSession.read.schema(schema).parquet(path)
     has_bytes = "bytes" in names
     total = F.sum("bytes") if has_bytes else F.lit(None)
@@ -94,7 +96,8 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
 
 def stored(df: DataFrame, path: str) -> DataFrame:
     """The same rows, computed once and kept at `path` as Parquet, which is not for long."""
-    df.write.mode("overwrite").option("compression", "uncompressed").parquet(path)
+    with large_batches(df.sparkSession):
+        df.write.mode("overwrite").option("compression", "uncompressed").parquet(path)
     return df.sparkSession.read.schema(df.schema).parquet(path)
 
 

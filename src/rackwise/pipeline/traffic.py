@@ -4,13 +4,7 @@ Goals, in order: every byte of a fact is in one row; one hash aggregate over the
 else is a roll-up of its small result; names never come near the facts.
 
 One key. The fields of the key are small integers, so they are laid side by side in one long, each
-as wide as its largest code needs, and the aggregate hashes eight bytes:
-
-```
-day 16 bits | topic 12 | kind 2 | from 3 | to 3         (3, 2, 1, 1, 2) -> 3146314
-```
-
-Where the widths exceed 63 bits there are two longs.
+as wide as its largest code needs (`packing`), and the aggregate hashes eight bytes.
 
 Flow logs know no topic. Such bytes keep, in the place of the topic, what their topics can be told
 from (`via`): the address of the client, or the pair of brokers between which they were copied.
@@ -26,7 +20,6 @@ What this does not do: prices and names (`cost`); decide a fact's racks (`flows`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -36,17 +29,17 @@ from pyspark.sql.types import DecimalType
 
 from rackwise.core.subnets import ipv4
 from rackwise.core.traffic import PRECEDENCE
+from rackwise.pipeline.packing import packed, unpacked
 from rackwise.pipeline.schemas import KINDS, SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pyspark.sql import Column, DataFrame
 
     from rackwise.pipeline.fleet import Fleet
 
 DAY_BITS = 16
-LONG_BITS = 63
 PRODUCE, FETCH, REPLICATE = (KINDS.index(name) for name in ("produce", "fetch", "replicate"))
 MEASURED, APPORTIONED, ESTIMATED = range(3)
 IP_BITS = 32
@@ -65,59 +58,14 @@ BY_CLIENT, BY_ADDRESS, BY_PAIR = 1, 2, 3
 """What a set of weights speaks of: a client group's traffic of a kind, an address, two brokers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A part of the key: its column and how many bits its largest value needs."""
-
-    name: str
-    value: Column
-    bits: int
-
-
-def packed(fields: Sequence[Field]) -> dict[str, Column]:
-    """Name of a key column -> long that holds some of the fields; one column where 63 bits do."""
-    return {
-        f"key{number}": _packed(part).alias(f"key{number}")
-        for number, part in enumerate(_parts(fields), start=1)
-    }
-
-
-def unpacked(fields: Sequence[Field]) -> dict[str, Column]:
-    """Name of a field -> its value, taken out of the columns that `packed` made; long."""
-    values: dict[str, Column] = {}
-    for number, part in enumerate(_parts(fields), start=1):
-        shift = sum(field.bits for field in part)
-        for field in part:
-            shift -= field.bits
-            mask = F.lit((1 << field.bits) - 1).cast("long")
-            values[field.name] = F.shiftright(F.col(f"key{number}"), shift).bitwiseAND(mask)
-    return values
-
-
-def _parts(fields: Sequence[Field]) -> list[list[Field]]:
-    parts: list[list[Field]] = [[]]
-    for field in fields:
-        if sum(other.bits for other in parts[-1]) + field.bits > LONG_BITS:
-            parts.append([])
-        parts[-1].append(field)
-    return parts
-
-
-def _packed(fields: Sequence[Field]) -> Column:
-    key = F.lit(0).cast("long")
-    for field in fields:
-        key = F.shiftleft(key, field.bits).bitwiseOR(field.value.cast("long"))
-    return key
-
-
 def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
     """Bytes per `ROW`: the columns of TRAFFIC with `source` and `via`; `facts`: FLOW_FACT.
 
     `via` is what the topic can be told from, 0 where it is known or nothing can tell it.
     """
     addresses = member_addresses(fleet)
-    fields = _fields(fleet, len(addresses))
-    values = unpacked(fields)
+    bits = _bits(fleet, len(addresses))
+    values = unpacked(bits)
     is_via = values["is_via"] == 1
     columns = {
         **values,
@@ -127,7 +75,7 @@ def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
     types = {"via": "long", "kind": "tinyint", "source": "tinyint", "quality": "tinyint"}
     return (
         _with_via(facts, fleet, addresses)
-        .groupBy(*packed(fields).values())
+        .groupBy(*packed(_values(), bits).values())
         .agg(F.sum("bytes").alias("bytes"))
         .select(*(columns[name].cast(types.get(name, "int")).alias(name) for name in ROW), "bytes")
     )
@@ -242,26 +190,37 @@ def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
     return {place: code for code, place in enumerate(sorted(seen), start=1)}
 
 
-def _fields(fleet: Fleet, addresses: int) -> list[Field]:
-    names = fleet.names
+def _values() -> dict[str, Column]:
+    """The fields of the key; `spot` is the topic, or what it can be told from."""
     is_via = (F.col("topic") == 0) & (F.col("via") != 0)
     is_produce = F.col("kind") == PRODUCE
     far = F.when(F.col("peer") != 0, F.col("peer_rack")).otherwise(F.col("client_rack"))
     near = F.col("broker_rack")
+    as_is = ("day", "cluster", "kind", "source", "quality", "client")
+    return {name: F.col(name) for name in as_is} | {
+        "from_rack": F.when(is_produce, far).otherwise(near),
+        "to_rack": F.when(is_produce, near).otherwise(far),
+        "is_via": is_via.cast("int"),
+        "spot": F.when(is_via, F.col("via")).otherwise(F.col("topic").cast("long")),
+    }
+
+
+def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
+    names = fleet.names
     racks = len(names.racks).bit_length()
-    spot = max(_pairs(fleet).bit_length(), addresses.bit_length(), len(names.topics).bit_length())
-    return [
-        Field("day", F.col("day"), DAY_BITS),
-        Field("cluster", F.col("cluster"), len(names.clusters).bit_length()),
-        Field("kind", F.col("kind"), (len(KINDS) - 1).bit_length()),
-        Field("source", F.col("source"), (len(SOURCES) - 1).bit_length()),
-        Field("quality", F.col("quality"), ESTIMATED.bit_length()),
-        Field("from_rack", F.when(is_produce, far).otherwise(near), racks),
-        Field("to_rack", F.when(is_produce, near).otherwise(far), racks),
-        Field("client", F.col("client"), len(names.clients).bit_length()),
-        Field("is_via", is_via.cast("int"), 1),
-        Field("spot", F.when(is_via, F.col("via")).otherwise(F.col("topic").cast("long")), spot),
-    ]
+    spots = (_pairs(fleet), addresses, len(names.topics))
+    return {
+        "day": DAY_BITS,
+        "cluster": len(names.clusters).bit_length(),
+        "kind": (len(KINDS) - 1).bit_length(),
+        "source": (len(SOURCES) - 1).bit_length(),
+        "quality": ESTIMATED.bit_length(),
+        "from_rack": racks,
+        "to_rack": racks,
+        "client": len(names.clients).bit_length(),
+        "is_via": 1,
+        "spot": max(spot.bit_length() for spot in spots),
+    }
 
 
 def _pairs(fleet: Fleet) -> int:

@@ -1,0 +1,76 @@
+"""Small numbers side by side in one long, so that a row has few columns and a key is one integer.
+
+Each field is as wide as its largest number needs. The first field is the highest:
+
+```
+day 16 bits | topic 12 | kind 2 | from 3 | to 3         (3, 2, 1, 1, 2) -> 3146314
+```
+
+Where the widths exceed 63 bits there are more longs, `key1`, `key2` and so on; no field is cut.
+`bits` says the widths in bits by the names of the fields, in order; none is above 63.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column
+
+LONG_BITS = 63
+
+
+def packed(values: Mapping[str, Column], bits: Mapping[str, int]) -> dict[str, Column]:
+    """Name of a key column -> long that holds some of the fields."""
+    keys: dict[str, Column] = {}
+    for key, part in _parts(bits).items():
+        column = F.lit(0).cast("long")
+        for name in part:
+            column = F.shiftleft(column, bits[name]).bitwiseOR(values[name].cast("long"))
+        keys[key] = column.alias(key)
+    return keys
+
+
+def packed_arrays(
+    values: Mapping[str, NDArray[np.int64]], bits: Mapping[str, int]
+) -> dict[str, NDArray[np.int64]]:
+    """The same of arrays of shape (n,)."""
+    keys: dict[str, NDArray[np.int64]] = {}
+    for key, part in _parts(bits).items():
+        column = np.zeros_like(values[part[0]])
+        for name in part:
+            column = column << bits[name] | values[name]
+        keys[key] = column
+    return keys
+
+
+def unpacked(bits: Mapping[str, int]) -> dict[str, Column]:
+    """Name of a field -> its value, taken out of the columns that `packed` made; long."""
+    values: dict[str, Column] = {}
+    for key, part in _parts(bits).items():
+        shift = sum(bits[name] for name in part)
+        for name in part:
+            shift -= bits[name]
+            mask = F.lit((1 << bits[name]) - 1).cast("long")
+            values[name] = F.shiftright(F.col(key), shift).bitwiseAND(mask)
+    return values
+
+
+def key_names(bits: Mapping[str, int]) -> tuple[str, ...]:
+    """The key columns that the fields take."""
+    return tuple(_parts(bits))
+
+
+def _parts(bits: Mapping[str, int]) -> dict[str, list[str]]:
+    parts: list[list[str]] = [[]]
+    for name, width in bits.items():
+        if sum(bits[other] for other in parts[-1]) + width > LONG_BITS:
+            parts.append([])
+        parts[-1].append(name)
+    return {f"key{number}": part for number, part in enumerate(parts, start=1)}
