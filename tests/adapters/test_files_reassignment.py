@@ -40,9 +40,9 @@ def upstream(operation):
     return [strict_json.parse(line, where="golden", error=InvalidConfig) for line in lines]
 
 
-def refused(text, error=InvalidPlan):
-    with pytest.raises(error) as raised:
-        parse_placement(text.encode(), where="r.json", error=error)
+def refused(text):
+    with pytest.raises(InvalidPlan) as raised:
+        parse_placement(text.encode(), where="r.json")
     return raised.value
 
 
@@ -164,9 +164,6 @@ class TestBadInput:
     def test_the_sentence_has_the_path_and_the_hint_is_kafkas_own_rule(self, text, message, hint):
         error = refused(text)
         assert (error.message, error.hint) == (message, hint)
-
-    def test_the_class_is_that_of_the_use(self):
-        assert type(refused("{}", InvalidSnapshot)) is InvalidSnapshot
 
     def test_every_truncation_is_refused(self):
         for end in range(len(ONE)):

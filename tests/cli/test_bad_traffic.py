@@ -92,17 +92,23 @@ class TestBareMachine:
         assert told["hint"] == 'pip install "rackwise[spark]"'
 
 
-def test_principals_in_a_table_of_clients_are_said_to_be_of_no_use(tmp_path):
+def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
     clients, policy = tmp_path / "clients.csv", tmp_path / "policy.toml"
     clients.write_text("client_id,principal,rack\nweb,,/eu/a\n,User:a,/eu/a\n,User:b,/eu/b\n")
     policy.write_text("no policy")
     given = [snapshot_file(tmp_path), "--out", tmp_path / "out", "--policy", policy]
     code, text, err = called("analyze", *given, "--clients", clients)
     assert (code, text) == (1, "")
-    assert err.splitlines()[0] == (
-        f"warning: {clients}: rows of principals are not used, as flows name none: 2; "
-        "give client_id or client_group instead"
-    )
+    assert err.splitlines()[:2] == [
+        (
+            f"warning: {clients} is not used, as only canonical flows name clients; "
+            "give --subnets for the addresses of flow logs"
+        ),
+        (
+            f"warning: {clients}: rows of principals are not used, as flows name none: 2; "
+            "give client_id or client_group instead"
+        ),
+    ]
 
 
 @spark_session

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.shell import Shell
+from rackwise.core.text import escaped
 
 Snapshots = Annotated[
     list[str],
@@ -120,6 +121,11 @@ def analyze(
         keep=keep or (),
         conf=conf or (),
     )
+    if clients is not None and wanted.flow_format != "canonical":
+        shell.warn(
+            f"{escaped(str(clients))} is not used, as only canonical flows name clients; "
+            "give --subnets for the addresses of flow logs"
+        )
     given = analyzed.gathered(
         shell,
         snapshots,

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from rackwise.core.errors import InputError
 
 Placement: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
 """(topic, partition) -> brokers, preferred leader first; in canonical order."""
@@ -61,14 +60,10 @@ def read_reassignment(
 ) -> Cluster:
     """The cluster that a reassignment file and a CSV `broker,rack` tell.
 
-    Raises `InvalidConfig` where a path is no readable regular file, `InvalidSnapshot`,
-    `InvalidRack`.
+    Raises `InvalidConfig` where a path is no readable regular file, `InvalidPlan` for what Kafka
+    would refuse, `InvalidSnapshot` for a gap in the partitions and for the CSV, `InvalidRack`.
     """
-    placement = parse_placement(
-        read_bytes(path, error=InvalidSnapshot, max_bytes=max_bytes),
-        where=str(path),
-        error=InvalidSnapshot,
-    )
+    placement = read_placement(path, max_bytes=max_bytes)
     _check_gaps(placement, Faults(str(path), InvalidSnapshot))
     brokers = parse_racks(
         read_bytes(racks, error=InvalidSnapshot, max_bytes=max_bytes), where=str(racks)
@@ -102,9 +97,9 @@ def read_placement(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Placement
     return parse_placement(data, where=str(path))
 
 
-def parse_placement(data: bytes, *, where: str, error: type[InputError] = InvalidPlan) -> Placement:
-    """The placement in the content of a reassignment file. Raises `error`."""
-    root = Node(parse(data, where=where, error=error), Faults(where, error))
+def parse_placement(data: bytes, *, where: str) -> Placement:
+    """The placement in the content of a reassignment file. Raises `InvalidPlan`."""
+    root = Node(parse(data, where=where, error=InvalidPlan), Faults(where, InvalidPlan))
     fields = root.members(("partitions",), ("version",))
     version = fields["version"]
     if version.value is not None and (type(version.value) is not int or version.value != VERSION):
