@@ -1,8 +1,10 @@
 """`make live`: the walk on real brokers, Kafka 4.3 in KRaft mode, then 3.9 with ZooKeeper.
 
-Starts brokers in racks, lays some partitions blind to racks, writes and reads real bytes, takes a
-snapshot, audits it, and holds the findings against what was laid: exactly those partitions, no
-other. The bytes that were really produced and consumed then make the report.
+Starts brokers in racks, makes topics with `rackwise topic`: some placed by it, some written by hand
+and blind to racks. Writes and reads real bytes, takes a snapshot, audits it, and holds the findings
+against what was laid: exactly the blind partitions, no other. The bytes that were really produced
+and consumed then make the report. Then the blind topics go, others are created, widened and ensured
+in their place, and the audit finds no fault in any topic: Rackwise has placed them all.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ from __future__ import annotations
 import csv
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
-from kafka.admin import NewTopic
 from steps import ROOT, Unexpected, rackwise
 
 from rackwise.adapters.files import strict_json
@@ -23,12 +25,15 @@ from rackwise.core.errors import InvalidSnapshot
 from rackwise.pipeline.java import find_java
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 OUT = Path("build/live")
 RECORD_BYTES = 10_000
 RECORDS_PER_PARTITION = 100
 GROUP = "checkout"
+
+SEED = 7
+"""What the placer draws is drawn from it, so that each walk gives the same rows."""
 
 Placements = dict[str, list[list[int]]]
 """Topic -> partition -> brokers, preferred leader first."""
@@ -36,11 +41,14 @@ Placements = dict[str, list[list[int]]]
 KRAFT_RACKS = ("a", "b", "c", "a")
 KRAFT: Placements = {
     "orders": [[0, 1, 2], [0, 3, 1], [1, 2, 3], [3, 0, 2], [2, 1, 0], [1, 0, 3]],
-    "payments": [[0, 1, 2], [1, 2, 3], [2, 3, 1], [1, 0, 2]],
     "logs": [[0, 3], [1, 2], [3, 0]],
 }
 ZOOKEEPER_RACKS = ("a", "b", "a")
 ZOOKEEPER: Placements = {"orders": [[0, 1], [0, 2], [2, 1]], "logs": [[2, 0], [1, 2]]}
+FEW_BROKERS = "unequal-racks"
+"""The audit's remark on racks of few brokers, which no placement can mend."""
+PLACED = {"payments": 4}
+"""Topic -> partitions, placed by Rackwise."""
 
 
 def laid_blind(placements: Placements, racks: Sequence[str]) -> set[tuple[str, int]]:
@@ -53,49 +61,95 @@ def laid_blind(placements: Placements, racks: Sequence[str]) -> set[tuple[str, i
     }
 
 
-def create(bootstrap: list[str], placements: Placements) -> None:
-    """All topics, each partition placed by hand, and in sync before anything is measured."""
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-    admin.create_topics(
-        [
-            NewTopic(name, replica_assignments=dict(enumerate(partitions)))
-            for name, partitions in placements.items()
-        ]
-    )
+def topic(verb: str, name: str, bootstrap: Sequence[str], *words: str) -> None:
+    """One of `rackwise topic create`, `alter`, `ensure`."""
+    rackwise("topic", verb, name, "--bootstrap-server", ",".join(bootstrap), *words)
+
+
+def placed(partitions: int, replication: int | None = None) -> tuple[str, ...]:
+    """The options of a topic that is placed: how large, and the seed."""
+    replicas = () if replication is None else ("--replication-factor", str(replication))
+    return "--partitions", str(partitions), *replicas, "--seed", str(SEED)
+
+
+def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> dict[str, int]:
+    """All topics, in sync before anything is measured; topic -> partitions."""
+    for name, partitions in by_hand.items():
+        rows = ",".join(":".join(map(str, brokers)) for brokers in partitions)
+        topic("create", name, bootstrap, "--replica-assignment", rows)
+    for name, count in PLACED.items():
+        topic("create", name, bootstrap, *placed(count, replication))
+    sizes = {name: list(map(len, partitions)) for name, partitions in by_hand.items()}
+    sizes |= {name: [replication] * count for name, count in PLACED.items()}
+    wait_until(bootstrap, lambda admin: _in_sync(admin, sizes) == sizes, "topics in sync")
+    return {name: len(replicas) for name, replicas in sizes.items()}
+
+
+def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> None:
+    """The blind topics go, others are created, widened and ensured: the audit finds no fault."""
+    print("\nThe topics that were laid blind go, others are placed:")
+    with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
+        admin.delete_topics(list(blind))
+    wait_until(bootstrap, lambda admin: not set(blind) & set(admin.list_topics()), "topics gone")
+    topic("create", "clicks", bootstrap, *placed(4, replication))
+    topic("alter", "clicks", bootstrap, *placed(6))
+    topic("ensure", "events", bootstrap, *placed(3, replication))
+    sizes = {"clicks": [replication] * 6, "events": [replication] * 3}
+    wait_until(bootstrap, lambda admin: _in_sync(admin, sizes) == sizes, "topics in sync")
+    check_clean(bootstrap)
+
+
+def wait_until(
+    bootstrap: Sequence[str], condition: Callable[[KafkaAdminClient], bool], what: str
+) -> None:
+    """Ask the cluster again and again. Raises `Unexpected` after a minute."""
     deadline = time.monotonic() + 60
-    while not _is_in_sync(admin, placements):
-        if time.monotonic() > deadline:
-            raise Unexpected("topics are wanted in sync within 60 s; they are not")
-        time.sleep(0.2)
-    admin.close()
+    with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
+        while not condition(admin):
+            if time.monotonic() > deadline:
+                raise Unexpected(f"{what} within 60 s are wanted; they are not")
+            time.sleep(0.2)
 
 
-def _is_in_sync(admin: KafkaAdminClient, placements: Placements) -> bool:
-    described = admin.describe_topics(list(placements))
-    counts = {
-        topic["name"]: sorted(len(each["isr_nodes"]) for each in topic["partitions"])
-        for topic in described
+def check_clean(bootstrap: Sequence[str]) -> None:
+    """The audit must end with 0 and tell nothing but that a rack has few brokers."""
+    command = ("audit", "--bootstrap-server", ",".join(bootstrap))
+    rackwise(*command)
+    text = rackwise(*command, "--json", is_shown=False)
+    document = strict_json.parse(text.encode(), where="audit", error=InvalidSnapshot)
+    faults = [each["message"] for each in document["findings"] if each["rule"] != FEW_BROKERS]
+    if faults:
+        raise Unexpected(f"a clean audit is wanted; it has {faults}")
+    count, topics = document["partitions"], document["topics"]
+    print(f"no fault in any of {count} partitions of {topics} topics")
+
+
+def _in_sync(admin: KafkaAdminClient, topics: Iterable[str]) -> dict[str, list[int]]:
+    """Topic -> how many replicas of each partition are in sync."""
+    return {
+        topic["name"]: [len(each["isr_nodes"]) for each in sorted(topic["partitions"], key=_number)]
+        for topic in admin.describe_topics(list(topics))
     }
-    return counts == {
-        name: sorted(len(brokers) for brokers in partitions)
-        for name, partitions in placements.items()
-    }
 
 
-def produce(bootstrap: list[str], placements: Placements) -> dict[str, int]:
+def _number(partition: Mapping[str, int]) -> int:
+    return partition["partition_index"]
+
+
+def produce(bootstrap: list[str], topics: Mapping[str, int]) -> dict[str, int]:
     """Write to every partition; topic -> bytes of record values, all acknowledged."""
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all", linger_ms=10)
     sent = [
         producer.send(name, bytes(RECORD_BYTES), partition=partition)
-        for name, partitions in placements.items()
-        for partition in range(len(partitions))
+        for name, partitions in topics.items()
+        for partition in range(partitions)
         for _ in range(RECORDS_PER_PARTITION)
     ]
     for each in sent:
         each.get(timeout=60)
     producer.close()
     records = RECORDS_PER_PARTITION * RECORD_BYTES
-    return {name: len(partitions) * records for name, partitions in placements.items()}
+    return {name: partitions * records for name, partitions in topics.items()}
 
 
 def consume(bootstrap: list[str], topic: str, wanted: int, rack: str) -> int:
@@ -153,27 +207,29 @@ def kraft(java_home: Path) -> None:
     print("== Kafka 4.3, KRaft: 4 brokers, racks a b c")
     with Sandbox.kraft(brokers=4, racks=KRAFT_RACKS, java_home=java_home) as cluster:
         bootstrap = cluster.bootstrap.split(",")
-        create(bootstrap, KRAFT)
+        topics = create(bootstrap, KRAFT, 3)
         started = time.monotonic()
-        produced = produce(bootstrap, KRAFT)
+        produced = produce(bootstrap, topics)
         read = {"orders": consume(bootstrap, "orders", produced["orders"], "c")}
         seconds = time.monotonic() - started
         if read["orders"] != produced["orders"]:
             raise Unexpected(f"{produced['orders']} bytes are wanted; {read['orders']} were read")
         print(f"produced {produced} bytes, consumed {read} bytes in {seconds:.1f} s")
         file, cluster_id = audited(bootstrap, "kraft", laid_blind(KRAFT, KRAFT_RACKS))
+        replaced(bootstrap, KRAFT, 3)
     rates = rates_file(cluster_id, produced, read, seconds)
     rackwise("analyze", file, "--rates", rates, "--provider", "aws", "--out", OUT / "bill")
 
 
 def zookeeper(java_home: Path) -> None:
-    """Three brokers of 3.9 on ZooKeeper: the same snapshot and audit."""
+    """Three brokers of 3.9 on ZooKeeper: the same topics, snapshot and audits."""
     print("\n== Kafka 3.9, ZooKeeper: 3 brokers, racks a b")
     with Sandbox.zookeeper(brokers=3, racks=ZOOKEEPER_RACKS, java_home=java_home) as cluster:
         bootstrap = cluster.bootstrap.split(",")
-        create(bootstrap, ZOOKEEPER)
-        produce(bootstrap, ZOOKEEPER)
+        topics = create(bootstrap, ZOOKEEPER, 2)
+        produce(bootstrap, topics)
         audited(bootstrap, "zookeeper", laid_blind(ZOOKEEPER, ZOOKEEPER_RACKS))
+        replaced(bootstrap, ZOOKEEPER, 2)
 
 
 def main() -> None:

@@ -38,6 +38,19 @@ def create(admin, name, placement, **configs):
     until(lambda: _is_served(admin, name, replicas), f"{name} to be served")
 
 
+def delete(admin, name):
+    """Delete a topic if it is there; wait until its name is free, which brokers show too early."""
+    if name in admin.list_topics():
+        admin.delete_topics([name])
+    size = {name: {"num_partitions": 1, "replication_factor": 1}}
+    until(lambda: _may_create(admin, size), f"{name} to be free")
+
+
+def _may_create(admin, size):
+    answer = admin.create_topics(size, validate_only=True, raise_errors=False)
+    return not answer["topics"][0]["error_code"] and not set(size) & set(admin.list_topics())
+
+
 def _is_served(admin, name, replicas):
     """Whether all replicas are in sync, with a leader, and have a log on disk."""
     (topic,) = admin.describe_topics([name])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rackwise.cli.app import app
@@ -34,7 +35,7 @@ def cli() -> str:
         "`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2 there is"
     ]
     lines += ["a difference, 3 stopped half-way, 4 refused before the first write.", ""]
-    for name, command in sorted(get_command(app).commands.items()):
+    for name, command in sorted(_commands(get_command(app)).items()):
         lines += [
             f"## rackwise {name}",
             "",
@@ -49,6 +50,17 @@ def cli() -> str:
             lines.append(f"| {shown} | {_cell(getattr(parameter, 'help', None))} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _commands(group: TyperGroup, before: str = "") -> dict[str, TyperCommand]:
+    """Name -> command, those of groups by both names."""
+    found: dict[str, TyperCommand] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            found |= _commands(command, f"{before}{name} ")
+        else:
+            found[before + name] = command
+    return found
 
 
 def error_tree() -> str:

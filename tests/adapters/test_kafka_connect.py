@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import logging
 import secrets
 import socket
@@ -21,7 +22,15 @@ from kafka.admin import (
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
 from kafka_traffic import consumer, create, produce, until
-from rackwise.adapters.kafka import Secret, connect, read_cluster, resolved_addresses
+from rackwise import Placement
+from rackwise.adapters.kafka import (
+    Secret,
+    add_to_topic,
+    connect,
+    create_topic,
+    read_cluster,
+    resolved_addresses,
+)
 from rackwise.adapters.kafka.connect import bootstrap_servers
 from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Request
@@ -31,6 +40,8 @@ from rackwise.core.errors import (
     AuthenticationFailed,
     InvalidConfig,
     MissingPermission,
+    PartialFailure,
+    RackwiseError,
     Unreachable,
 )
 
@@ -163,10 +174,10 @@ def boss(secured):
         yield admin
 
 
-def allow(admin, resource, name, *operations):
+def allow(admin, resource, name, *operations, user="reader"):
     admin.create_acls(
         [
-            ACL("User:reader", "*", each, ACLPermissionType.ALLOW, ResourcePattern(resource, name))
+            ACL(f"User:{user}", "*", each, ACLPermissionType.ALLOW, ResourcePattern(resource, name))
             for each in operations
         ]
     )
@@ -213,6 +224,46 @@ def test_each_right_that_lacks_is_named_or_noted_until_it_is_given(secured, boss
         assert seen.topics["__consumer_offsets"].is_internal
         assert seen.topics["shown"].min_insync_replicas == 1
         assert [group.group for group in seen.groups] == ["bill"]
+
+
+@pytest.mark.kafka
+def test_rights_to_write_are_named_one_by_one(secured, boss):
+    rows, more = Placement.of({0: [0]}), Placement(rows=[[0]], first=1)
+    to = functools.partial(allow, boss, ResourceType.TOPIC, "mine", user="stranger")
+    with closing(connect(secured.login, login_as("stranger"))) as stranger:
+        with pytest.raises(MissingPermission, match=r"^Topic:Create is wanted") as caught:
+            create_topic(stranger, "mine", rows)
+        assert caught.value.hint.endswith("--operation Create --topic '*'")
+        assert "mine" not in boss.list_topics()
+        to(ACLOperation.CREATE)
+        seen = []
+        until(
+            lambda: (
+                seen.append(outcome_of(create_topic, stranger, "mine", rows))
+                or not isinstance(seen[-1], MissingPermission)
+            ),
+            "the right to create",
+        )
+        assert isinstance(seen[-1], PartialFailure)
+        assert "Topic:Describe is wanted" in seen[-1].message
+        assert seen[-1].hint.endswith("--operation Describe --topic '*'")
+        to(ACLOperation.DESCRIBE)
+        until(lambda: stranger.list_topics() == ["mine"], "the topic to be shown")
+        with pytest.raises(MissingPermission, match=r"^Topic:Alter is wanted"):
+            add_to_topic(stranger, "mine", more)
+        to(ACLOperation.ALTER)
+        until(lambda: outcome_of(add_to_topic, stranger, "mine", more) is None, "the right")
+    assert len(boss.describe_topics(["mine"])[0]["partitions"]) == 2
+    boss.delete_topics(["mine"])
+
+
+def outcome_of(make, *args):
+    """The error that a write ends with, None where it ends well."""
+    try:
+        make(*args)
+    except RackwiseError as error:
+        return error
+    return None
 
 
 @pytest.mark.kafka

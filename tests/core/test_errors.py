@@ -8,6 +8,7 @@ from rackwise.core.errors import (
     InputError,
     InvalidRack,
     MissingDependency,
+    OutcomeUnknown,
     PartialFailure,
     RackwiseError,
     Refused,
@@ -42,7 +43,13 @@ def test_every_error_says_what_it_is(leaf):
 )
 def test_exit_codes(branch, code):
     assert branch.exit_code == code
-    assert {leaf.exit_code for leaf in leaves(branch)} <= {code}
+    assert {leaf.exit_code for leaf in leaves(branch) if leaf is not OutcomeUnknown} <= {code}
+
+
+def test_only_an_unknown_outcome_ends_otherwise_for_it_may_have_been_a_write():
+    odd = [leaf for leaf in leaves(WorldError) if leaf.exit_code != WorldError.exit_code]
+    assert odd == [OutcomeUnknown]
+    assert OutcomeUnknown.exit_code == PartialFailure.exit_code
 
 
 def test_standard_kin():

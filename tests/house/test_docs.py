@@ -6,6 +6,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -45,32 +46,53 @@ def test_every_command_shown_exists_with_its_options(page):
             if not words or words[0] != "rackwise":
                 continue
             command = commands[words[1]]
+            if hasattr(command, "commands"):
+                command = command.commands[words[2]]
             options = {name for parameter in command.params for name in parameter.opts}
             options |= {"--json", "--quiet", "--debug", "--color", "--max-input"}
             assert {w.split("=")[0] for w in words if w.startswith("--")} <= options, line
 
 
-def test_python_blocks_of_the_readme_run():
-    blocks = [
-        text
-        for language, text in BLOCK.findall((ROOT / "README.md").read_text())
-        if language == "python"
-    ]
+def python_of(page):
+    blocks = [text for language, text in BLOCK.findall(page.read_text()) if language == "python"]
     assert blocks
-    for text in blocks:
+    return blocks
+
+
+def test_python_blocks_of_the_readme_run():
+    for text in python_of(ROOT / "README.md"):
         exec(compile(text, "README.md", "exec"), {"__name__": "readme"})  # noqa: S102 (our own text)
+
+
+def test_python_blocks_of_the_placers_run_one_after_the_other():
+    names = {"__name__": "placers"}
+    for text in python_of(ROOT / "docs" / "reference" / "placers.md"):
+        exec(compile(text, "placers.md", "exec"), names)  # noqa: S102 (our own text)
 
 
 def test_the_readme_fits():
     assert len((ROOT / "README.md").read_text().splitlines()) < 200
 
 
-def shown() -> list[tuple[list[str], list[str]]]:
-    """The commands of the README on bundled data, each with the lines it is said to print."""
-    text = next(t for k, t in BLOCK.findall((ROOT / "README.md").read_text()) if k == "console")
-    parts = re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]
+def shown(*verbs: str) -> list[tuple[list[str], list[str]]]:
+    """The README's commands of these verbs, each with the lines it is said to print."""
+    blocks = [t for k, t in BLOCK.findall((ROOT / "README.md").read_text()) if k == "console"]
+    text = "".join(blocks).replace("\\\n", " ")
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     lines = [part.splitlines() for part in parts]
-    return [(shlex.split(first)[1:], [r for r in rest if r != "..."]) for first, *rest in lines]
+    commands = [(shlex.split(first)[1:], rest) for first, *rest in lines]
+    return [
+        (words, [line for line in rest if line != "..."])
+        for words, rest in commands
+        if words[0] in verbs
+    ]
+
+
+def is_printed(line: str, output: list[str]) -> bool:
+    """Whether a line is printed; one that ends in ` ...` is the beginning of one."""
+    if line.endswith(" ..."):
+        return any(each.startswith(line.removesuffix(" ...")) for each in output)
+    return line in output
 
 
 def printed(words: list[str], out: Path) -> str:
@@ -87,16 +109,37 @@ def printed(words: list[str], out: Path) -> str:
 
 
 def test_the_audit_shown_is_what_is_printed(tmp_path):
-    words, lines = shown()[0]
+    words, lines = shown("audit")[0]
     output = printed(words, tmp_path).splitlines()
-    assert words[0] == "audit"
     assert [line for line in lines if line not in output] == []
+
+
+def test_the_rows_and_placers_shown_are_what_is_printed(tmp_path):
+    commands = shown("place", "placers")
+    assert [words[0] for words, _ in commands] == ["place", "place", "place", "placers"]
+    for words, lines in commands:
+        output = printed(words, tmp_path).splitlines()
+        assert len(lines) == len(output)
+        assert [line for line in lines if not is_printed(line, output)] == []
+
+
+@pytest.mark.kafka
+def test_the_topics_shown_are_made_as_is_printed(tmp_path, kraft_cluster):
+    from kafka_traffic import delete
+    from rackwise.adapters.kafka import connect
+
+    commands = shown("topic")
+    assert [words[1] for words, _ in commands] == ["create", "alter", "ensure"]
+    for words, lines in commands:
+        told = [kraft_cluster.bootstrap if word == "kafka-1:9092" else word for word in words]
+        assert printed(told, tmp_path).splitlines() == lines
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        delete(admin, commands[0][0][2])
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_the_bill_shown_is_what_is_printed(tmp_path):
-    words, lines = shown()[1]
+    words, lines = shown("analyze")[0]
     output = printed(words, tmp_path).splitlines()
-    assert words[0] == "analyze"
     assert [line for line in lines if line not in output] == []

@@ -9,14 +9,18 @@ import typer
 from rackwise.cli.analyze import analyze
 from rackwise.cli.audit import audit
 from rackwise.cli.generate import generate
+from rackwise.cli.place import place
+from rackwise.cli.placers import placers
 from rackwise.cli.report import report
 from rackwise.cli.sandbox import sandbox
 from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
 from rackwise.cli.snapshot import snapshot
+from rackwise.cli.topic import app as topic
 
 app = typer.Typer(
     name="rackwise",
-    help="Rack awareness for Apache Kafka: audit, and the bill for bytes that cross racks.",
+    help="Rack awareness for Apache Kafka: audit, placement, and the bill for bytes "
+    "that cross racks.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -52,5 +56,6 @@ def options(
     size_in_bytes(max_input)
 
 
-for command in (snapshot, audit, analyze, report, generate, sandbox):
+for command in (snapshot, audit, place, placers, analyze, report, generate, sandbox):
     app.command(command.__name__)(command)
+app.add_typer(topic, name="topic")

@@ -17,7 +17,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 from rackwise.cli.app import app
-from rackwise.cli.shell import Shell
+from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.core.errors import RackwiseError, WorldError
 from rackwise.core.text import escaped
 
@@ -29,10 +29,6 @@ SWITCHES = ("--json", "--quiet", "--debug")
 VALUED = ("--color", "--max-input")
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived."""
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command; give its exit code. Never raises what a user could cause."""
     signal.signal(signal.SIGTERM, _terminate)
@@ -42,10 +38,10 @@ def run(arguments: Sequence[str]) -> int:
         code = _call(hoisted(arguments), shell)
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_stdout()
+        drop_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        _drop_stdout()
+        drop_stdout()
         shell.error(_from_system(error))
         return 1
     return code
@@ -111,11 +107,6 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _drop_stdout() -> None:
-    """Let the interpreter's last flush go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def hoisted(arguments: Sequence[str]) -> list[str]:

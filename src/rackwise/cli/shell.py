@@ -34,6 +34,10 @@ LINE_EVERY_S = 10.0
 """Where there is no terminal, progress is a line this often."""
 
 
+class Terminated(BaseException):
+    """SIGTERM arrived."""
+
+
 class Color(StrEnum):
     """When to use colour."""
 
@@ -164,6 +168,11 @@ class Shell:
             yield meter.advance
         finally:
             meter.close()
+
+
+def drop_stdout() -> None:
+    """Let what is still to be written to stdout go nowhere: it has failed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str) -> None:

@@ -6,14 +6,16 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
-│  └─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
+│  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
+│  └─ UnknownTopic
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
 │  └─ MissingPermission
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 ├─ WorldError                          a neighbour failed
-│  └─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
+│  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
+│  └─ TopicExists  OutcomeUnknown
 └─ MissingDependency (ImportError)     says the exact pip command
    └─ JavaMissing  SparkMissing  JarMissing
 ```
@@ -140,6 +142,10 @@ class UnknownBroker(InputError):
     """A broker id that the cluster does not have."""
 
 
+class UnknownTopic(InputError):
+    """A topic that the cluster does not have, or does not show us."""
+
+
 class InvalidPlacer(InputError):
     """A placer that cannot do what is asked, or gave rows that no topic can have."""
 
@@ -226,6 +232,16 @@ class ServerRefused(WorldError):
 
 class ServerDied(WorldError):
     """A server we started ended, or never became ready; the hint has its last log lines."""
+
+
+class TopicExists(WorldError):
+    """The cluster has a topic of that name already; nothing was written."""
+
+
+class OutcomeUnknown(WorldError):
+    """A write was sent and not answered, and what became of it cannot be seen."""
+
+    exit_code = 3
 
 
 class MissingDependency(RackwiseError, ImportError):

@@ -1,9 +1,37 @@
-"""Kafka: reading a cluster, through kafka-python's admin client."""
+"""Kafka: reading a cluster and making topics in it, through kafka-python's admin client."""
 
 from __future__ import annotations
 
+from kafka.admin import KafkaAdminClient
+
 from rackwise.adapters.kafka.client_config import Secret, read_client_config
 from rackwise.adapters.kafka.connect import connect
-from rackwise.adapters.kafka.read import read_cluster, resolved_addresses
+from rackwise.adapters.kafka.create import (
+    Ensured,
+    add_to_topic,
+    create_topic,
+    ensure_topic,
+    ensured_topic,
+    topic_exists,
+    topic_rows,
+    unknown_topic,
+)
+from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_addresses
 
-__all__ = ["Secret", "connect", "read_client_config", "read_cluster", "resolved_addresses"]
+__all__ = [
+    "Ensured",
+    "KafkaAdminClient",
+    "Secret",
+    "add_to_topic",
+    "connect",
+    "create_topic",
+    "ensure_topic",
+    "ensured_topic",
+    "read_brokers",
+    "read_client_config",
+    "read_cluster",
+    "resolved_addresses",
+    "topic_exists",
+    "topic_rows",
+    "unknown_topic",
+]

@@ -15,6 +15,8 @@ NEEDED = MappingProxyType(
         "snapshot": (("cluster", "Describe"), ("topic", "Describe")),
         "snapshot of configs": (("topic", "DescribeConfigs"), ("cluster", "DescribeConfigs")),
         "snapshot of groups": (("group", "Describe"),),
+        "topic create": (("topic", "Create"), ("topic", "Describe")),
+        "topic alter": (("topic", "Alter"), ("topic", "Describe")),
     }
 )
 """Command -> the rights it needs."""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.kafka.configs import SeenConfigs
     from rackwise.adapters.kafka.topics import Layout
-    from rackwise.core.model import Group
+    from rackwise.core.model import Group, LogDir
 
 READINGS = 3
 """How often a cluster that changes under our eyes is read before it is called torn."""
@@ -82,7 +82,9 @@ def read_cluster(
         if seen.is_whole:
             break
         seen = _read_once(admin, wishes)
-    brokers = tuple(_broker(each, seen.sizes, resolve) for each in seen.description.brokers)
+    brokers = tuple(
+        _broker(each, seen.sizes.log_dirs, resolve) for each in seen.description.brokers
+    )
     check_one_form((broker.id, broker.rack) for broker in brokers)
     return Cluster(
         cluster_id=seen.description.cluster_id,
@@ -108,6 +110,11 @@ def read_cluster(
             *_unresolved(brokers, resolve),
         ),
     )
+
+
+def read_brokers(admin: KafkaAdminClient) -> tuple[Broker, ...]:
+    """The brokers alone, in id order, fenced ones among them; raises what `ask` raises."""
+    return tuple(_broker(each, {}, None) for each in _describe(admin).brokers)
 
 
 def resolved_addresses(host: str) -> tuple[str, ...]:
@@ -199,7 +206,9 @@ def _describe(admin: KafkaAdminClient) -> _Description:
 
 
 def _broker(
-    found: Mapping[str, Any], sizes: Sizes, resolve: Callable[[str], Sequence[str]] | None
+    found: Mapping[str, Any],
+    log_dirs: Mapping[int, tuple[LogDir, ...]],
+    resolve: Callable[[str], Sequence[str]] | None,
 ) -> Broker:
     is_fenced, rack = found.get("is_fenced"), found["rack"]
     return Broker(
@@ -210,7 +219,7 @@ def _broker(
         host=found["host"],
         port=found["port"],
         addresses=_addresses(found["host"], resolve),
-        log_dirs=sizes.log_dirs.get(found["broker_id"], ()),
+        log_dirs=log_dirs.get(found["broker_id"], ()),
     )
 
 

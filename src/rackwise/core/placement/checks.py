@@ -32,6 +32,7 @@ ERRORS = "org.apache.kafka.common.errors."
 TOO_FEW = ERRORS + "InvalidReplicationFactorException"
 MOST_PARTITIONS = 2**31 - 1
 FENCED_HINT = "use fewer replicas, or start the fenced brokers: "
+STRANGER_HINT = "mend the placer, or place with a built-in one such as levels"
 
 
 def check_partitions(partitions: int, first: int) -> None:
@@ -161,6 +162,7 @@ def check_rows(name: str, rows: object, request: Request) -> None:
             f'placer "{name}" returned {had}; int32 {shape} is wanted',
             wanted=f"int32 {shape}",
             had=had,
+            hint=STRANGER_HINT,
         )
     known = np.isin(rows, np.array([broker.id for broker in request.brokers], dtype=np.int32))
     if not known.all():
@@ -170,6 +172,7 @@ def check_rows(name: str, rows: object, request: Request) -> None:
             f"{rows[row, column]}; brokers of the request are wanted",
             wanted="a broker of the request",
             had=int(rows[row, column]),
+            hint=STRANGER_HINT,
         )
     columns = np.ascontiguousarray(rows.T)
     is_repeat = np.zeros(len(rows), dtype=np.bool_)
@@ -182,4 +185,5 @@ def check_rows(name: str, rows: object, request: Request) -> None:
             f"broker: {':'.join(map(str, rows[repeats[0]].tolist()))}",
             wanted=request.replication,
             had=len(set(rows[repeats[0]].tolist())),
+            hint=STRANGER_HINT,
         )

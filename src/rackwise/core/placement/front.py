@@ -27,6 +27,7 @@ from rackwise.core.errors import (
 )
 from rackwise.core.placement.checks import (
     ERRORS,
+    STRANGER_HINT,
     check_even_rows,
     check_known,
     check_partitions,
@@ -254,6 +255,7 @@ def _made(
             f'placer "{placer.name}" raised {type(error).__name__}: {error}',
             wanted="rows",
             had=type(error).__name__,
+            hint=STRANGER_HINT,
         ) from error
     check_rows(placer.name, rows, request)
     return Placement(rows=rows, first=request.first_partition)

@@ -87,6 +87,7 @@ class Kip36:
                     f"{option} must be an integer from 0 on; {value!r} was given",
                     wanted=0,
                     had=value,
+                    hint="0 is the first broker of the ring",
                 )
         if self.continuation not in CONTINUATIONS:
             raise InvalidConfig(
@@ -94,6 +95,7 @@ class Kip36:
                 "was given",
                 wanted=", ".join(CONTINUATIONS),
                 had=self.continuation,
+                hint="upstream adds partitions as Kafka does, aligned as if all were made at once",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:

@@ -68,7 +68,9 @@ TURNS = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """The default placer. `balance`: what is even where racks are not, brokers or racks.
+    """Spread at every rack level, then as even as that leaves; the default.
+
+    `balance`: what is even where racks are not, brokers or racks.
 
     Raises `InvalidConfig` for another balance.
     """
@@ -82,6 +84,7 @@ class Levels:
                 f"balance must be brokers or racks; {self.balance} was given",
                 wanted="brokers, racks",
                 had=self.balance,
+                hint="brokers evens out what each broker holds, racks what each rack holds",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:

@@ -77,12 +77,14 @@ class Ring:
                 f"start must be an integer from 0 on; {self.start!r} was given",
                 wanted=0,
                 had=self.start,
+                hint="0 is the first child of each node",
             )
         if self.skip not in SKIPS:
             raise InvalidConfig(
                 f"skip must be one of {', '.join(SKIPS)}; {self.skip} was given",
                 wanted=", ".join(SKIPS),
                 had=self.skip,
+                hint="subtree repeats no broker and keeps the levels as spread as they can be",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:

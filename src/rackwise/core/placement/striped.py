@@ -61,7 +61,7 @@ HASH_END = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Striped:
-    """KRaft's placer; it has no options and draws from `rng`.
+    """KRaft's rule. It has no options and draws from `rng`.
 
     Raises `InvalidConfig` without `rng`, and `NotEnoughBrokers` as upstream's class does.
     """

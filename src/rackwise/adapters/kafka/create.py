@@ -1,0 +1,393 @@
+"""Topics made and widened with rows of our own, and seen on the cluster before it is called done.
+
+```
+the write    answered yes   ->  read metadata until each row is shown as it was asked for
+             answered no    ->  TopicExists, UnknownTopic, MissingPermission, ServerRefused
+             not answered   ->  read metadata: our rows: done; no rows in time: OutcomeUnknown
+the rows     other ones     ->  PartialFailure, which names the partitions
+```
+
+A request that was not answered may have been carried out, so it is never sent again: what became of
+it is looked up. A broker may show what it knew a moment ago; other rows, and rows of a topic that
+was deleted before, count only once they have been shown for `STEADY_S`.
+
+What this does not do: decide where replicas go (`core.placement`), or change rows that exist.
+
+Source: KIP-4 (CreateTopics), KIP-195 (CreatePartitions), KIP-36 (auto-creation with some racks).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import kafka.errors as kafka_errors
+from kafka.protocol.metadata import MetadataRequest
+
+from rackwise.adapters.kafka.connect import ask, refusal, send
+from rackwise.adapters.kafka.permissions import missing_permission
+from rackwise.adapters.kafka.read import read_brokers
+from rackwise.core.errors import (
+    MissingPermission,
+    OutcomeUnknown,
+    PartialFailure,
+    RackwiseError,
+    Refused,
+    ServerRefused,
+    TopicExists,
+    UnknownTopic,
+    Unreachable,
+    WorldError,
+)
+from rackwise.core.placement import Levels, Placement, RackMode, place
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kafka.admin import KafkaAdminClient
+
+    from rackwise.adapters.kafka.connect import Message
+    from rackwise.core.model import Broker
+    from rackwise.core.placement import Draws, Placer
+
+NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
+DEFAULT = Levels()
+TIMEOUT_MS = 30_000
+"""How long the cluster may take to carry out a write, and then to show it."""
+LOOK_EVERY_S = 0.1
+STEADY_S = 5.0
+"""Rows that are other than asked for this long are no lag of a broker."""
+
+_EXISTS = 36
+_NO_TOPIC = 3
+_TIMED_OUT = 7
+_NOT_ALLOWED = (29, 31)
+Code = tuple[int, "str | None"]
+"""Kafka's error code, 0 for none, and its text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ensured:
+    """A topic that is there: made now on these brokers, or found, and then no broker was looked at.
+
+    `rows`: None where the topic was found and no broker has shown its rows yet.
+    """
+
+    is_new: bool
+    rows: Placement | None
+    brokers: tuple[Broker, ...] = ()
+
+
+def ignore(_count: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def create_topic(
+    admin: KafkaAdminClient,
+    name: str,
+    placement: Placement,
+    *,
+    configs: Mapping[str, str] = NO_CONFIGS,
+    timeout_ms: int = TIMEOUT_MS,
+    progress: Callable[[int], None] = ignore,
+) -> None:
+    """Make a topic whose partition p has the replicas `placement[p]`; back once that is shown.
+
+    `progress` is told how many more partitions are shown as they were asked for.
+    Nothing is written where it raises `TopicExists`, `MissingPermission`, `ServerRefused`,
+    `Unreachable` or `Refused`; else `PartialFailure`, `OutcomeUnknown`.
+    """
+    topic = {"assignments": placement.as_dict(), "configs": dict(configs)}
+
+    def call() -> Code:
+        client: Message = admin
+        answer = client.create_topics({name: topic}, timeout_ms=timeout_ms, raise_errors=False)
+        (told,) = answer["topics"]
+        return told["error_code"], told.get("error_message")
+
+    doing = f"create topic {escaped(name)}"
+    is_answered = _write(call, name, doing=doing, operation="Create")
+    shown = _Shown(admin, name, placement, timeout_ms, progress)
+    shown.wait(is_answered=is_answered, doing=doing)
+
+
+def add_to_topic(
+    admin: KafkaAdminClient,
+    name: str,
+    new: Placement,
+    *,
+    timeout_ms: int = TIMEOUT_MS,
+    progress: Callable[[int], None] = ignore,
+) -> None:
+    """Add the partitions of `new`, the first of which follows the topic's last one.
+
+    Raises what `create_topic` raises, with `UnknownTopic` in the place of `TopicExists`.
+    """
+    rows = {"count": new.first + len(new), "assignments": new.rows.tolist()}
+
+    def call() -> Code:
+        client: Message = admin
+        answer = client.create_partitions({name: rows}, timeout_ms=timeout_ms, raise_errors=False)
+        (told,) = answer.results
+        return told.error_code, told.error_message
+
+    doing = f"add partitions to topic {escaped(name)}"
+    is_answered = _write(call, name, doing=doing, operation="Alter")
+    shown = _Shown(admin, name, new, timeout_ms, progress)
+    shown.wait(is_answered=is_answered, doing=doing)
+
+
+def ensure_topic(
+    admin: KafkaAdminClient,
+    name: str,
+    partitions: int,
+    replication: int,
+    *,
+    placer: Placer = DEFAULT,
+    configs: Mapping[str, str] = NO_CONFIGS,
+    rng: Draws | None = None,
+    timeout_ms: int = TIMEOUT_MS,
+) -> bool:
+    """Make the topic unless it is there; True where it was made now. Its shape is not looked at.
+
+    Racks are used where all brokers have one and ignored where some have none, so that services
+    can start while racks are being rolled out. Raises what `place` and `create_topic` raise, but
+    `TopicExists`: who loses the race against another starter has its topic.
+    """
+    made = ensured_topic(
+        admin,
+        name,
+        partitions,
+        replication,
+        placer=placer,
+        configs=configs,
+        rng=rng,
+        timeout_ms=timeout_ms,
+    )
+    return made.is_new
+
+
+def ensured_topic(
+    admin: KafkaAdminClient,
+    name: str,
+    partitions: int,
+    replication: int,
+    *,
+    placer: Placer = DEFAULT,
+    configs: Mapping[str, str] = NO_CONFIGS,
+    rng: Draws | None = None,
+    timeout_ms: int = TIMEOUT_MS,
+    progress: Callable[[int], None] = ignore,
+) -> Ensured:
+    """`ensure_topic` for who wants to know more: the rows, and the brokers they were made for."""
+    rows = topic_rows(admin, name)
+    if rows is not None:
+        return Ensured(is_new=False, rows=rows)
+    brokers = read_brokers(admin)
+    placed = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
+    try:
+        create_topic(admin, name, placed, configs=configs, timeout_ms=timeout_ms, progress=progress)
+    except TopicExists:
+        return Ensured(is_new=False, rows=topic_rows(admin, name))
+    return Ensured(is_new=True, rows=placed, brokers=brokers)
+
+
+def topic_rows(admin: KafkaAdminClient, name: str) -> Placement | None:
+    """The rows of a topic as one broker shows them; None where it shows no such topic.
+
+    Raises what `ask` raises, and `MissingPermission`.
+    """
+    rows = _rows(admin, name)
+    return Placement.of(rows) if rows else None
+
+
+def _write(
+    call: Callable[[], Code],
+    name: str,
+    *,
+    doing: str,
+    operation: str,
+) -> bool:
+    """Send once. True: carried out; False: nobody knows. Raises where the cluster would not."""
+    try:
+        code, text = call()
+    except kafka_errors.IncompatibleBrokerVersion as error:
+        raise Refused(
+            f"Kafka 2.4 or later is wanted to {doing}: {escaped(str(error))}",
+            wanted="Kafka 2.4",
+            had=type(error).__name__,
+            hint="upgrade the brokers, or use Kafka's own kafka-topics with --replica-assignment",
+        ) from None
+    except (kafka_errors.NodeNotReadyError, RuntimeError) as error:
+        raise Unreachable(
+            f"the controller is wanted to {doing}; it cannot be reached: {escaped(str(error))}",
+            wanted="the controller",
+            had=type(error).__name__,
+            hint="look whether the controller runs, then try again: nothing was written",
+        ) from None
+    except kafka_errors.KafkaError as error:
+        if error.retriable or not isinstance(error, kafka_errors.BrokerResponseError):
+            return False
+        raise refusal(error, doing=doing) from None
+    if code == _TIMED_OUT:
+        return False
+    if code:
+        raise _refused(code, text, name, doing=doing, operation=operation)
+    return True
+
+
+def _refused(
+    code: int, text: str | None, name: str, *, doing: str, operation: str
+) -> RackwiseError:
+    of_code: Message = kafka_errors.for_code
+    kind = of_code(code).__name__
+    if code == _EXISTS:
+        return topic_exists(name)
+    if code == _NO_TOPIC:
+        return unknown_topic(name)
+    if code in _NOT_ALLOWED:
+        return missing_permission(kind, doing=doing, operation=operation)
+    return ServerRefused(
+        f"the cluster would not {doing}: {escaped(text or kind.removesuffix('Error'))}",
+        had=kind.removesuffix("Error"),
+        hint="nothing was written; mend what it names and try again",
+    )
+
+
+def topic_exists(name: str) -> TopicExists:
+    """The error for a name that is taken."""
+    return TopicExists(
+        f"a new topic is wanted; {escaped(name)} exists",
+        wanted="a name that is free",
+        had=name,
+        hint="--if-not-exists leaves it as it is; topic alter adds partitions",
+    )
+
+
+def unknown_topic(name: str) -> UnknownTopic:
+    """The error for a topic that is not there."""
+    return UnknownTopic(
+        f"a topic of the cluster is wanted; {escaped(name)} is not there",
+        wanted="a topic of the cluster",
+        had=name,
+        hint="topic create makes it; a topic that the principal may not describe is hidden",
+    )
+
+
+class _Shown:
+    """What the cluster shows of rows that it was asked for, looked at again and again."""
+
+    def __init__(
+        self,
+        admin: KafkaAdminClient,
+        name: str,
+        wanted: Placement,
+        timeout_ms: int,
+        progress: Callable[[int], None],
+    ) -> None:
+        self._admin = admin
+        self._name = name
+        self._asked = wanted.as_dict()
+        self._timeout_ms = timeout_ms
+        self._progress = progress
+        self._right = 0
+        self._differs_since: float | None = None
+
+    def wait(self, *, is_answered: bool, doing: str) -> None:
+        """Until the wanted rows are shown. Raises `PartialFailure` or `OutcomeUnknown`."""
+        deadline = time.monotonic() + self._timeout_ms / 1000
+        while (found := self._look()) != self._asked:
+            now = time.monotonic()
+            if now >= deadline or self._differs_for(found, now) >= STEADY_S:
+                break
+            time.sleep(LOOK_EVERY_S)
+        if found == self._asked:
+            return
+        if found or is_answered:
+            raise _not_as_asked(self._name, self._asked, found, self._timeout_ms)
+        raise OutcomeUnknown(
+            f"an answer is wanted to the request to {doing}; none came, and after "
+            f"{self._timeout_ms} ms the cluster shows no such partition",
+            wanted="an answer",
+            had=None,
+            hint="look again in a while before sending it a second time: it may still be carried "
+            "out",
+        )
+
+    def _look(self) -> dict[int, list[int]]:
+        shown = _rows_if_told(self._admin, self._name)
+        found = {partition: shown[partition] for partition in self._asked if partition in shown}
+        right = sum(self._asked[partition] == row for partition, row in found.items())
+        self._progress(max(0, right - self._right))
+        self._right = max(right, self._right)
+        return found
+
+    def _differs_for(self, found: Mapping[int, list[int]], now: float) -> float:
+        """For how many seconds other rows than those asked for have been shown."""
+        if all(self._asked[partition] == row for partition, row in found.items()):
+            self._differs_since = None
+            return 0.0
+        if self._differs_since is None:
+            self._differs_since = now
+        return now - self._differs_since
+
+
+def _not_as_asked(
+    name: str,
+    asked: Mapping[int, list[int]],
+    found: Mapping[int, list[int]],
+    timeout_ms: int,
+) -> PartialFailure:
+    done = [each for each, row in asked.items() if found.get(each) == row]
+    failed = [each for each in found if found[each] != asked[each]]
+    skipped = [each for each in asked if each not in found]
+    first = (failed or skipped)[0]
+    had = _text(found[first]) if failed else f"not shown after {timeout_ms} ms"
+    return PartialFailure(
+        f"topic {escaped(name)}: {len(asked)} partitions are wanted as placed; so are {len(done)}, "
+        f"with other replicas {len(failed)}, not shown {len(skipped)}; partition {first} is "
+        f"wanted on {_text(asked[first])} and is {'on ' * bool(failed)}{had}",
+        done=[f"{name}-{each}" for each in done],
+        failed=[f"{name}-{each}" for each in failed],
+        skipped=[f"{name}-{each}" for each in skipped],
+        hint="somebody else has changed the topic meanwhile, or brokers lag: look with "
+        "rackwise audit before repeating it",
+    )
+
+
+def _rows_if_told(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
+    """The rows; none where the cluster does not tell. Raises `PartialFailure` where it may not."""
+    try:
+        return _rows(admin, name)
+    except WorldError:
+        return {}
+    except MissingPermission as error:
+        raise PartialFailure(
+            f"the rows of topic {escaped(name)} were sent and cannot be seen: {error.message}",
+            skipped=[name],
+            hint=error.hint,
+        ) from None
+
+
+def _text(row: list[int]) -> str:
+    return ":".join(map(str, row))
+
+
+def _rows(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
+    """Partition -> replicas in order, as one broker shows them; empty where there is no topic."""
+    request = MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=name)],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+    answer = ask(admin, lambda: send(admin, request), doing=f"describe topic {escaped(name)}")
+    (topic,) = answer.topics
+    if topic.error_code in _NOT_ALLOWED:
+        raise missing_permission(
+            "TopicAuthorizationFailedError", doing=f"describe topic {escaped(name)}"
+        )
+    return {each.partition_index: list(each.replica_nodes) for each in topic.partitions}

@@ -1,0 +1,165 @@
+"""`rackwise place`: rows for a new topic, printed; nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from rackwise.cli.audit import check_source, cluster_of
+from rackwise.cli.place_options import (
+    BrokerList,
+    IgnoreRacks,
+    NoLoad,
+    PlacerName,
+    PlacerOptions,
+    RackModeName,
+    Seed,
+    Terms,
+    Wishes,
+    explained,
+    partition_count,
+    replica_count,
+    tell,
+    terms,
+)
+from rackwise.cli.shell import Shell
+from rackwise.core.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+    from rackwise.core.placement import Placement, Report
+
+FORMAT = "rackwise.placement/1"
+Format = Literal["json", "cli", "reassignment"]
+
+
+def place(
+    context: typer.Context,
+    partitions: Annotated[str, typer.Option(metavar="P", help="How many partitions.")],
+    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas of each.")],
+    snapshot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
+    ] = None,
+    bootstrap_server: Annotated[
+        str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
+    ] = None,
+    client_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
+    ] = None,
+    placer: PlacerName = None,
+    placer_option: PlacerOptions = None,
+    rack_mode: RackModeName = None,
+    disable_rack_aware: IgnoreRacks = False,
+    broker_list: BrokerList = None,
+    seed: Seed = None,
+    no_load: NoLoad = False,
+    format: Annotated[
+        Format | None,
+        typer.Option(help="json, kafka-topics' 5:4,3:2 or Kafka's JSON. [default: cli]"),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The topic that the rows are for.")
+    ] = None,
+) -> int:
+    """Print where the replicas of a new topic would go; equal seeds give equal rows.
+
+    Reads only. Exit: 0 printed, 1 error.
+    """
+    shell: Shell = context.obj
+    check_source(snapshot, bootstrap_server, client_config)
+    form = _form(shell, format, topic)
+    from rackwise.core.placement import place as placed
+
+    cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
+    wishes = Wishes(
+        placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
+    )
+    agreed = terms(wishes, cluster)
+    rows = placed(
+        agreed.brokers,
+        partition_count(partitions),
+        replica_count(replication_factor),
+        placer=agreed.placer,
+        racks=agreed.racks,
+        load=agreed.load,
+        rng=agreed.rng,
+    )
+    report = explained(rows, agreed.brokers, agreed.racks)
+    tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+    if form == "json":
+        shell.document(_document(cluster, agreed, rows, report, topic))
+    else:
+        shell.text(_text(rows, topic if form == "reassignment" else None))
+    return 0
+
+
+def _form(shell: Shell, form: Format | None, topic: str | None) -> Format:
+    """The one form that was asked for. Raises `InvalidConfig`."""
+    if shell.is_json and form not in {None, "json"}:
+        raise InvalidConfig(
+            f"one format is wanted; --json and --format {form} were given",
+            wanted=1,
+            had=2,
+            hint="leave one of them out",
+        )
+    wanted: Format = "json" if shell.is_json else form or "cli"
+    if wanted == "reassignment" and topic is None:
+        raise InvalidConfig(
+            "--format reassignment wants --topic NAME; none was given",
+            wanted="--topic",
+            hint="Kafka's JSON names the topic of each partition",
+        )
+    if wanted == "cli" and topic is not None:
+        raise InvalidConfig(
+            "--topic goes with --format reassignment or json",
+            wanted="--format reassignment",
+            had="--format cli",
+            hint="leave --topic out: the text of kafka-topics names no topic",
+        )
+    return wanted
+
+
+def _text(rows: Placement, topic: str | None) -> str:
+    """The rows as kafka-topics takes them, or of a topic as kafka-reassign-partitions does."""
+    if topic is None:
+        return ",".join(":".join(map(str, row)) for row in rows.rows.tolist())
+    from rackwise.adapters import files
+
+    return files.reassignment_text({(topic, partition): rows[partition] for partition in rows})
+
+
+def _document(
+    cluster: Cluster, agreed: Terms, rows: Placement, report: Report, topic: str | None
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "cluster_id": cluster.cluster_id,
+        "taken_at": cluster.taken_at,
+        "topic": topic,
+        **agreed.as_dict(),
+        "first_partition": rows.first,
+        "rows": rows.rows.tolist(),
+        **shares(report),
+    }
+
+
+def shares(report: Report) -> dict[str, Any]:
+    """What each broker and rack gets, and what is forced, for documents."""
+    return {
+        "brokers": [
+            {"id": each.id, "replicas": each.replicas, "leaders": each.leaders}
+            for each in report.brokers
+        ],
+        "racks": [
+            {
+                "rack": each.rack,
+                "brokers": each.brokers,
+                "replicas": each.replicas,
+                "leaders": each.leaders,
+            }
+            for each in report.racks
+        ],
+        "forced": [each.text for each in report.forced],
+    }

@@ -1,0 +1,264 @@
+"""`rackwise placers`: who may decide where replicas go: the built-in placers and installed ones.
+
+A distribution offers a placer with an entry point of the group `rackwise.placers`, in pyproject:
+
+    [project.entry-points."rackwise.placers"]
+    nearest = "my_package.placing:Nearest"
+
+The value is a class whose instances have a `name` and a `place(request)`; the fields of a dataclass
+are its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from rackwise.cli.shell import Shell
+from rackwise.core.errors import InvalidConfig, InvalidPlacer, RackwiseError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from rackwise.core.placement import Placer
+
+FORMAT = "rackwise.placers/1"
+GROUP = "rackwise.placers"
+BUILT_IN = "built in"
+NOTHING = "none"
+"""How an option is told to have no value."""
+SWITCHES = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A placer that can be named; `distribution` is None for the built-in ones."""
+
+    name: str
+    kind: type
+    distribution: str | None
+
+    @property
+    def options(self) -> tuple[Field[Any], ...]:
+        """The fields that may be given."""
+        if not is_dataclass(self.kind):
+            return ()
+        return tuple(each for each in fields(self.kind) if each.init)
+
+    @property
+    def about(self) -> str:
+        """The first sentence of its docstring, `.` left out; empty where it has none."""
+        if is_dataclass(self.kind) and (self.kind.__doc__ or "").startswith(self.kind.__name__):
+            return ""
+        first = (self.kind.__doc__ or "").strip().split("\n\n", maxsplit=1)[0]
+        return " ".join(first.split()).split(". ", maxsplit=1)[0].removesuffix(".")
+
+
+def placers(context: typer.Context) -> int:
+    """List the placers that --placer may name, with their options.
+
+    Exit: 0 listed, 1 an installed placer cannot be loaded or has a name that is taken.
+    """
+    shell: Shell = context.obj
+    offers = [offer_of(name) for name in names()]
+    if shell.is_json:
+        shell.document({"format": FORMAT, "placers": [_told(offer) for offer in offers]})
+        return 0
+    rows = [("placer", "from", "options", "rows")]
+    for offer in offers:
+        options = " ".join(f"{each.name}={_default(each)}" for each in offer.options) or "-"
+        rows.append(
+            (offer.name, offer.distribution or BUILT_IN, options, offer.about or "not described")
+        )
+    widths = [max(len(escaped(row[column])) for row in rows) for column in range(3)]
+    for row in rows:
+        cells = [escaped(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
+        shell.text("  ".join([*cells, escaped(row[-1])]))
+    return 0
+
+
+def names() -> list[str]:
+    """All names that can be asked for: the built-in ones, then the others in order."""
+    from rackwise.core.placement import PLACERS
+
+    return [*PLACERS, *sorted({entry.name for entry in _entries()} - set(PLACERS))]
+
+
+def offer_of(name: str) -> Offer:
+    """The one placer of that name.
+
+    Raises `InvalidConfig` where there is none; `InvalidPlacer` where there are two, or where the
+    class cannot be loaded or is none.
+    """
+    from rackwise.core.placement import PLACERS
+
+    entries = [entry for entry in _entries() if entry.name == name]
+    owners = [_distribution(entry) for entry in entries]
+    if name in PLACERS:
+        owners.insert(0, BUILT_IN)
+    if len(owners) > 1:
+        raise InvalidPlacer(
+            f'one placer named "{escaped(name)}" is wanted; it is {_and(owners)}',
+            wanted=1,
+            had=len(owners),
+            hint=f"uninstall {owners[-1]}, or have it give its placer another name",
+        )
+    if name in PLACERS:
+        return Offer(name=name, kind=PLACERS[name], distribution=None)
+    if not entries:
+        known = ", ".join(names())
+        raise InvalidConfig(
+            f'a placer of {known} is wanted; "{escaped(name)}" was given',
+            wanted=known,
+            had=name,
+            hint="rackwise placers lists them; others come with the distribution that has them",
+        )
+    return Offer(name=name, kind=_loaded(entries[0], owners[0]), distribution=owners[0])
+
+
+def made(name: str, options: Mapping[str, str]) -> Placer:
+    """The placer of that name with these options as text. Raises what `offer_of` raises.
+
+    `InvalidConfig` for an option that it does not have, and for a value that is none of its own.
+    """
+    offer = offer_of(name)
+    values = {}
+    for key, text in options.items():
+        values[key] = _value(_type_of(offer, key), key, text)
+    try:
+        placer: Placer = offer.kind(**values)
+    except RackwiseError:
+        raise
+    except Exception as error:
+        raise InvalidPlacer(
+            f'placer "{escaped(name)}" cannot be made: {type(error).__name__}: {error}',
+            wanted="an instance",
+            had=type(error).__name__,
+            hint="give the options that it wants: rackwise placers lists them",
+        ) from error
+    return placer
+
+
+def pairs(texts: Sequence[str], *, option: str) -> dict[str, str]:
+    """KEY=VALUE each; what follows the first `=` is the value. Raises `InvalidConfig`."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, has_value, value = text.partition("=")
+        if not key or not has_value:
+            raise InvalidConfig(
+                f"{option} wants KEY=VALUE; {escaped(text) or 'nothing'} was given",
+                wanted="KEY=VALUE",
+                had=text,
+                hint=f"repeat {option} for each key",
+            )
+        if key in found:
+            raise InvalidConfig(
+                f"{option} wants each key once; {escaped(key)} was given twice",
+                wanted=1,
+                had=2,
+                hint="leave one of them out",
+            )
+        found[key] = value
+    return found
+
+
+def _entries() -> Sequence[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=GROUP))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return "an unknown distribution" if entry.dist is None else str(entry.dist.name)
+
+
+def _and(owners: Sequence[str]) -> str:
+    return " and ".join(each if each == BUILT_IN else f"offered by {each}" for each in owners)
+
+
+def _loaded(entry: EntryPoint, owner: str) -> type:
+    try:
+        kind: object = entry.load()
+    except Exception as error:
+        raise InvalidPlacer(
+            f'placer "{escaped(entry.name)}" of {owner} cannot be loaded: '
+            f"{type(error).__name__}: {error}",
+            wanted=entry.value,
+            had=type(error).__name__,
+            hint=f"mend or uninstall {owner}",
+        ) from error
+    if not isinstance(kind, type):
+        raise InvalidPlacer(
+            f'placer "{escaped(entry.name)}" of {owner} must be a class; {entry.value} is '
+            f"of type {type(kind).__name__}",
+            wanted="a class",
+            had=type(kind).__name__,
+            hint=f"mend or uninstall {owner}",
+        )
+    return kind
+
+
+def _type_of(offer: Offer, key: str) -> object:
+    """What values of an option are; text where its annotation cannot be read.
+
+    Names in annotations are those of the file that has the class: its `__module__` may be another.
+    """
+    known = [each.name for each in offer.options]
+    if key not in known:
+        has = f"the options {', '.join(known)}" if known else "no options"
+        raise InvalidConfig(
+            f'placer "{escaped(offer.name)}" has {has}; {escaped(key)} was given',
+            wanted=", ".join(known),
+            had=key,
+            hint="rackwise placers lists the options of each",
+        )
+    makers = (vars(each)["__init__"] for each in offer.kind.__mro__ if "__init__" in vars(each))
+    try:
+        names = getattr(next(makers), "__globals__", None)
+        return get_type_hints(offer.kind, globalns=names).get(key, str)
+    except (NameError, TypeError):
+        return str
+
+
+def _value(kind: object, key: str, text: str) -> object:
+    """The value that a text is; what is of no kind that we can read is handed on as text."""
+    kinds = get_args(kind) if get_origin(kind) not in {None, Literal} else (kind,)
+    if type(None) in kinds and text == NOTHING:
+        return None
+    if bool in kinds and text in SWITCHES:
+        return SWITCHES[text]
+    for number in (int, float):
+        if number in kinds:
+            try:
+                return number(text)
+            except ValueError:
+                continue
+    if str in kinds or not {bool, int, float} & set(kinds):
+        return text
+    noun = "true or false" if bool in kinds else "a number"
+    noun += f" or {NOTHING}" if type(None) in kinds else ""
+    raise InvalidConfig(
+        f'{escaped(key)} must be {noun}; "{escaped(text)}" was given',
+        wanted=noun,
+        had=text,
+        hint="rackwise placers lists the options with their defaults",
+    )
+
+
+def _default(option: Field[Any]) -> str:
+    if option.default is MISSING:
+        return "" if option.default_factory is MISSING else str(option.default_factory())
+    return NOTHING if option.default is None else str(option.default)
+
+
+def _told(offer: Offer) -> Mapping[str, Any]:
+    return {
+        "name": offer.name,
+        "distribution": offer.distribution,
+        "about": offer.about,
+        "options": {each.name: _default(each) for each in offer.options},
+    }

@@ -1,0 +1,35 @@
+"""`rackwise topic` on one topic of a real cluster, and what the brokers then describe."""
+
+from __future__ import annotations
+
+from kafka_traffic import until
+from rackwise.adapters.files.strict_json import parse
+from rackwise.core.errors import InvalidConfig
+from refusals import called
+
+NAME = "placed"
+
+
+def document(text):
+    return parse(text.encode(), where="stdout", error=InvalidConfig)
+
+
+def topic(cluster, verb, *words):
+    return called("topic", verb, NAME, "--bootstrap-server", cluster.bootstrap, *words)
+
+
+def sized(partitions, replication):
+    return ["--partitions", partitions, "--replication-factor", replication]
+
+
+def described(admin):
+    """Replicas of each partition in order, and who leads each."""
+    (found,) = admin.describe_topics([NAME])
+    told = sorted(found["partitions"], key=lambda each: each["partition_index"])
+    return [each["replica_nodes"] for each in told], [each["leader_id"] for each in told]
+
+
+def shows(admin, rows):
+    """Law: all brokers soon describe exactly these rows, in order, and the first of each leads."""
+    until(lambda: described(admin)[0] == rows, f"{rows} to be described")
+    until(lambda: described(admin)[1] == [row[0] for row in rows], "the first of each row to lead")
