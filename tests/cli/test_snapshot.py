@@ -117,7 +117,7 @@ def test_a_broken_reassignment_names_the_fault_and_writes_nothing(tmp_path, offl
     out = tmp_path / "s.json"
     assert run(["snapshot", *offline, "--out", str(out), "--json"]) == 1
     error = document(capsys.readouterr().err)
-    assert error["error"] == "InvalidSnapshot"
+    assert error["error"] == "InvalidPlan"
     assert error["hint"]
     assert not out.exists()
 

@@ -121,11 +121,6 @@ def analyze(
         keep=keep or (),
         conf=conf or (),
     )
-    if clients is not None and wanted.flow_format != "canonical":
-        shell.warn(
-            f"{escaped(str(clients))} is not used, as only canonical flows name clients; "
-            "give --subnets for the addresses of flow logs"
-        )
     given = analyzed.gathered(
         shell,
         snapshots,
@@ -136,6 +131,11 @@ def analyze(
         prices=prices,
         policy=policy,
     )
+    if clients is not None and wanted.flow_format != "canonical":
+        shell.warn(
+            f"{escaped(str(clients))} is not used, as only canonical flows name clients; "
+            "give --subnets for the addresses of flow logs"
+        )
     made = analyzed.made(shell, given, wanted, out, provider=provider, tables=tables, master=master)
     analyzed.show(shell, made, out)
     return analyzed.exit_code(made, given, is_asked=exit_code)
