@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 import pytest
@@ -181,6 +181,26 @@ def zookeeper_cluster(java_home, tmp_path_factory):
         lambda: Sandbox.zookeeper(brokers=3, java_home=java_home, folder=folder)
     ) as cluster:
         yield cluster
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("kraft_cluster", marks=pytest.mark.kafka),
+        pytest.param("zookeeper_cluster", marks=pytest.mark.zookeeper),
+    ]
+)
+def cluster(request):
+    """Each of the two, one after the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def admin(cluster):
+    """An admin client of ours on it."""
+    from rackwise.adapters.kafka import connect
+
+    with closing(connect(cluster.bootstrap)) as made:
+        yield made
 
 
 @pytest.fixture

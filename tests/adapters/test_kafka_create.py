@@ -47,22 +47,6 @@ PLACERS = [Kip36(), Unaware(), Striped(), Ring(), Levels()]
 TAKEN_AT = "2026-11-01T00:00:00Z"
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("kraft_cluster", marks=pytest.mark.kafka),
-        pytest.param("zookeeper_cluster", marks=pytest.mark.zookeeper),
-    ]
-)
-def cluster(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def admin(cluster):
-    with closing(connect(cluster.bootstrap)) as made:
-        yield made
-
-
 @pytest.fixture
 def topic(admin):
     yield "made"

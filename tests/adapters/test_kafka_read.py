@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 from kafka.admin import NewTopic
 
@@ -16,22 +14,6 @@ from rackwise.core.model import Partition
 from rackwise.core.racks import Rack
 
 TAKEN_AT = "2026-11-01T00:00:00Z"
-
-
-@pytest.fixture(
-    params=[
-        pytest.param("kraft_cluster", marks=pytest.mark.kafka),
-        pytest.param("zookeeper_cluster", marks=pytest.mark.zookeeper),
-    ]
-)
-def cluster(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def admin(cluster):
-    with closing(connect(cluster.bootstrap)) as made:
-        yield made
 
 
 @pytest.fixture

@@ -78,6 +78,9 @@ class TestCreateAndAlter:
         code, out, err = topic(cluster, "ensure", *sized(count, 2), *words)
         told = document(out)
         assert (code, told["outcome"], told["seed"]) == (0, "created", 3)
+        assert (told["placer"], told["placer_options"], told["rack_mode"]) == (
+            *("nearest", {"start": "1"}, "safe"),
+        )
         assert "seed" not in err
         assert told["rows"] == [[(p + 1) % count, (p + 2) % count] for p in range(count)]
         shows(admin, told["rows"])

@@ -18,10 +18,9 @@ from rackwise.cli.place_options import (
     Seed,
     Terms,
     Wishes,
-    explained,
     partition_count,
+    placed,
     replica_count,
-    tell,
     terms,
 )
 from rackwise.cli.shell import Shell
@@ -70,24 +69,13 @@ def place(
     shell: Shell = context.obj
     check_source(snapshot, bootstrap_server, client_config)
     form = _form(shell, format, topic)
-    from rackwise.core.placement import place as placed
-
     cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
     wishes = Wishes(
         placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
     )
     agreed = terms(wishes, cluster)
-    rows = placed(
-        agreed.brokers,
-        partition_count(partitions),
-        replica_count(replication_factor),
-        placer=agreed.placer,
-        racks=agreed.racks,
-        load=agreed.load,
-        rng=agreed.rng,
-    )
-    report = explained(rows, agreed.brokers, agreed.racks)
-    tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+    size = partition_count(partitions), replica_count(replication_factor)
+    rows, report = placed(shell, agreed, *size)
     if form == "json":
         shell.document(_document(cluster, agreed, rows, report, topic))
     else:

@@ -266,6 +266,26 @@ def rows_of(cluster: Cluster, topic: str) -> Placement:
     )
 
 
+def placed(
+    shell: Shell, agreed: Terms, partitions: int, replication: int
+) -> tuple[Placement, Report]:
+    """The rows of a new topic, and what they cost, which is told. Raises what `place` raises."""
+    from rackwise.core.placement import place
+
+    rows = place(
+        agreed.brokers,
+        partitions,
+        replication,
+        placer=agreed.placer,
+        racks=agreed.racks,
+        load=agreed.load,
+        rng=agreed.rng,
+    )
+    report = explained(rows, agreed.brokers, agreed.racks)
+    tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+    return rows, report
+
+
 def explained(placement: Placement, brokers: Sequence[Broker], racks: RackMode) -> Report:
     """What the rows cost the brokers that may serve, and those that hold some of them."""
     import numpy as np

@@ -26,6 +26,7 @@ from rackwise.cli.place_options import (
     draws,
     explained,
     partition_count,
+    placed,
     replica_count,
     rows_of,
     tell,
@@ -53,7 +54,7 @@ from rackwise.core.errors import (
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from rackwise.adapters.kafka import Ensured, KafkaAdminClient
+    from rackwise.adapters.kafka import KafkaAdminClient, Missing
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Draws, Placement, Placer
 
@@ -126,7 +127,8 @@ def create(
         except TopicExists:
             if not if_not_exists:
                 raise
-            return _compare(shell, name, _shown_rows(shell, admin, name), size)
+            rows = _shown_rows(shell, admin, name)
+            return 0 if _is_as_asked(shell, name, rows, size, otherwise="differs") else 2
     with written(name):
         show(shell, name, "created", rows, agreed)
     return 0
@@ -143,7 +145,7 @@ def _created(
 ) -> tuple[Terms | None, Placement]:
     """What was agreed, and the rows that the cluster now shows. Raises `TopicExists`, too."""
     from rackwise.adapters import kafka
-    from rackwise.core.placement import RackMode, parse_assignment, place
+    from rackwise.core.placement import RackMode, parse_assignment
 
     if name in cluster.topics:
         raise kafka.topic_exists(name)
@@ -155,29 +157,19 @@ def _created(
         tell(shell, report, cluster.brokers, placer=None)
     else:
         agreed = terms(wishes, cluster)
-        rows = place(
-            agreed.brokers,
-            size.partitions or 0,
-            size.replication or 0,
-            placer=agreed.placer,
-            racks=agreed.racks,
-            load=agreed.load,
-            rng=agreed.rng,
-        )
-        report = explained(rows, agreed.brokers, agreed.racks)
-        tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+        rows, _ = placed(shell, agreed, size.partitions or 0, size.replication or 0)
     with unfinished(name), shell.progress(WAITING, len(rows)) as advance:
         kafka.create_topic(admin, name, rows, configs=configs, progress=advance)
     return agreed, rows
 
 
-def _compare(shell: Shell, name: str, rows: Placement, size: Size) -> int:
-    """0 where the topic that exists has the shape that was asked for, else 2."""
+def _is_as_asked(shell: Shell, name: str, rows: Placement, size: Size, *, otherwise: str) -> bool:
+    """Whether a topic that exists has the shape asked for; `otherwise`: what to call it if not."""
     is_equal = size.is_that_of(rows)
     if not is_equal:
         shell.warn(f"topic {escaped(name)} has another shape: {size.as_asked()} were asked for")
-    show(shell, name, "exists" if is_equal else "differs", rows, None)
-    return 0 if is_equal else 2
+    show(shell, name, "exists" if is_equal else otherwise, rows, None)
+    return is_equal
 
 
 @app.command()
@@ -263,7 +255,8 @@ def ensure(
     """
     shell: Shell = context.obj
     configs = pairs(config or (), option="--config")
-    chosen = made(placer or DEFAULT_PLACER, pairs(placer_option or (), option="--placer-option"))
+    options = pairs(placer_option or (), option="--placer-option")
+    chosen = made(placer or DEFAULT_PLACER, options)
     size = Size(
         partitions=partition_count(partitions),
         replication=replica_count(replication_factor),
@@ -271,25 +264,32 @@ def ensure(
     )
     drawn, rng = draws(seed)
     with connected(bootstrap_server, client_config) as admin:
-        there = _ensured(shell, admin, name, size, chosen, configs, rng)
-        rows = there.rows or _shown_rows(shell, admin, name)
-    if there.is_new:
-        from rackwise.core.placement import RackMode
+        missing = _made_now(shell, admin, name, size, chosen, configs, rng)
+        if missing is None:
+            _is_as_asked(shell, name, _shown_rows(shell, admin, name), size, otherwise="exists")
+            return 0
+    from rackwise.core.placement import RackMode
 
-        with written(name):
-            tell_racks(shell, there.brokers)
-            report = explained(rows, there.brokers, RackMode.SAFE)
-            given = None if seed is not None else drawn
-            tell(shell, report, there.brokers, placer=placer or DEFAULT_PLACER, drawn=given)
-            show(shell, name, "created", rows, None, seed=drawn)
-        return 0
-    if not size.is_that_of(rows):
-        shell.warn(f"topic {escaped(name)} has another shape: {size.as_asked()} were asked for")
-    show(shell, name, "exists", rows, None)
+    agreed = Terms(
+        name=placer or DEFAULT_PLACER,
+        options=options,
+        placer=chosen,
+        brokers=missing.brokers,
+        racks=RackMode.SAFE,
+        load=None,
+        seed=drawn,
+        is_drawn=seed is None,
+        rng=rng,
+    )
+    with written(name):
+        tell_racks(shell, agreed.brokers)
+        report = explained(missing.rows, agreed.brokers, agreed.racks)
+        tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+        show(shell, name, "created", missing.rows, agreed)
     return 0
 
 
-def _ensured(
+def _made_now(
     shell: Shell,
     admin: KafkaAdminClient,
     name: str,
@@ -297,28 +297,20 @@ def _ensured(
     placer: Placer,
     configs: Mapping[str, str],
     rng: Draws,
-) -> Ensured:
-    """The topic found or made. Malformed racks that count are refused before the write."""
+) -> Missing | None:
+    """What was missing and is made; None where the topic was there, or somebody else was faster."""
     from rackwise.adapters import kafka
-    from rackwise.core.placement import RackMode, apply_mode
-    from rackwise.core.racks import check_one_form
 
-    rows = kafka.topic_rows(admin, name)
-    if rows is not None:
-        return kafka.Ensured(is_new=False, rows=rows)
-    counting = apply_mode(kafka.read_brokers(admin), RackMode.SAFE)
-    check_one_form((broker.id, broker.rack) for broker in counting)
-    with unfinished(name), shell.progress(WAITING, size.partitions) as advance:
-        return kafka.ensured_topic(
-            admin,
-            name,
-            size.partitions or 0,
-            size.replication or 0,
-            placer=placer,
-            configs=configs,
-            rng=rng,
-            progress=advance,
-        )
+    numbers = size.partitions or 0, size.replication or 0
+    missing = kafka.missing_topic(admin, name, *numbers, placer=placer, rng=rng)
+    if missing is None:
+        return None
+    with unfinished(name), shell.progress(WAITING, len(missing.rows)) as advance:
+        try:
+            kafka.create_topic(admin, name, missing.rows, configs=configs, progress=advance)
+        except TopicExists:
+            return None
+    return missing
 
 
 @contextmanager

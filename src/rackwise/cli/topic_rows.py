@@ -162,10 +162,11 @@ def show(
     outcome: str,
     rows: Placement,
     agreed: Terms | None,
-    *,
-    seed: int | None = None,
 ) -> None:
-    """What became of the topic, on stdout; `rows` are those made now, or all there are."""
+    """What became of the topic, on stdout; `rows` are those made now, or all there are.
+
+    `agreed`: None where nothing was placed.
+    """
     if shell.is_json:
         shell.document(
             {
@@ -174,7 +175,7 @@ def show(
                 "outcome": outcome,
                 "first_partition": rows.first,
                 "rows": list(rows.as_dict().values()),
-                "seed": seed,
+                "seed": None,
                 **({} if agreed is None else agreed.as_dict()),
             }
         )

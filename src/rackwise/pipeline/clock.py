@@ -27,7 +27,12 @@ def day_of(at: Column) -> Column:
     return F.call_function("div", at, F.lit(DAY_S))
 
 
+def day_number(day: date) -> int:
+    """Days since 1970-01-01."""
+    return day.toordinal() - EPOCH_ORDINAL
+
+
 def is_within(at: Column, days: tuple[date, date]) -> Column:
     """Whether an epoch second lies in these days, first and last included."""
-    first, last = (day.toordinal() - EPOCH_ORDINAL for day in days)
+    first, last = map(day_number, days)
     return day_of(at).between(first, last)

@@ -41,7 +41,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.addresses import NONE, AddressReader, PairIndex
-from rackwise.pipeline.clock import DAY_S, EPOCH_ORDINAL, HOUR_S, day_of
+from rackwise.pipeline.clock import DAY_S, HOUR_S, day_number, day_of
 from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, Reasons, Words, read_rows
 from rackwise.pipeline.listeners import Lookup, by_address, by_listener, chosen
 from rackwise.pipeline.members import member_racks
@@ -116,7 +116,7 @@ def log_facts(
         members=PairIndex((ip for ip, _ in members), (cluster for _, cluster in members)),
         member_racks=np.array(list(members.values()), dtype=np.int64),
         subnets=RackLookup(buckets),
-        days=None if days is None else (_day(days[0]), _day(days[1])),
+        days=None if days is None else (day_number(days[0]), day_number(days[1])),
         bits=bits,
         schema=to_arrow_schema(columns, timezone="UTC"),
     )
@@ -313,7 +313,3 @@ def _nullable(values: NDArray[np.int64]) -> pa.Array:
 
 def _cast(column: pa.Array | None, field: pa.Field, rows: int) -> pa.Array:
     return pa.nulls(rows, field.type) if column is None else column.cast(field.type)
-
-
-def _day(day: date) -> int:
-    return day.toordinal() - EPOCH_ORDINAL

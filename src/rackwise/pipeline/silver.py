@@ -35,6 +35,7 @@ from rackwise.core.racks import Rack
 from rackwise.pipeline.fates import KEPT, Fates
 from rackwise.pipeline.input_facts import names
 from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
+from rackwise.pipeline.session import large_batches
 from rackwise.pipeline.tables import quarantined, stored, write_table
 
 if TYPE_CHECKING:
@@ -116,16 +117,7 @@ def silver(
     Raises `BytesLost` when rows or bytes went missing on the way, `InvalidFlows` when the bytes
     have more than 63 bits.
     """
-    by_reason = (
-        rows.groupBy("source_file", "reason")
-        .agg(
-            F.count("*").alias("rows"),
-            *_halves(F.col("bytes")),
-            F.min(_epoch(F.col("window_start"))).alias("first"),
-            F.max(_epoch(F.col("window_start")) + F.coalesce("window_s", F.lit(0))).alias("last"),
-        )
-        .collect()
-    )
+    by_reason = _by_reason(rows)
     fates = Fates.of(
         ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
         rows_in=counts[0],
@@ -149,6 +141,19 @@ def silver(
         if kept
         else None,
     )
+
+
+def _by_reason(rows: DataFrame) -> list[Row]:
+    """Of each file and reason: rows, bytes in halves, first and last second; an action."""
+    start = _epoch(F.col("window_start"))
+    counts = rows.groupBy("source_file", "reason").agg(
+        F.count("*").alias("rows"),
+        *_halves(F.col("bytes")),
+        F.min(start).alias("first"),
+        F.max(start + F.coalesce("window_s", F.lit(0))).alias("last"),
+    )
+    with large_batches(rows.sparkSession):
+        return counts.collect()
 
 
 def _check_fits(bytes_kept: int) -> None:

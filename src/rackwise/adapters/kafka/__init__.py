@@ -7,11 +7,11 @@ from kafka.admin import KafkaAdminClient
 from rackwise.adapters.kafka.client_config import Secret, read_client_config
 from rackwise.adapters.kafka.connect import connect
 from rackwise.adapters.kafka.create import (
-    Ensured,
+    Missing,
     add_to_topic,
     create_topic,
     ensure_topic,
-    ensured_topic,
+    missing_topic,
     topic_exists,
     topic_rows,
     unknown_topic,
@@ -19,14 +19,14 @@ from rackwise.adapters.kafka.create import (
 from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_addresses
 
 __all__ = [
-    "Ensured",
     "KafkaAdminClient",
+    "Missing",
     "Secret",
     "add_to_topic",
     "connect",
     "create_topic",
     "ensure_topic",
-    "ensured_topic",
+    "missing_topic",
     "read_brokers",
     "read_client_config",
     "read_cluster",

@@ -41,7 +41,8 @@ from rackwise.core.errors import (
     Unreachable,
     WorldError,
 )
-from rackwise.core.placement import Levels, Placement, RackMode, place
+from rackwise.core.placement import Levels, Placement, RackMode, apply_mode, place
+from rackwise.core.racks import check_one_form
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -70,15 +71,11 @@ Code = tuple[int, "str | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ensured:
-    """A topic that is there: made now on these brokers, or found, and then no broker was looked at.
+class Missing:
+    """A topic that is not there: the rows that it would get, and the brokers these are for."""
 
-    `rows`: None where the topic was found and no broker has shown its rows yet.
-    """
-
-    is_new: bool
-    rows: Placement | None
-    brokers: tuple[Broker, ...] = ()
+    rows: Placement
+    brokers: tuple[Broker, ...]
 
 
 def ignore(_count: int) -> None:
@@ -154,45 +151,37 @@ def ensure_topic(
     """Make the topic unless it is there; True where it was made now. Its shape is not looked at.
 
     Racks are used where all brokers have one and ignored where some have none, so that services
-    can start while racks are being rolled out. Raises what `place` and `create_topic` raise, but
-    `TopicExists`: who loses the race against another starter has its topic.
+    can start while racks are being rolled out. Raises what `place` and `create_topic` raise,
+    `InvalidRack` for malformed racks that would be used, and never `TopicExists`: who loses the
+    race against another starter has its topic.
     """
-    made = ensured_topic(
-        admin,
-        name,
-        partitions,
-        replication,
-        placer=placer,
-        configs=configs,
-        rng=rng,
-        timeout_ms=timeout_ms,
-    )
-    return made.is_new
+    missing = missing_topic(admin, name, partitions, replication, placer=placer, rng=rng)
+    if missing is None:
+        return False
+    try:
+        create_topic(admin, name, missing.rows, configs=configs, timeout_ms=timeout_ms)
+    except TopicExists:
+        return False
+    return True
 
 
-def ensured_topic(
+def missing_topic(
     admin: KafkaAdminClient,
     name: str,
     partitions: int,
     replication: int,
     *,
     placer: Placer = DEFAULT,
-    configs: Mapping[str, str] = NO_CONFIGS,
     rng: Draws | None = None,
-    timeout_ms: int = TIMEOUT_MS,
-    progress: Callable[[int], None] = ignore,
-) -> Ensured:
-    """`ensure_topic` for who wants to know more: the rows, and the brokers they were made for."""
-    rows = topic_rows(admin, name)
-    if rows is not None:
-        return Ensured(is_new=False, rows=rows)
+) -> Missing | None:
+    """What `ensure_topic` would make; None where the topic is there. Only reads."""
+    if _rows(admin, name):
+        return None
     brokers = read_brokers(admin)
-    placed = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
-    try:
-        create_topic(admin, name, placed, configs=configs, timeout_ms=timeout_ms, progress=progress)
-    except TopicExists:
-        return Ensured(is_new=False, rows=topic_rows(admin, name))
-    return Ensured(is_new=True, rows=placed, brokers=brokers)
+    counting = apply_mode(brokers, RackMode.SAFE)
+    check_one_form((broker.id, broker.rack) for broker in counting)
+    rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
+    return Missing(rows=rows, brokers=brokers)
 
 
 def topic_rows(admin: KafkaAdminClient, name: str) -> Placement | None:
