@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 from kafka.errors import RetriableError
+from kafka.protocol.metadata import FindCoordinatorRequest
 
 from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.kafka.connect import send
 from rackwise.adapters.kafka.groups import _by_protocol, _classic, _Known, address_of
 from rackwise.core.model import Partition, PartitionTable
 from rackwise.core.racks import Rack
@@ -73,6 +75,19 @@ def test_a_member_of_the_consumer_protocol_is_seen_with_its_rack(kraft_cluster):
         assert (member.client_id, member.address, member.rack) == ("app-9", "127.0.0.1", Rack("c"))
         assert member.partitions == (("modern", 0), ("modern", 1))
         admin.delete_topics(["modern"])
+
+
+@pytest.mark.kafka
+def test_coordinators_that_just_start_are_waited_for(make_kraft):
+    anybody = FindCoordinatorRequest(key="anybody", key_type=0, coordinator_keys=["anybody"])
+    with closing(connect(make_kraft(brokers=2).bootstrap)) as admin:
+        send(admin, anybody)  # makes the topic of offsets; its coordinators load by and by
+
+        def is_loaded():
+            assert read_cluster(admin, taken_at="", sizes=False, groups=True).notes == ()
+            return not send(admin, anybody).coordinators[0].error_code
+
+        until(is_loaded, "a coordinator")
 
 
 def test_only_consumers_are_asked_for():

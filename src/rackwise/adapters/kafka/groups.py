@@ -6,12 +6,16 @@ protocol (KIP-848) are described by an API of their own. Share groups, and group
 consumers (Connect workers, Schema Registry), hold no partitions in this sense and are left out.
 
 Assigned partitions of topics that are not in the table are left out.
+
+A coordinator that just starts, or moves, or whose topic of offsets was made just now, cannot tell
+its groups yet. All are then read again, for `ANSWER_S` at most, before that is noted.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import struct
+import time
 from typing import TYPE_CHECKING
 
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
@@ -20,7 +24,13 @@ from kafka.protocol.consumer.metadata import (
     ConsumerProtocolSubscription,
 )
 
-from rackwise.adapters.kafka.connect import Message, reason, send_to_each
+from rackwise.adapters.kafka.connect import (
+    ANSWER_S,
+    RETRY_S,
+    Message,
+    reason,
+    send_to_each,
+)
 from rackwise.adapters.kafka.messages import ConsumerGroupDescribeRequest
 from rackwise.core.model import Group, Member, Note
 from rackwise.core.racks import Rack
@@ -33,10 +43,13 @@ if TYPE_CHECKING:
     from rackwise.core.model import PartitionTable
 
     Assigned = tuple[tuple[str, int], ...]
+    Problem = tuple[str, Exception | int]
 
 CLASSIC, CONSUMER = "classic", "consumer"
 _GONE = 69
 """GROUP_ID_NOT_FOUND: it ended between the two requests."""
+_PASSING = (14, 15, 16)
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 
 
 def read_groups(
@@ -47,10 +60,25 @@ def read_groups(
     progress: Callable[[int], None],
 ) -> tuple[tuple[Group, ...], tuple[Note, ...]]:
     """All consumer groups in name order, and notes about those that could not be seen."""
+    deadline = time.monotonic() + ANSWER_S
+    while True:
+        groups, problems = _read_once(admin, table, live, progress)
+        is_passing = any(problem in _PASSING for _, problem in problems)
+        if not is_passing or time.monotonic() >= deadline:
+            return groups, tuple(_note(what, problem) for what, problem in problems)
+        time.sleep(RETRY_S)
+
+
+def _read_once(
+    admin: KafkaAdminClient,
+    table: PartitionTable,
+    live: Sequence[int],
+    progress: Callable[[int], None],
+) -> tuple[tuple[Group, ...], list[Problem]]:
     listed = send_to_each(admin, {broker: ListGroupsRequest() for broker in live})
     progress(len(listed))
-    notes = [
-        _note(f"groups of broker {broker}", problem)
+    problems: list[Problem] = [
+        (f"groups of broker {broker}", problem)
         for broker, answer in sorted(listed.items())
         if (problem := _problem(answer)) is not None
     ]
@@ -76,14 +104,14 @@ def read_groups(
         progress(len(described))
         for broker, answer in sorted(described.items()):
             if isinstance(answer, Exception):
-                notes.append(_note(f"{protocol} groups of broker {broker}", answer))
+                problems.append((f"{protocol} groups of broker {broker}", answer))
                 continue
             for found in answer.groups:
                 if found.error_code and found.error_code != _GONE:
-                    notes.append(_note(f"group {found.group_id}", found.error_code))
+                    problems.append((f"group {found.group_id}", found.error_code))
                 elif not found.error_code:
                     groups.append(group_of(found, known))
-    return tuple(sorted(groups, key=lambda each: each.group)), tuple(notes)
+    return tuple(sorted(groups, key=lambda each: each.group)), problems
 
 
 def _describe(request: Message, names: Sequence[str]) -> Message:
