@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,9 @@ from naive_blast import Lost, naive_blast_radius
 from rackwise.core.findings import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from rackwise.core.assignors.members import Assignment, Member, Members, ReplicaRacks
     from rackwise.core.blast import RackLoss
     from rackwise.core.findings import Findings
     from rackwise.core.model import Cluster, FairLoads
@@ -72,6 +75,106 @@ def check_conserved(rows_in: int, rows_ok: int, rows_quarantined: int) -> None:
     assert rows_in == rows_ok + rows_quarantined, (
         f"law of rows: {rows_in} came in; {rows_ok} and {rows_quarantined} are there"
     )
+
+
+def check_assignment(
+    a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]
+) -> None:
+    """Every partition of a listed topic once, to a subscriber, now or in the next round.
+
+    `topics`: topic -> number of partitions, of all that have metadata.
+    """
+    assert a.partitions.keys() == members.keys(), "law of members: every member is a key"
+    given = [(tp, member) for member, tps in a.partitions.items() for tp in tps]
+    given += a.withheld.items()
+    for tp, member in given:
+        told = f"{tp.topic}-{tp.partition} goes to {member}"
+        assert tp.topic in members[member].topics, f"law of subscribers: {told}"
+    listed = {topic for member in members.values() for topic in member.topics}
+    wanted = Counter(
+        (topic, number) for topic in listed & topics.keys() for number in range(topics[topic])
+    )
+    had = Counter((tp.topic, tp.partition) for tp, _ in given)
+    assert had == wanted, f"law of partitions: {had - wanted} too many, {wanted - had} too few"
+
+
+def check_even_topics(
+    a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]
+) -> None:
+    """Of each topic no subscriber has more than one partition more than another."""
+    for topic in topics:
+        loads = {
+            member: len(a.by_topic(member).get(topic, ()))
+            for member in members
+            if topic in members[member].topics
+        }
+        assert max(loads.values(), default=0) - min(loads.values(), default=0) <= 1, (
+            f"law of even topics: {topic} {loads}"
+        )
+
+
+def check_together(a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]) -> None:
+    """Topics with the same subscribers and as many partitions are dealt the same way."""
+    dealt: dict[tuple[frozenset[str], int], dict[str, tuple[int, ...]]] = {}
+    for topic, count in topics.items():
+        readers = frozenset(member for member in members if topic in members[member].topics)
+        mine = {member: a.by_topic(member).get(topic, ()) for member in readers}
+        first = dealt.setdefault((readers, count), mine)
+        assert mine == first, f"law of columns: {topic} {mine}, another topic {first}"
+
+
+def check_racks_that_cannot_matter(
+    assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
+) -> None:
+    """Without any rack, with racks that never meet, with all racks everywhere: the same answer."""
+    rackless = {key: replace(member, rack=None) for key, member in members.items()}
+    nowhere = {
+        topic: [[None for _ in row] for row in partitions] for topic, partitions in racks.items()
+    }
+    every = sorted({member.rack for member in members.values() if member.rack})
+    everywhere = {topic: [every for _ in partitions] for topic, partitions in racks.items()}
+    apart = {
+        topic: [[rack and f"{rack} apart" for rack in row] for row in partitions]
+        for topic, partitions in racks.items()
+    }
+    wanted = assign(rackless, nowhere)
+    for name, some, where in (
+        ("no member has a rack", rackless, racks),
+        ("no broker has a rack", members, nowhere),
+        ("racks never meet", members, apart),
+        ("all are everywhere", members, everywhere),
+    ):
+        assert assign(some, where) == wanted, f"law of racks that cannot matter: {name}"
+
+
+def check_names_of_racks(
+    assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
+) -> None:
+    """Racks by other names, which sort the other way round, change nothing."""
+    names = {member.rack for member in members.values()}
+    names |= {rack for partitions in racks.values() for row in partitions for rack in row}
+    other = {rack: f"/{999 - at}" for at, rack in enumerate(sorted(filter(None, names)))}
+    renamed = {
+        key: replace(member, rack=other.get(member.rack or "")) for key, member in members.items()
+    }
+    elsewhere = {
+        topic: [[other.get(rack or "") for rack in row] for row in partitions]
+        for topic, partitions in racks.items()
+    }
+    assert assign(renamed, elsewhere) == assign(members, racks), "law of names of racks"
+
+
+def check_order_of_joining(
+    assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
+) -> None:
+    """Who joined first, and which topic is named first, changes nothing."""
+    wanted = assign(members, racks)
+    turned = {
+        key: replace(member, topics=member.topics[::-1])
+        for key, member in list(members.items())[::-1]
+    }
+    had = assign(turned, dict(list(racks.items())[::-1]))
+    assert had == wanted, "law of the order of joining"
 
 
 def _first_difference(told: Sequence[object], wanted: Sequence[object]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from rackwise.core.assignors.members import Member as GroupMember
+from rackwise.core.assignors.members import Members, ReplicaRacks, TopicPartition
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.findings import RULES
 from rackwise.core.model import (
@@ -351,3 +353,43 @@ def racked_brokers(
     return tuple(
         Broker(id=id_, rack=Rack("/" + "/".join(draw(paths))) if depth else None) for id_ in ids
     )
+
+
+MEMBER_IDS = st.text("abm019-\u00e9\uffee\U0001f600", min_size=1, max_size=4)
+"""Member ids that sort one way as code points and another way as UTF-16."""
+
+
+@st.composite
+def consumer_groups(
+    draw: st.DrawFn, *, owned: bool = False, most: int = 6
+) -> tuple[Members, ReplicaRacks]:
+    """A group that joins, and the racks of what it may read; few racks, so that they collide.
+
+    Some racks are missing, some topics unknown, some members static; `owned`: members claim some
+    partitions, perhaps the same ones, of one generation or of several.
+    """
+    some_racks = draw(st.sampled_from([("a", "b"), ("a", "b", "c"), ("a", None), ("a", "", None)]))
+    racks = st.sampled_from(some_racks)
+    names = draw(st.lists(st.sampled_from(["t", "u", "v", "w"]), min_size=1, unique=True))
+    sizes = st.integers(0, 7) if draw(st.booleans()) else st.just(draw(st.integers(1, 7)))
+    replicas = st.lists(racks, max_size=3)
+    topics = {
+        name: [draw(replicas) for _ in range(draw(sizes))] for name in names if draw(st.booleans())
+    }
+    lists = st.lists(st.sampled_from(names), max_size=5)
+    same = draw(st.none() | lists)
+    ids = draw(st.lists(MEMBER_IDS, min_size=1, max_size=most, unique=True))
+    instances = draw(st.permutations(ids))
+    claims = st.lists(
+        st.builds(TopicPartition, st.sampled_from(names), st.integers(0, 7)), max_size=5
+    )
+    return {
+        member: GroupMember(
+            topics=tuple(draw(lists) if same is None else same),
+            rack=draw(st.sampled_from([*some_racks, "z"])),
+            instance_id=instance if draw(st.integers(0, 2)) == 0 else None,
+            owned=tuple(draw(claims)) if owned else (),
+            generation=draw(st.integers(-1, 2)) if owned else -1,
+        )
+        for member, instance in zip(ids, instances, strict=True)
+    }, topics

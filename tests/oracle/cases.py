@@ -5,12 +5,15 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from group_cases import group_case
 from placement_cases import alternate_case, kip36_case, striped_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINES = {
+    "assign.range": "4.3.1",
+    "assign.roundrobin": "4.3.1",
     "place.alternate": "3.9.2",
     "place.kip36": "3.9.2",
     "place.striped": "4.3.1",
@@ -19,11 +22,12 @@ LINES = {
 }
 """Which Kafka line answers an operation."""
 JUDGES = {
+    "assign": ("kafka-clients",),
     "place": ("kafka-metadata", "kafka-server-common"),
     "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
 }
 """The jars that an answer comes from, by the first word of the operation."""
-PLACEMENTS, ALTERNATIONS = 500, 100
+PLACEMENTS, ALTERNATIONS, GROUPS = 500, 100, 60
 MOST_PARTITIONS = 16
 """Of one frozen case."""
 
@@ -71,3 +75,8 @@ def cases() -> Iterator[tuple[str, dict]]:
         yield "place.striped", striped_case(rng, most=MOST_PARTITIONS)
     for _ in range(ALTERNATIONS):
         yield "place.alternate", alternate_case(rng)
+    rng = Random(881)
+    for _ in range(GROUPS):
+        case = group_case(rng, most=MOST_PARTITIONS // 2)
+        yield "assign.range", case
+        yield "assign.roundrobin", case

@@ -7,7 +7,8 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
-│  └─ UnknownTopic
+│  ├─ UnknownTopic
+│  └─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
@@ -152,6 +153,18 @@ class InvalidPlacer(InputError):
 
 class DuplicateReplica(InputError):
     """A placer's rule gives one partition the same broker twice."""
+
+
+class InvalidMember(InputError):
+    """A consumer group without members, or a member that no group can have."""
+
+
+class InvalidReplicaRacks(InputError):
+    """Racks of replicas that are no lists of texts."""
+
+
+class InvalidWeights(InputError):
+    """Weights of partitions that are no integers from 0 on, or of partitions that are not there."""
 
 
 class AuditFailed(RackwiseError):

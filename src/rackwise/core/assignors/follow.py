@@ -1,0 +1,61 @@
+"""Which replica a consumer reads: the rule of the partition's leader (KIP-392).
+
+A consumer asks the leader. Where the leader has `RackAwareReplicaSelector` it points to a replica
+in the consumer's rack:
+
+```
+replicas 1 (a, leader)  2 (b)  3 (c)  4 (b)       in sync: all
+client rack   b        a        z        none     selector absent
+reads from    2 or 4   1        1        1        1
+```
+
+Of several the broker takes the one that has caught up most; all are given here. Only the leader
+points elsewhere, so the selector must be on every broker.
+
+What this does not do: know levels of racks (the selector compares whole texts), or measure how far
+a replica lags.
+
+Source: KIP-392; `RackAwareReplicaSelector`, `ReplicaManager.findPreferredReadReplica`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rackwise.core.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+SELECTORS = ("rack-aware", "leader")
+
+
+def read_replica(
+    replicas: Sequence[int],
+    leader: int | None,
+    isr: Collection[int],
+    broker_racks: Mapping[int, str | None],
+    client_rack: str | None,
+    *,
+    selector: Literal["rack-aware", "leader"],
+) -> tuple[int, ...]:
+    """Brokers that the consumer may be sent to, in replica order; none without leader.
+
+    `selector`: `rack-aware` where the leader has RackAwareReplicaSelector. Raises `InvalidConfig`
+    for another one.
+    """
+    if selector not in SELECTORS:
+        raise InvalidConfig(
+            f'selector must be one of {", ".join(SELECTORS)}; "{selector}" was given',
+            wanted=", ".join(SELECTORS),
+            had=selector,
+            hint="leader is what brokers without replica.selector.class do",
+        )
+    if leader is None:
+        return ()
+    if selector == "leader" or not client_rack or broker_racks.get(leader) == client_rack:
+        return (leader,)
+    near = tuple(
+        broker for broker in replicas if broker in isr and broker_racks.get(broker) == client_rack
+    )
+    return near or (leader,)

@@ -1,0 +1,343 @@
+"""Members of a consumer group, the racks of what they read, and who was given which partitions.
+
+```
+members                              racks: topic -> partition -> rack of each replica
+m1  topics t, u   rack a             t   0  a b      u   0  a
+m2  topics t      rack b                 1  b c
+m3  topics t      no rack
+                                     Assignment.partitions: m1 (t-0, u-0)  m2 (t-1)  m3 ()
+```
+
+Racks are opaque texts that are equal or not, as `client.rack` and `broker.rack` are for Kafka; the
+empty text is no rack, for members and for brokers. Only topics that a member lists and that have
+partitions take part; the others are left out.
+
+Racks are heeded where they can make a difference: some member has one, members and replicas meet in
+one, and not every partition is in all of the racks.
+
+```
+members in   partitions in            racks are heeded
+a b          {a b c} {a b c}          no: every partition is everywhere
+a b          {a} {b} {c}              yes
+d            {a} {b} {c}              no: they never meet
+```
+
+What this does not do: decide who gets what.
+
+Source: KIP-881; `ConsumerPartitionAssignor.Subscription` and
+`AbstractPartitionAssignor.useRackAwareAssignment` (Kafka 3.5 and later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from rackwise.core.assignors.order import utf16_key
+from rackwise.core.errors import InvalidMember, InvalidReplicaRacks
+from rackwise.core.override import override
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+
+NO_GENERATION = -1
+"""The generation of `owned` is not known."""
+
+Target: TypeAlias = Literal["follower", "leader", "nearest"]
+TARGETS: tuple[Target, ...] = ("follower", "leader", "nearest")
+"""Which replica is read: one in the member's own rack (KIP-392), the leader, or the nearest."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic; equal to, and sorted like, the plain pair."""
+
+    topic: str
+    partition: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """What a member says of itself when it joins.
+
+    `topics`: what it subscribes to; may repeat. `rack`: `client.rack`, raw text; the empty text
+    becomes None. `owned`: what it has, or had, `generation`: since which generation, -1 = not
+    known. `released`: `owned` is a memory, already given up, as an eager member's is. Raises
+    `InvalidMember` where topics are one text, or owned are no pairs.
+
+    Source: KIP-54, KIP-345, KIP-429, KIP-792, KIP-881 (fields of Subscription).
+    """
+
+    topics: tuple[str, ...]
+    rack: str | None = None
+    instance_id: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = NO_GENERATION
+    released: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "topics", _listed(self.topics))
+        object.__setattr__(self, "rack", self.rack or None)
+        object.__setattr__(self, "owned", _pairs(self.owned))
+        if type(self.generation) is int:
+            object.__setattr__(self, "generation", max(self.generation, NO_GENERATION))
+
+
+Members: TypeAlias = Mapping[str, Member]
+"""member id -> member, in the order of the JoinGroup response."""
+
+ReplicaRacks: TypeAlias = Mapping[str, Sequence[Sequence[str | None]]]
+"""topic -> partition -> rack of each replica, leader first; None is a broker without rack."""
+
+RackSets: TypeAlias = dict[str, tuple[frozenset[str], ...]]
+"""topic -> partition -> racks that hold a replica; topics in Java's order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """member -> partitions.
+
+    `partitions`: of each member, in topic and partition order; every member is a key. `withheld`:
+    partition -> the member that gets it in the next round, once its present reader has let go
+    (KIP-429).
+    """
+
+    partitions: Mapping[str, tuple[TopicPartition, ...]]
+    withheld: Mapping[TopicPartition, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(
+        cls,
+        partitions: Mapping[str, Iterable[TopicPartition]],
+        withheld: Mapping[TopicPartition, str] | None = None,
+    ) -> Assignment:
+        """From partitions in any order."""
+        given = {member: sorted_partitions(tps) for member, tps in partitions.items()}
+        kept = {} if withheld is None else {tp: withheld[tp] for tp in sorted_partitions(withheld)}
+        return cls(partitions=MappingProxyType(given), withheld=MappingProxyType(kept))
+
+    def by_topic(self, member: str) -> Mapping[str, tuple[int, ...]]:
+        """Partitions of one member by topic, as clients want them; `KeyError` for strangers."""
+        found: dict[str, list[int]] = {}
+        for topic, partition in self.partitions[member]:
+            found.setdefault(topic, []).append(partition)
+        return {topic: tuple(numbers) for topic, numbers in found.items()}
+
+    def pretty(self) -> str:
+        """A line for each member, and one for each partition that is withheld.
+
+        >>> tp = TopicPartition
+        >>> print(Assignment.of({"m1": [tp("t", 1), tp("t", 0)], "m2": []}).pretty())
+        m1  2 partitions  t: 0 1
+        m2  0 partitions
+        """
+        width = max((len(escaped(member)) for member in self.partitions), default=0)
+        lines = []
+        for member, tps in self.partitions.items():
+            numbers = [counted(len(tps), "partition")]
+            numbers += [
+                f"{escaped(topic)}: {' '.join(map(str, found))}"
+                for topic, found in self.by_topic(member).items()
+            ]
+            lines.append("  ".join([escaped(member).ljust(width), *numbers]))
+        lines += [
+            f"withheld  {escaped(str(tp))} for {escaped(member)}"
+            for tp, member in self.withheld.items()
+        ]
+        return "\n".join(lines)
+
+
+def sorted_partitions(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """By topic, as Java compares, then by partition."""
+    found = list(partitions)
+    if all(topic.isascii() for topic in {tp.topic for tp in found}):
+        return tuple(sorted(found))
+    return tuple(sorted(found, key=lambda tp: (utf16_key(tp.topic), tp.partition)))
+
+
+def check_members(members: Members) -> None:
+    """Refuse a group that cannot be.
+
+    Raises `InvalidMember` for no member, a topic, rack or id that is no text, an owned partition
+    that is no integer from 0 on, or a generation that is no integer.
+    """
+    if not members:
+        raise InvalidMember(
+            "at least 1 member is wanted; 0 were given", wanted="at least 1 member", had=0
+        )
+    for member_id, member in members.items():
+        if not isinstance(member_id, str):
+            raise _wrong(member_id, "id: a text", member_id)
+        _check_topics(member_id, member.topics)
+        for what, name in (("rack", member.rack), ("instance id", member.instance_id)):
+            if not isinstance(name, str | None):
+                raise _wrong(member_id, f"{what}: a text or None", name)
+        if type(member.generation) is not int:
+            raise _wrong(member_id, "generation: an integer", member.generation)
+        _check_owned(member_id, member.owned)
+
+
+def rack_sets(members: Members, racks: ReplicaRacks) -> RackSets:
+    """The racks of each partition that takes part, after `check_members`.
+
+    Restricted to topics that some member lists and that have partitions. Raises `InvalidMember`,
+    and `InvalidReplicaRacks` where the racks of a partition are no list of texts and None.
+    """
+    check_members(members)
+    wanted = {topic for topics in _lists(members) for topic in topics}
+    known: dict[tuple[str | None, ...], frozenset[str]] = {}
+    found = {
+        topic: tuple(_sets(topic, racks[topic], known))
+        for topic in sorted(wanted & racks.keys(), key=utf16_key)
+    }
+    return {topic: partitions for topic, partitions in found.items() if partitions}
+
+
+def subscribers_of(members: Members, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Topic -> member ids that list it, in the order given; after `check_members`.
+
+    Topics that the same members list share one tuple.
+    """
+    lists: dict[str, list[int]] = {}
+    numbers = {topics: number for number, topics in enumerate(_lists(members))}
+    for topics, number in numbers.items():
+        for topic in dict.fromkeys(topics):
+            lists.setdefault(topic, []).append(number)
+    of_member = {member: numbers[members[member].topics] for member in order}
+    known: dict[tuple[int, ...], tuple[str, ...]] = {}
+    for found in lists.values():
+        if tuple(found) not in known:
+            some = set(found)
+            known[tuple(found)] = tuple(member for member in order if of_member[member] in some)
+    return {topic: known[tuple(found)] for topic, found in lists.items()}
+
+
+def heeds_racks(
+    member_racks: Iterable[str | None],
+    partition_racks: Iterable[frozenset[str]],
+    *,
+    force: bool = False,
+) -> bool:
+    """Whether racks can make a difference. `force` heeds them also where all are everywhere."""
+    own = set(member_racks) - {None}
+    sets = set(partition_racks)
+    union = frozenset().union(*sets)
+    return not own.isdisjoint(union) and (force or sets != {union})
+
+
+def replica_racks(cluster: Cluster, topics: Iterable[str]) -> ReplicaRacks:
+    """The racks of those of the topics that the cluster has; unknown brokers have none.
+
+    The present leader comes first; where there is none, the preferred one. Replicas that are not in
+    sync, and those that a running reassignment adds, count, as in Kafka's metadata.
+    """
+    wanted = set(topics)
+    racks = {broker.id: broker.rack.text for broker in cluster.brokers if broker.rack is not None}
+    found: dict[str, list[tuple[str | None, ...]]] = {}
+    table = cluster.partitions
+    is_wanted = [name in wanted for name in table.topics]
+    for row, (topic, partition, leader) in enumerate(
+        zip(table.topic.tolist(), table.partition.tolist(), table.leader.tolist(), strict=True)
+    ):
+        if is_wanted[topic]:
+            replicas = sorted(table.replicas.row(row), key=lambda broker: broker != leader)
+            rows = found.setdefault(table.topics[topic], [])
+            rows += [()] * (partition + 1 - len(rows))
+            rows[partition] = tuple(racks.get(broker) for broker in replicas)
+    return found
+
+
+def _check_topics(member_id: str, topics: Sequence[str]) -> None:
+    if set(map(type, topics)) != {str}:
+        for topic in topics:
+            if not isinstance(topic, str):
+                raise _wrong(member_id, "topic: a text", topic)
+
+
+def _check_owned(member_id: str, owned: Iterable[TopicPartition]) -> None:
+    for topic, partition in owned:
+        if not isinstance(topic, str):
+            raise _wrong(member_id, "topic: a text", topic)
+        if type(partition) is not int or partition < 0:
+            raise _wrong(member_id, "partition >= 0", partition)
+
+
+def _listed(topics: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(topics, str):
+        raise InvalidMember(
+            f'topics in a list are wanted; the text "{escaped(topics)}" was given',
+            wanted="a list of topics",
+            had=topics,
+            hint="write topics=(name,)",
+        )
+    return tuple(topics)
+
+
+def _lists(members: Members) -> dict[tuple[str, ...], None]:
+    """The different lists of topics: there are few, however many the members."""
+    return dict.fromkeys(member.topics for member in members.values())
+
+
+def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
+    try:
+        return tuple(map(TopicPartition._make, owned))
+    except TypeError:
+        raise InvalidMember(
+            "owned: pairs of topic and partition are wanted; something else was given",
+            wanted="pairs of topic and partition",
+            had=owned,
+            hint="write owned=((topic, 0), (topic, 1))",
+        ) from None
+
+
+def _wrong(member_id: object, wanted: str, had: object) -> InvalidMember:
+    name = escaped(str(member_id))
+    return InvalidMember(
+        f"member {name}: {wanted} is wanted; {escaped(repr(had))} was given",
+        wanted=wanted,
+        had=had,
+        where=f"member {name}",
+    )
+
+
+def _sets(
+    topic: str,
+    partitions: Sequence[Sequence[str | None]],
+    known: dict[tuple[str | None, ...], frozenset[str]],
+) -> Iterable[frozenset[str]]:
+    """The set of each partition; equal rows share one, so that only the first is looked into."""
+    if not _is_list(partitions):
+        raise _wrong_racks(topic, "a list of partitions", partitions)
+    for partition, replicas in enumerate(partitions):
+        if not _is_list(replicas):
+            raise _wrong_racks(f"{topic}[{partition}]", "a list of racks", replicas)
+        row = tuple(replicas)
+        try:
+            found = known.get(row)
+        except TypeError:
+            found = None
+        if found is None:
+            for place, rack in enumerate(row):
+                if not isinstance(rack, str | None):
+                    raise _wrong_racks(f"{topic}[{partition}][{place}]", "a text or None", rack)
+            found = known[row] = frozenset(rack for rack in row if rack)
+        yield found
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _wrong_racks(path: str, wanted: str, had: object) -> InvalidReplicaRacks:
+    return InvalidReplicaRacks(
+        f"{escaped(path)}: {wanted} is wanted; {escaped(repr(had))} was given",
+        wanted=wanted,
+        had=had,
+        where=path,
+    )

@@ -1,0 +1,117 @@
+"""The orders in which assignors look at members: Kafka's own, and that of a Java hash map.
+
+Goals: the very order in which the leader of a Java group meets its members, so that any member ids
+give Java's answer; texts compared as Java compares them.
+
+Member order. Static members first, by instance id; then dynamic ones, by member id.
+
+```
+member     instance            order
+m-9        -                   m-2 (instance x), m-7 (instance y), m-4, m-9
+m-7        y
+m-4        -
+m-2        x
+```
+
+Hash order. `java.util.HashMap` keeps keys in buckets: h = s[0]*31^(n-1) + .. + s[n-1] mod 2^32 over
+UTF-16 code units, bucket = (h ^ h >>> 16) & (size - 1). It is walked bucket by bucket, in a bucket
+by insertion. The size begins with 16 and doubles when more than three quarters as many keys are in,
+or when a bucket gets its ninth key below size 64. Members go through two such maps.
+
+```
+put in       m10        m2       m1
+h ^ h >>> 16 0x19f4d    0xd65    0xd64      size 16
+bucket       13         5        4          walked: m1 m2 m10
+```
+
+What this does not do: emulate the trees that Java makes of buckets with nine keys from size 64 on.
+
+Source: `AbstractPartitionAssignor.MemberInfo` (KIP-345); `java.util.HashMap`; `java.lang.String`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FIRST_SIZE = 16
+TREES_FROM = 64
+MOST_IN_BUCKET = 8
+WORD = 0xFFFFFFFF
+
+
+def utf16_key(text: str) -> bytes:
+    r"""What sorts as `String.compareTo` of Java does: UTF-16 code units.
+
+    >>> sorted(["\uffee", "\U0001f600", "a"], key=utf16_key) == ["a", "\U0001f600", "\uffee"]
+    True
+    """
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def java_hash(text: str) -> int:
+    """`String.hashCode` as an unsigned 32-bit integer.
+
+    >>> java_hash("rackwise")
+    4237146107
+    """
+    value = 0
+    for unit in np.frombuffer(utf16_key(text), dtype=">u2").tolist():
+        value = (31 * value + unit) & WORD
+    return value
+
+
+def member_order(instances: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Member ids: static members by instance id, then dynamic members by member id.
+
+    `instances`: member id -> instance id, None of a dynamic member.
+    """
+
+    def key(member_id: str) -> tuple[bool, bytes, bytes]:
+        instance = instances[member_id]
+        static = b"" if instance is None else utf16_key(instance)
+        return instance is None, static, utf16_key(member_id)
+
+    return tuple(sorted(instances, key=key))
+
+
+def bucket_order(hashes: Sequence[int]) -> tuple[int, ...]:
+    """Places of keys in the order a hash map is walked in that they were put into one by one.
+
+    `hashes`: hash code of each key, all keys different, in the order of insertion.
+    """
+    spread = [(value ^ value >> 16) & WORD for value in hashes]
+    size = _table_size(spread)
+    return tuple(sorted(range(len(spread)), key=lambda place: spread[place] & (size - 1)))
+
+
+def hash_order(member_ids: Iterable[str]) -> tuple[str, ...]:
+    """Member ids as a Java leader walks them: in join order into a map, from there into another."""
+    ids = tuple(member_ids)
+    hashes = {member_id: java_hash(member_id) for member_id in ids}
+    for _ in range(2):
+        ids = tuple(ids[place] for place in bucket_order([hashes[member_id] for member_id in ids]))
+    return ids
+
+
+def _table_size(spread: Sequence[int]) -> int:
+    """How many buckets a map has once all keys are in."""
+    size = FIRST_SIZE
+    held: dict[int, int] = {}
+    for count, value in enumerate(spread, start=1):
+        bucket = value & (size - 1)
+        held[bucket] = held.get(bucket, 0) + 1
+        grown = size
+        if held[bucket] > MOST_IN_BUCKET and size < TREES_FROM:
+            grown *= 2
+        if 4 * count > 3 * grown:
+            grown *= 2
+        if grown != size:
+            size, held = grown, {}
+            for earlier in spread[:count]:
+                held[earlier & (size - 1)] = held.get(earlier & (size - 1), 0) + 1
+    return size

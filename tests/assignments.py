@@ -1,0 +1,100 @@
+"""Consumer groups in the form of their vectors: `golden/vectors-consumer.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.files import strict_json
+from rackwise.core.assignors.members import Assignment, Member, TopicPartition
+from rackwise.core.assignors.order import utf16_key
+from rackwise.core.assignors.range import assign_range
+from rackwise.core.assignors.roundrobin import assign_roundrobin
+from rackwise.core.errors import InvalidSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.core.assignors.members import Members
+
+GOLDEN = Path(__file__).parent / "golden" / "vectors-consumer.json"
+ASSIGNORS = {"assign.range": assign_range, "assign.roundrobin": assign_roundrobin}
+"""By the oracle's operations."""
+
+
+def consumer_vectors(section: str) -> Any:
+    """One section of the file."""
+    found: dict[str, Any] = strict_json.parse(
+        GOLDEN.read_bytes(), where=GOLDEN.name, error=InvalidSnapshot
+    )
+    return found[section]
+
+
+def pairs(told: Iterable[Sequence[Any]]) -> tuple[TopicPartition, ...]:
+    """From [topic, partition]."""
+    return tuple(TopicPartition(topic, partition) for topic, partition in told)
+
+
+def tps(text: str) -> tuple[TopicPartition, ...]:
+    """From `t-0 t-1 u-0`."""
+    found = (name.rpartition("-") for name in text.split())
+    return tuple(TopicPartition(topic, int(partition)) for topic, _, partition in found)
+
+
+def members_of(told: Iterable[Mapping[str, Any]]) -> Members:
+    """From `{"id", "topics", "rack", "instance", "owned", "generation"}`."""
+    return {
+        member["id"]: Member(
+            topics=tuple(member["topics"]),
+            rack=member.get("rack"),
+            instance_id=member.get("instance"),
+            owned=pairs(member.get("owned", ())),
+            generation=member.get("generation", -1),
+        )
+        for member in told
+    }
+
+
+def group_of(topics: Sequence[str], **racks: str | None) -> Members:
+    """Members of these ids in these racks; all list the same topics."""
+    return {member: Member(topics=tuple(topics), rack=rack) for member, rack in racks.items()}
+
+
+def replicas_in(**topics: str) -> dict[str, list[list[str]]]:
+    """From t="ab bc -": a word for each partition, a letter for the rack of each replica."""
+    return {
+        topic: [[rack for rack in word if rack != "-"] for word in words.split()]
+        for topic, words in topics.items()
+    }
+
+
+def given(told: Mapping[str, Iterable[Sequence[Any]]]) -> dict[str, tuple[TopicPartition, ...]]:
+    """What a vector expects of each member."""
+    return {member: pairs(told[member]) for member in told}
+
+
+def assignment_of(told: Mapping[str, Iterable[Sequence[Any]]]) -> Assignment:
+    """An assignment of a vector."""
+    return Assignment.of(given(told))
+
+
+def mismatches(
+    assignment: Assignment, members: Members, racks: Mapping[str, Sequence[Sequence[str | None]]]
+) -> int:
+    """Partitions of members that have a rack which no replica has."""
+    return sum(
+        1
+        for member, found in assignment.partitions.items()
+        for tp in found
+        if members[member].rack and members[member].rack not in racks[tp.topic][tp.partition]
+    )
+
+
+def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
+    """What we answer to a case of the oracle, in the oracle's form."""
+    made = ASSIGNORS[operation](members_of(case["members"]), case["topics"])
+    told = {
+        member: [list(tp) for tp in made.partitions[member]]
+        for member in sorted(made.partitions, key=utf16_key)
+    }
+    return {"in": case, "out": {"partitions": told}}

@@ -1,0 +1,82 @@
+"""The laws of assignments catch what they name."""
+
+import pytest
+
+from assignments import group_of, replicas_in, tps
+from laws import (
+    check_assignment,
+    check_even_topics,
+    check_names_of_racks,
+    check_order_of_joining,
+    check_racks_that_cannot_matter,
+    check_together,
+)
+from rackwise.core.assignors.members import Assignment, Member
+
+MEMBERS = {"m": Member(topics=("t", "u"), rack="a"), "n": Member(topics=("t", "u"), rack="b")}
+RACKS = replicas_in(t="a b", u="a b")
+TOPICS = {"t": 2, "u": 2}
+
+
+def dealt(m, n="", withheld=""):
+    return Assignment.of({"m": tps(m), "n": tps(n)}, withheld=dict.fromkeys(tps(withheld), "n"))
+
+
+@pytest.mark.parametrize(
+    ("made", "law"),
+    [
+        (Assignment.of({"m": tps("t-0 t-1 u-0 u-1")}), "members"),
+        (dealt("t-0 t-1 u-0 u-1 v-0"), "subscribers: v-0 goes to m"),
+        (dealt("t-0 u-0 u-1"), "partitions"),
+        (dealt("t-0 t-1 u-0 u-1", "t-1"), "partitions"),
+        (dealt("t-0 t-1 u-0 u-1", withheld="t-1"), "partitions"),
+    ],
+)
+def test_a_partition_lost_doubled_or_given_to_a_stranger(made, law):
+    with pytest.raises(AssertionError, match=f"law of {law}"):
+        check_assignment(made, MEMBERS, TOPICS)
+
+
+def test_a_withheld_partition_counts():
+    check_assignment(dealt("t-0 u-0 u-1", withheld="t-1"), MEMBERS, TOPICS)
+
+
+def test_uneven_topics_and_columns_torn_apart():
+    with pytest.raises(AssertionError, match="law of even topics: u"):
+        check_even_topics(dealt("t-0 u-0 u-1", "t-1"), MEMBERS, TOPICS)
+    with pytest.raises(AssertionError, match="law of columns: u"):
+        check_together(dealt("t-0 u-1", "t-1 u-0"), MEMBERS, TOPICS)
+
+
+def first_by(key):
+    """An assignor that gives all to the first member by that key."""
+
+    def assign(members, racks):
+        first = min(members, key=lambda member: key(member, members, racks))
+        every = [(topic, number) for topic in racks for number in range(len(racks[topic]))]
+        return Assignment.of(
+            {
+                member: tps(" ".join(f"{t}-{p}" for t, p in every if member == first))
+                for member in members
+            }
+        )
+
+    return assign
+
+
+def test_an_assignor_that_heeds_racks_which_cannot_matter():
+    by_rack = first_by(lambda member, members, _: (members[member].rack != "b", member))
+    with pytest.raises(AssertionError, match="law of racks that cannot matter: no broker has"):
+        check_racks_that_cannot_matter(by_rack, MEMBERS, RACKS)
+
+
+def test_an_assignor_that_sorts_racks():
+    by_name = first_by(lambda member, members, _: members[member].rack)
+    with pytest.raises(AssertionError, match="law of names of racks"):
+        check_names_of_racks(by_name, MEMBERS, RACKS)
+
+
+def test_an_assignor_that_goes_by_who_joins_first():
+    by_joining = first_by(lambda member, members, _: list(members).index(member))
+    with pytest.raises(AssertionError, match="law of the order of joining"):
+        check_order_of_joining(by_joining, group_of("t", m="a", n="b"), RACKS)

@@ -1,0 +1,105 @@
+"""A leader asks for a new assignment when racks of replicas have changed for good."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignments import consumer_vectors, tps
+from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
+
+VECTORS = consumer_vectors("rack_watch")
+BROKERS = {int(id_): rack for id_, rack in VECTORS["brokers"].items()}
+T0, T1 = tps("t-0 t-1")
+
+
+def view(replicas, *, now_ms=0, live=None, moved=None, topic="t"):
+    brokers = {id_: BROKERS[id_] for id_ in (BROKERS if live is None else live)}
+    moved = {int(id_): rack for id_, rack in (moved or {}).items()}
+    return RackView(brokers={**brokers, **moved}, replicas={topic: replicas}, now_ms=now_ms)
+
+
+class TestUpstreamsCases:
+    """KIP-881: leader will trigger rebalance whenever it detects that the set of racks of partition
+    replicas have changed in the metadata. This rebalance will be triggered only if the leader has
+    client.rack configured.
+    """
+
+    @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["case"])
+    def test_one_step(self, case):
+        state = RackWatch().after_assignment(view(case["before"]))
+        _, action = rack_watch_step(state, view(case["after"]), rack=case["client_rack"])
+        assert isinstance(action, Rejoin) is case["rejoin"]
+
+    @pytest.mark.parametrize("case", VECTORS["ours"], ids=lambda case: case["case"])
+    def test_a_broker_that_is_away_keeps_its_rack(self, case):
+        seen = view(case["before"], live=case.get("live_before"))
+        state = RackWatch().after_assignment(seen)
+        for step in case["steps"]:
+            seen = view(step["replicas"], live=step["live"], moved=step.get("brokers_override"))
+            state, action = rack_watch_step(
+                state, seen, rack=case["client_rack"], min_interval_ms=0
+            )
+            assert isinstance(action, Rejoin) is step["rejoin"]
+            if step["rejoin"]:
+                state = state.after_assignment(seen)
+
+
+class TestChanges:
+    def test_racks_before_and_after_are_told(self):
+        state = RackWatch().after_assignment(view([[0, 1], [1, 2]]))
+        state, action = rack_watch_step(state, view([[0, 2]], now_ms=5), rack="a")
+        assert action == Rejoin(
+            changes={
+                T0: (frozenset("ab"), frozenset("ac")),
+                T1: (frozenset("bc"), None),
+            }
+        )
+        assert state.asked_at_ms == 5
+
+    def test_a_topic_that_appears_is_a_change_also_for_a_leader_without_rack(self):
+        _, action = rack_watch_step(RackWatch(), view([[0]]), rack="")
+        assert action == Rejoin(changes={T0: (None, frozenset("a"))})
+
+    def test_a_broker_that_is_back_without_rack_has_none(self):
+        state = RackWatch().after_assignment(view([[0, 1]]))
+        _, action = rack_watch_step(state, view([[0, 1]], moved={1: None}), rack="a")
+        assert action == Rejoin(changes={T0: (frozenset("ab"), frozenset("a"))})
+
+
+class TestInterval:
+    def test_a_change_within_the_interval_stays_pending(self):
+        state = RackWatch().after_assignment(view([[0, 1]]))
+        asked, _ = rack_watch_step(state, view([[0, 2]], now_ms=1_000), rack="a")
+        again = asked.after_assignment(view([[0, 2]], now_ms=2_000))
+        waiting, soon = rack_watch_step(again, view([[0, 1]], now_ms=60_999), rack="a")
+        assert soon == Stay()
+        _, later = rack_watch_step(waiting, view([[0, 1]], now_ms=61_000), rack="a")
+        assert later == Rejoin(changes={T0: (frozenset("ac"), frozenset("ab"))})
+
+    def test_a_change_that_is_undone_within_the_interval_is_none(self):
+        state = RackWatch(asked_at_ms=0).after_assignment(view([[0, 1]]))
+        state, _ = rack_watch_step(state, view([[0, 2]], now_ms=10), rack="a")
+        state, action = rack_watch_step(state, view([[0, 1]], now_ms=70_000), rack="a")
+        assert action == Stay()
+
+
+class TestLaws:
+    @given(st.lists(st.sets(st.sampled_from(sorted(BROKERS))), max_size=8))
+    def test_absence_and_return_of_brokers_never_rejoin(self, lives):
+        replicas = [[0, 1], [4, 2], [5]]
+        state = RackWatch().after_assignment(view(replicas))
+        for now_ms, live in enumerate(lives):
+            seen = view(replicas, live=live, now_ms=now_ms)
+            state, action = rack_watch_step(state, seen, rack="a", min_interval_ms=0)
+            assert action == Stay()
+
+    @given(
+        st.lists(st.lists(st.sampled_from(sorted(BROKERS)), max_size=3), min_size=2, max_size=2),
+        st.integers(0, 200_000),
+    )
+    def test_every_lasting_change_of_a_rack_set_rejoins(self, replicas, asked_at_ms):
+        state = RackWatch(asked_at_ms=asked_at_ms).after_assignment(view(replicas[:1]))
+        seen = view(replicas[1:], now_ms=asked_at_ms + 60_000)
+        before, after = ({BROKERS[id_] for id_ in row} for row in replicas)
+        _, action = rack_watch_step(state, seen, rack="a")
+        assert isinstance(action, Rejoin) is (before != after)
