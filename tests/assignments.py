@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from laws import check_assignment
 from rackwise.adapters.files import strict_json
+from rackwise.core.assignors.constrained import constrained
+from rackwise.core.assignors.cooperative import assign_cooperative
+from rackwise.core.assignors.general import general
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.assignors.order import utf16_key
+from rackwise.core.assignors.owned import NOBODY, Group, Owned
 from rackwise.core.assignors.range import assign_range
 from rackwise.core.assignors.roundrobin import assign_roundrobin
+from rackwise.core.assignors.sticky import _look_the_same, assign_sticky
 from rackwise.core.errors import InvalidSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pytest
 
     from rackwise.core.assignors.members import Members
 
@@ -90,6 +99,13 @@ def mismatches(
     )
 
 
+def hide_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if ortools were not installed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ortools"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ortools", None)
+
+
 def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
     """What we answer to a case of the oracle, in the oracle's form."""
     made = ASSIGNORS[operation](members_of(case["members"]), case["topics"])
@@ -98,3 +114,44 @@ def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
         for member in sorted(made.partitions, key=utf16_key)
     }
     return {"in": case, "out": {"partitions": told}}
+
+
+def verbatim_sticky(
+    members: Members, racks: Mapping[str, Sequence[Sequence[str | None]]]
+) -> Mapping[str, tuple[TopicPartition, ...]] | None:
+    """What upstream's sticky algorithm gives, lawful or not; None where it throws or has no end."""
+    group = Group.of(members, racks)
+    owned = Owned.of(group)
+    if _look_the_same(group):
+        holders, _ = constrained(group, owned)
+    else:
+        holders = general(group, owned, lawful=False)
+    return None if NOBODY in holders else group.assignment(members, holders).partitions
+
+
+def check_sticky_answers(
+    case: Mapping[str, Any], ask: Callable[[str], Mapping[str, Any]], where: object
+) -> None:
+    """Our sticky and cooperative assignments are upstream's where those are lawful.
+
+    `ask`: operation of the oracle -> what upstream gives each member. Ours withholds more.
+    """
+    members, racks = members_of(case["members"]), case["topics"]
+    ours, careful = assign_sticky(members, racks), assign_cooperative(members, racks)
+    wanted = verbatim_sticky(members, racks)
+    if wanted is not None:
+        assert _sorted(wanted) == _sorted(given(ask("assign.sticky"))), where
+    if ours.partitions == wanted:
+        had = given(ask("assign.cooperative"))
+        for name, mine in careful.partitions.items():
+            more = set(had[name]) - set(mine)
+            assert not set(mine) - set(had[name]), where
+            assert more <= careful.withheld.keys() & set(members[name].owned), where
+    else:
+        check_assignment(ours, members, {topic: len(racks[topic]) for topic in racks})
+
+
+def _sorted(
+    partitions: Mapping[str, Iterable[TopicPartition]],
+) -> dict[str, list[TopicPartition]]:
+    return {name: sorted(mine) for name, mine in partitions.items()}

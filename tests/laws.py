@@ -15,12 +15,20 @@ from naive_audit import (
     skipped_rules,
 )
 from naive_blast import Lost, naive_blast_radius
+from naive_optimal import Reading
+from rackwise.core.assignors.simulate import next_members
 from rackwise.core.findings import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rackwise.core.assignors.members import Assignment, Member, Members, ReplicaRacks
+    from rackwise.core.assignors.members import (
+        Assignment,
+        Member,
+        Members,
+        ReplicaRacks,
+        TopicPartition,
+    )
     from rackwise.core.blast import RackLoss
     from rackwise.core.findings import Findings
     from rackwise.core.model import Cluster, FairLoads
@@ -175,6 +183,62 @@ def check_order_of_joining(
     }
     had = assign(turned, dict(list(racks.items())[::-1]))
     assert had == wanted, "law of the order of joining"
+
+
+def check_one_reader(a: Assignment, members: Members) -> None:
+    """Nobody gets what another one alone claims in the newest generation, and may still read."""
+    for member, tps in a.partitions.items():
+        for tp in tps:
+            claims = sorted(
+                (each.generation, key)
+                for key, each in members.items()
+                if tp in each.owned and not each.released
+            )
+            newest = [key for generation, key in claims if generation == claims[-1][0]]
+            assert newest in ([], [member]) or len(newest) > 1, (
+                f"law of one reader: {tp} goes to {member}; {newest[0]} has it"
+            )
+
+
+def check_optimum(
+    a: Assignment,
+    members: Members,
+    racks: ReplicaRacks,
+    *,
+    balance: str = "total",
+    target: str = "follower",
+    weights: Mapping[TopicPartition, int] | None = None,
+    level_costs: Sequence[int] | None = None,
+) -> None:
+    """Balance, then crossings, the coarsest level first, then moves: as small as they can be.
+
+    For groups of a few partitions: all ways are tried.
+    """
+    reading = Reading(
+        members,
+        racks,
+        balance=balance,
+        target=target,
+        weights=weights,
+        level_costs=level_costs,
+    )
+    had, wanted = reading.value(a), reading.optimum()
+    assert had == wanted, f"law of the optimum: {had} was made; {wanted} is possible"
+
+
+def check_settled(
+    assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
+) -> None:
+    """A cooperative group has its assignment in two rounds; the third changes nothing."""
+    first = assign(members, racks)
+    check_one_reader(first, members)
+    members = next_members(members, first)
+    second = assign(members, racks)
+    assert not second.withheld, f"law of two rounds: {dict(second.withheld)} is withheld again"
+    for key, tps in first.partitions.items():
+        assert set(tps) <= set(second.partitions[key]), f"law of two rounds: {key} loses some"
+    third = assign(next_members(members, second), racks)
+    assert third == second, "law of the fixed point: its own result is moved"
 
 
 def _first_difference(told: Sequence[object], wanted: Sequence[object]) -> str:

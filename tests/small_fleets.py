@@ -8,7 +8,7 @@ from rackwise.core.model import (
     Broker,
     Cluster,
     Group,
-    Member,
+    GroupMember,
     Partition,
     PartitionTable,
     Topic,
@@ -72,7 +72,7 @@ def group(name, *members):
         group=name,
         protocol="classic",
         members=tuple(
-            Member(
+            GroupMember(
                 member_id=id_,
                 client_id=id_,
                 address=address,

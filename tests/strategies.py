@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from rackwise.core.assignors.members import Member as GroupMember
-from rackwise.core.assignors.members import Members, ReplicaRacks, TopicPartition
+from rackwise.core.assignors.members import Member, Members, ReplicaRacks, TopicPartition
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.findings import RULES
 from rackwise.core.model import (
@@ -15,8 +14,8 @@ from rackwise.core.model import (
     Configs,
     FairLoads,
     Group,
+    GroupMember,
     LogDir,
-    Member,
     Note,
     Partition,
     PartitionTable,
@@ -104,17 +103,22 @@ def partitions(draw: st.DrawFn, topic: str, number: int) -> Partition:
 def groups(draw: st.DrawFn) -> Group:
     """A consumer group of hostile clients."""
     members = st.builds(
-        Member,
+        GroupMember,
         member_id=TEXTS,
         client_id=TEXTS,
         address=st.none() | TEXTS,
         rack=st.none() | TEXTS.map(Rack),
+        instance_id=st.none() | TEXTS,
+        topics=st.none() | st.lists(TEXTS, max_size=2).map(tuple),
+        generation=st.none() | st.integers(-1, 9),
         partitions=st.lists(st.tuples(TOPIC_NAMES, st.integers(0, 9)), max_size=3).map(tuple),
     )
     return Group(
         group=draw(TEXTS),
         protocol=draw(st.sampled_from([None, "classic", "consumer"])),
-        members=tuple(draw(st.lists(members, max_size=2))),
+        assignor=draw(st.none() | TEXTS),
+        state=draw(st.sampled_from([None, "Stable", "Empty"])),
+        members=tuple(draw(st.lists(members, max_size=2, unique_by=lambda each: each.member_id))),
     )
 
 
@@ -143,7 +147,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
             for name in names
             for number in range(draw(st.integers(0, 3)))
         ),
-        groups=tuple(draw(st.lists(groups(), max_size=2))),
+        groups=tuple(draw(st.lists(groups(), max_size=2, unique_by=lambda each: each.group))),
         configs=Configs(
             brokers=draw(st.dictionaries(st.integers(0, 12), configs, max_size=2)),
             topics=draw(st.dictionaries(TOPIC_NAMES, configs, max_size=2)),
@@ -384,7 +388,7 @@ def consumer_groups(
         st.builds(TopicPartition, st.sampled_from(names), st.integers(0, 7)), max_size=5
     )
     return {
-        member: GroupMember(
+        member: Member(
             topics=tuple(draw(lists) if same is None else same),
             rack=draw(st.sampled_from([*some_racks, "z"])),
             instance_id=instance if draw(st.integers(0, 2)) == 0 else None,
@@ -392,4 +396,33 @@ def consumer_groups(
             generation=draw(st.integers(-1, 2)) if owned else -1,
         )
         for member, instance in zip(ids, instances, strict=True)
+    }, topics
+
+
+@st.composite
+def few_partitions(draw: st.DrawFn, *, same: bool = False) -> tuple[Members, ReplicaRacks]:
+    """A group of at most 4 members and 8 partitions: every assignment can be tried.
+
+    Racks of one to three levels, some too short, some missing. `same`: all list the same topics.
+    """
+    trees = [("a", "b", "c"), ("/e/a", "/e/b", "/w/a"), ("/e", "/e/b", "/w/a/1", "/w/b/1")]
+    tree = draw(st.sampled_from(trees))
+    racks = st.sampled_from(draw(st.sampled_from([tree, (*tree, None)])))
+    names = draw(st.lists(st.sampled_from(["t", "u", "v"]), min_size=1, unique=True))
+    sizes = st.just(draw(st.integers(0, 8 // len(names))))
+    if draw(st.booleans()):
+        sizes = st.integers(0, 8 // len(names))
+    replicas = st.lists(racks, max_size=3)
+    topics = {name: [draw(replicas) for _ in range(draw(sizes))] for name in names}
+    ids = draw(st.lists(MEMBER_IDS, min_size=1, max_size=4, unique=True))
+    claims = st.builds(TopicPartition, st.sampled_from(names), st.integers(0, 7))
+    listed = tuple(names) if same or draw(st.booleans()) else None
+    return {
+        member: Member(
+            topics=listed or tuple(draw(st.lists(st.sampled_from(names), max_size=3))),
+            rack=draw(racks),
+            owned=tuple(draw(st.lists(claims, max_size=5))),
+            generation=draw(st.integers(-1, 2)),
+        )
+        for member in ids
     }, topics

@@ -9,6 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rackwise.core.assignors import Member as Member
+    from rackwise.core.assignors import assign_optimal as assign_optimal
+    from rackwise.core.assignors import evaluate as evaluate
+    from rackwise.core.assignors import explain as explain
     from rackwise.core.audit import Finding as Finding
     from rackwise.core.audit import Findings as Findings
     from rackwise.core.audit import audit as audit
@@ -38,6 +42,7 @@ _HOMES = {
     "Findings": "rackwise.core.audit",
     "Kip36": "rackwise.core.placement",
     "Levels": "rackwise.core.placement",
+    "Member": "rackwise.core.assignors",
     "Partition": "rackwise.core.model",
     "PartitionTable": "rackwise.core.model",
     "Placement": "rackwise.core.placement",
@@ -49,9 +54,12 @@ _HOMES = {
     "RackwiseError": "rackwise.core.errors",
     "Topic": "rackwise.core.model",
     "add_partitions": "rackwise.core.placement",
+    "assign_optimal": "rackwise.core.assignors",
     "audit": "rackwise.core.audit",
     "blast_radius": "rackwise.core.blast",
     "change_replication": "rackwise.core.placement",
+    "evaluate": "rackwise.core.assignors",
+    "explain": "rackwise.core.assignors",
     "place": "rackwise.core.placement",
 }
 
@@ -62,6 +70,7 @@ __all__ = [
     "Findings",
     "Kip36",
     "Levels",
+    "Member",
     "Partition",
     "PartitionTable",
     "Placement",
@@ -73,9 +82,12 @@ __all__ = [
     "RackwiseError",
     "Topic",
     "add_partitions",
+    "assign_optimal",
     "audit",
     "blast_radius",
     "change_replication",
+    "evaluate",
+    "explain",
     "place",
 ]
 

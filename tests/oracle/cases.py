@@ -5,15 +5,17 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from group_cases import group_case
+from group_cases import group_case, only_what_exists
 from placement_cases import alternate_case, kip36_case, striped_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINES = {
+    "assign.cooperative": "4.3.1",
     "assign.range": "4.3.1",
     "assign.roundrobin": "4.3.1",
+    "assign.sticky": "4.3.1",
     "place.alternate": "3.9.2",
     "place.kip36": "3.9.2",
     "place.striped": "4.3.1",
@@ -80,3 +82,8 @@ def cases() -> Iterator[tuple[str, dict]]:
         case = group_case(rng, most=MOST_PARTITIONS // 2)
         yield "assign.range", case
         yield "assign.roundrobin", case
+    rng = Random(429)
+    for _ in range(GROUPS):
+        case = only_what_exists(group_case(rng, most=MOST_PARTITIONS // 2))
+        yield "assign.sticky", case
+        yield "assign.cooperative", case

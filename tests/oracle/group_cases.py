@@ -86,3 +86,13 @@ def group_case(rng: Random, *, most: int = 12) -> dict:
         for id_, instance in zip(ids, instances, strict=True)
     ]
     return {"topics": topics, "members": members}
+
+
+def only_what_exists(case: dict) -> dict:
+    """The case without owned partitions that a topic does not have: upstream counts those."""
+    sizes = {topic: len(partitions) for topic, partitions in case["topics"].items()}
+    members = [
+        member | {"owned": [tp for tp in member["owned"] if tp[1] < sizes.get(tp[0], 0)]}
+        for member in case["members"]
+    ]
+    return case | {"members": members}

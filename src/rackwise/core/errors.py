@@ -8,7 +8,8 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
 │  ├─ UnknownTopic
-│  └─ InvalidMember  InvalidReplicaRacks  InvalidWeights
+│  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
+│  └─ OptimumTooLarge  NoFlow  RackMismatch
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
@@ -16,9 +17,13 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 ├─ WorldError                          a neighbour failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
-│  └─ TopicExists  OutcomeUnknown
+│  ├─ TopicExists  OutcomeUnknown
+│  └─ GroupNotFound  GroupNotStable
+├─ ProtocolError                       bytes that are no message of Kafka's
+│  └─ LocalProtocolError  RemoteProtocolError
 └─ MissingDependency (ImportError)     says the exact pip command
-   └─ JavaMissing  SparkMissing  JarMissing
+   ├─ JavaMissing  SparkMissing  JarMissing
+   └─ UnsupportedClient
 ```
 
 `str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
@@ -167,6 +172,18 @@ class InvalidWeights(InputError):
     """Weights of partitions that are no integers from 0 on, or of partitions that are not there."""
 
 
+class OptimumTooLarge(InputError):
+    """Costs that are too large to be added up exactly."""
+
+
+class NoFlow(InputError):
+    """A network that cannot bring what is supplied to where it is wanted."""
+
+
+class RackMismatch(InputError):
+    """A client fetches from one rack, and its assignor was told another."""
+
+
 class AuditFailed(RackwiseError):
     """Raised by `Findings.raise_if_any`; the findings are its `.findings`."""
 
@@ -251,10 +268,43 @@ class TopicExists(WorldError):
     """The cluster has a topic of that name already; nothing was written."""
 
 
+class GroupNotFound(WorldError):
+    """No consumer group of that name is there, or it has no members."""
+
+
+class GroupNotStable(WorldError):
+    """A consumer group rebalances, so that what its members subscribe to is not told."""
+
+
 class OutcomeUnknown(WorldError):
     """A write was sent and not answered, and what became of it cannot be seen."""
 
     exit_code = 3
+
+
+class ProtocolError(RackwiseError):
+    """Bytes that are no message of Kafka's."""
+
+
+class LocalProtocolError(ProtocolError):
+    """A value that its field cannot hold; nothing was sent."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """What somebody else sent cannot be read; `offset` is where in it, in bytes."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        offset: int,
+        wanted: object = None,
+        had: object = None,
+        hint: str | None = None,
+        where: str | None = None,
+    ) -> None:
+        super().__init__(message, wanted=wanted, had=had, hint=hint, where=where)
+        self.offset = offset
 
 
 class MissingDependency(RackwiseError, ImportError):
@@ -271,3 +321,7 @@ class SparkMissing(MissingDependency):
 
 class JarMissing(MissingDependency):
     """A jar of the lock could not be had, or is not the one that was locked."""
+
+
+class UnsupportedClient(MissingDependency):
+    """A Kafka client of a version whose insides are not known here."""

@@ -93,28 +93,44 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """One member of a consumer group; `partitions` are (topic, partition) pairs."""
+class GroupMember:
+    """One member of a consumer group as the cluster describes it.
+
+    `partitions` are (topic, partition) pairs, held since `generation`; `topics` is what it
+    subscribes to. `instance_id` is `group.instance.id`, None of a dynamic member too.
+    """
 
     member_id: str
     client_id: str
     address: str | None = None
     rack: Rack | None = None
+    instance_id: str | None = None
+    topics: tuple[str, ...] | None = None
+    generation: int | None = None
     partitions: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One consumer group; `protocol` is `classic` or `consumer`, None where not known."""
+    """One consumer group; what is None is not known.
+
+    `protocol` is `classic` or `consumer`; `assignor` and `state` are Kafka's names, such as `range`
+    and `Stable`.
+    """
 
     group: str
     protocol: str | None = None
-    members: tuple[Member, ...] = ()
+    assignor: str | None = None
+    state: str | None = None
+    members: tuple[GroupMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configs:
-    """Throttle keys (and `replica.selector.class`) exactly as read: an absent key is not `""`."""
+    """Throttle keys (and `replica.selector.class`) exactly as read: an absent key is not `""`.
+
+    A broker that told its configs is there also where none of the keys is set.
+    """
 
     brokers: Mapping[int, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.model import Cluster, Group, Member
+    from rackwise.core.model import Cluster, Group, GroupMember
     from rackwise.core.racks import Rack
     from rackwise.core.traffic import Price
 
@@ -71,7 +71,7 @@ def rack_restores(
     *,
     prices: Sequence[Price],
     day: date,
-    rack_of: Callable[[Group, Member], Rack | None],
+    rack_of: Callable[[Group, GroupMember], Rack | None],
 ) -> Mapping[str, RackRestore]:
     """Rack -> what its loss leaves to do, for every rack that has a broker, at every level.
 

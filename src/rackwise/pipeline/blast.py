@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.blast import RackLoss
-    from rackwise.core.model import Group, Member
+    from rackwise.core.model import Group, GroupMember
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.core.restore import RackRestore
@@ -39,7 +39,7 @@ def blast_rows(
     *,
     prices: Sequence[Price],
     day: date,
-    rack_of: Callable[[Group, Member], Rack | None],
+    rack_of: Callable[[Group, GroupMember], Rack | None],
 ) -> list[dict[str, Any]]:
     """Rows of BLAST, by cluster name, then rack path.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql.types import StructType
 
-    from rackwise.core.model import Cluster, Member, Ragged
+    from rackwise.core.model import Cluster, GroupMember, Ragged
     from rackwise.pipeline.snapshots import Snapshot
 
 HOUR_US = 3_600_000_000
@@ -274,7 +274,7 @@ def _members(snapshot: Snapshot, codes: Codes) -> Iterable[tuple[Any, ...]]:
                 )
 
 
-def _by_topic(member: Member) -> Iterable[tuple[str | None, list[int]]]:
+def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
     by_topic: dict[str | None, list[int]] = {}
     for topic, partition in sorted(member.partitions):
         by_topic.setdefault(topic, []).append(partition)

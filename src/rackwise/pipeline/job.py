@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from rackwise.core.model import Group, Member
+    from rackwise.core.model import Group, GroupMember
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
     from rackwise.pipeline.audit import ClusterFindings
@@ -292,11 +292,11 @@ class _Run:
         policy, levels = self.request.policy, self.request.levels
         return replace(policy, racks=replace(policy.racks, levels=levels)) if levels else policy
 
-    def _member_rack(self) -> Callable[[Group, Member], Rack | None]:
+    def _member_rack(self) -> Callable[[Group, GroupMember], Rack | None]:
         clients, classes = self.request.clients, length_classes(self.request.subnets)
         by_id, by_group = clients.get("client_id", {}), clients.get("client_group", {})
 
-        def rack(group: Group, member: Member) -> Rack | None:
+        def rack(group: Group, member: GroupMember) -> Rack | None:
             told = by_id.get(member.client_id) or by_group.get(group.group) or member.rack
             return told or (rack_of(member.address, classes) if member.address else None)
 

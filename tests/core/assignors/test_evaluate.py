@@ -60,7 +60,7 @@ class TestVectors:
             for member, reads in report.by_member.items()
         }
         assert told == expected.get("members", told)
-        assert (report.best_local, report.gap) == (None, None)
+        assert report.gap == expected["best_local"] - expected["local"]
 
     @pytest.mark.parametrize("case", LEVELLED, ids=lambda case: case["id"])
     def test_crossings_of_levels(self, case):
@@ -187,6 +187,16 @@ class TestMoves:
     def test_who_lists_the_topic_no_more_owns_nothing(self):
         assert self.moves(("u", 4), ("t", 3), made="m1") == 0
 
+    def test_they_are_counted_from_the_group_before(self):
+        before = {
+            key: Member(topics=("t",), owned=tps(owned), generation=1)
+            for key, owned in (("m", "t-0"), ("n", "t-1"))
+        }
+        after = {"n": before["n"]}
+        made = Assignment.of({"n": tps("t-0 t-1")})
+        assert evaluate(made, after, self.RACKS).moves == 0
+        assert evaluate(made, after, self.RACKS, before=before).moves == 1
+
     def test_what_is_withheld_counts_for_the_member_that_gets_it(self):
         members = {
             "m": Member(topics=("t",), rack="b", owned=tps("t-0 t-1"), generation=1),
@@ -210,7 +220,7 @@ class TestReport:
             RackReads(rack="b", members=2, reads=Reads(local=1, cross=1)),
             RackReads(rack=None, members=1, reads=Reads()),
         )
-        assert report.local_share == Fraction(2, 3)
+        assert report.local_share == Fraction(1, 2)
         assert (report.smallest, report.largest) == (0, 2)
 
     def test_what_is_left_out_is_named(self):
@@ -223,6 +233,20 @@ class TestReport:
             unassigned=tps("t-3"),
         )
 
+    def test_what_nobody_has_is_of_all_and_not_local(self):
+        made = Assignment.of({"m": tps("t-1"), "n": tps("t-0")})
+        report = evaluate(made, self.MEMBERS, self.RACKS)
+        assert (report.partitions, report.local, report.unassigned) == (4, 2, 2)
+        assert report.local_share == Fraction(1, 2)
+
+    def test_topics_that_nobody_lists_are_told_from_partitions_that_are_not_there(self):
+        made = Assignment.of({"m": tps("t-0 t-9 x-0 u-0 t-1 t-2 t-3")})
+        report = evaluate(made, self.MEMBERS, {**self.RACKS, "u": [["a"]]})
+        assert (report.partitions, report.unassigned) == (4, 0)
+        assert report.skipped == Skipped(
+            topics=("x",), assigned=tps("t-9 x-0"), unlisted=tps("u-0")
+        )
+
     def test_nothing_to_read_is_all_local(self):
         report = evaluate(Assignment.of({"m": ()}), group_of("t", m="a"), {})
         assert (report.partitions, report.local_share) == (0, Fraction(1))
@@ -232,6 +256,24 @@ class TestReport:
         report = evaluate(self.MADE, self.MEMBERS, self.RACKS, best=best)
         assert (report.best_local, report.gap) == (4, 2)
         assert evaluate(best, self.MEMBERS, self.RACKS, best=self.MADE).gap == -2
+
+    def test_what_a_formula_tells_where_none_is_given(self):
+        report = evaluate(self.MADE, self.MEMBERS, self.RACKS)
+        assert (report.best_local, report.gap) == (3, 1)
+        leaders = evaluate(self.MADE, self.MEMBERS, replicas_in(t="ab cb ab cb"), target="leader")
+        assert leaders.best_local == 1
+        weighted = evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={})
+        assert (weighted.best_local, weighted.gap) == (None, None)
+
+    def test_no_formula_tells_for_differing_subscriptions(self):
+        members = {**self.MEMBERS, "p": Member(topics=("t",), rack="b")}
+        assert evaluate(self.MADE, members, self.RACKS).best_local == 3
+        racks = {**self.RACKS, "x": [["a"]]}
+        assert evaluate(self.MADE, members, racks).best_local is None
+
+    def test_what_is_beyond_the_metadata_is_not_the_best(self):
+        best = Assignment.of({"m": tps("t-1 t-9"), "n": tps("t-0")}, dict.fromkeys(tps("t-3"), "m"))
+        assert evaluate(self.MADE, self.MEMBERS, self.RACKS, best=best).best_local == 3
 
     @pytest.mark.parametrize(
         "made",
@@ -260,3 +302,14 @@ class TestLaws:
         assert sum(found.reads.partitions for found in report.by_rack) == report.partitions
         assert not report.skipped.assigned
         assert not report.skipped.unassigned
+
+    @given(group=consumer_groups(owned=True))
+    def test_with_what_nobody_has_they_sum_up_to_all_partitions(self, group):
+        members, racks = group
+        made = assign_range(members, racks)
+        whole = evaluate(made, members, racks)
+        kept = Assignment.of({key: given[::2] for key, given in made.partitions.items()})
+        report = evaluate(kept, members, racks)
+        told = (report.local, report.cross, report.unknown, report.unassigned)
+        assert sum(told) == report.partitions == whole.partitions
+        assert report.unassigned == sum(len(given) // 2 for given in made.partitions.values())

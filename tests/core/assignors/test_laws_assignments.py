@@ -1,5 +1,7 @@
 """The laws of assignments catch what they name."""
 
+from dataclasses import replace
+
 import pytest
 
 from assignments import group_of, replicas_in, tps
@@ -7,6 +9,7 @@ from laws import (
     check_assignment,
     check_even_topics,
     check_names_of_racks,
+    check_one_reader,
     check_order_of_joining,
     check_racks_that_cannot_matter,
     check_together,
@@ -46,6 +49,18 @@ def test_uneven_topics_and_columns_torn_apart():
         check_even_topics(dealt("t-0 u-0 u-1", "t-1"), MEMBERS, TOPICS)
     with pytest.raises(AssertionError, match="law of columns: u"):
         check_together(dealt("t-0 u-1", "t-1 u-0"), MEMBERS, TOPICS)
+
+
+def test_a_partition_that_another_one_reads():
+    members = {**MEMBERS, "n": replace(MEMBERS["n"], owned=tps("t-0"), generation=3)}
+    with pytest.raises(AssertionError, match="law of one reader: t-0 goes to m; n has it"):
+        check_one_reader(dealt("t-0"), members)
+    check_one_reader(dealt("", "t-0"), members)
+    check_one_reader(dealt("t-0"), {**members, "n": replace(members["n"], released=True)})
+    older = replace(MEMBERS["m"], owned=tps("t-0"), generation=2)
+    with pytest.raises(AssertionError, match="law of one reader"):
+        check_one_reader(dealt("t-0"), {**members, "m": older})
+    check_one_reader(dealt("t-0"), {**members, "m": replace(older, generation=3)})
 
 
 def first_by(key):

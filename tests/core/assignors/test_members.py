@@ -1,5 +1,7 @@
 """Groups are checked before anyone assigns; racks are heeded where they can matter."""
 
+from collections import UserList
+
 import pytest
 from hypothesis import given
 
@@ -126,6 +128,12 @@ class TestRackSets:
     def test_no_rack_and_the_empty_text_are_none(self):
         sets = rack_sets(group_of("t", m=None), {"t": [["", None, "a"]]})
         assert sets == {"t": (frozenset("a"),)}
+
+    def test_any_sequence_is_a_list_of_racks(self):
+        rows = [UserList(["a"]), ("a",), ["a"]]
+        assert rack_sets(group_of("t", m=None), {"t": UserList(rows)}) == {
+            "t": (frozenset("a"),) * 3
+        }
 
     @pytest.mark.parametrize(
         ("partitions", "path", "wanted"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from assignments import (
+    check_sticky_answers,
     consumer_vectors,
     group_of,
     members_of,
@@ -20,6 +21,7 @@ from laws import (
     check_names_of_racks,
     check_racks_that_cannot_matter,
 )
+from placements import golden_cases
 from rackwise.core.assignors.members import Member
 from rackwise.core.assignors.owned import Group
 from rackwise.core.assignors.sticky import _look_the_same, assign_sticky
@@ -68,6 +70,17 @@ class TestVectors:
     def test_frozen_answers_of_java(self, case):
         made = assign_sticky(members_of(case["members"]), case["topics"])
         assert made.partitions == told(case["expected"]["sticky"])
+
+    def test_answers_of_the_oracle(self):
+        frozen = map(golden_cases, ("assign.sticky", "assign.cooperative"))
+        for number, (sticky, cooperative) in enumerate(zip(*frozen, strict=True)):
+            assert sticky["in"] == cooperative["in"]
+            answers = {"assign.sticky": sticky, "assign.cooperative": cooperative}
+            check_sticky_answers(
+                sticky["in"],
+                lambda operation, answers=answers: answers[operation]["out"]["partitions"],
+                number,
+            )
 
 
 class TestWhichAlgorithm:

@@ -1,5 +1,7 @@
 """A leader asks for a new assignment when racks of replicas have changed for good."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +105,34 @@ class TestLaws:
         before, after = ({BROKERS[id_] for id_ in row} for row in replicas)
         _, action = rack_watch_step(state, seen, rack="a")
         assert isinstance(action, Rejoin) is (before != after)
+
+
+class TestMoves:
+    """A move adds a replica, copies, and drops one: one round, when the new one can be read."""
+
+    STAGES = (([[0, 1, 2]], [[0, 1]]), ([[0, 2]], [[0, 2]]))
+
+    def asked(self, stages):
+        state, asked = RackWatch().after_assignment(view([[0, 1]])), []
+        for replicas, in_sync in stages:
+            seen = replace(view(replicas), in_sync=in_sync and {"t": in_sync})
+            state, action = rack_watch_step(state, seen, rack="a", min_interval_ms=0)
+            asked.append(isinstance(action, Rejoin))
+            if asked[-1]:
+                state = state.after_assignment(seen)
+        return asked
+
+    def test_a_replica_that_copies_does_not_count(self):
+        assert self.asked(self.STAGES) == [False, True]
+
+    def test_where_nobody_knows_who_is_in_sync_all_count(self):
+        assert self.asked((replicas, None) for replicas, _ in self.STAGES) == [True, True]
+
+    def test_one_that_falls_behind_still_counts(self):
+        assert self.asked([([[0, 1]], [[0]]), ([[0, 1]], [[0, 1]])]) == [False, False]
+
+    def test_racks_are_remembered_by_who_does_not_lead(self):
+        state = RackWatch().having_seen(BROKERS)
+        state = state.after_assignment(view([[0, 1]], live=[0]))
+        _, action = rack_watch_step(state, view([[0, 1]]), rack="a")
+        assert action == Stay()

@@ -32,16 +32,34 @@ final class GroupAssignment {
     }
 
     static JsonNode assign(JsonNode in, Supplier<ConsumerPartitionAssignor> assignor) {
-        Map<String, Subscription> members = new HashMap<>();
-        for (JsonNode member : in.get("members")) {
-            members.put(member.get("id").asText(), subscription(member));
-        }
         Map<String, Assignment> given = assignor.get()
-            .assign(cluster(in.get("topics")), new GroupSubscription(members)).groupAssignment();
+            .assign(cluster(in.get("topics")), group(in)).groupAssignment();
         ObjectNode partitions = Oracle.JSON.createObjectNode();
         new TreeMap<>(given).forEach((id, assignment) ->
             partitions.set(id, sorted(assignment.partitions())));
         return Oracle.JSON.createObjectNode().set("partitions", partitions);
+    }
+
+    /** How long each of some rounds takes, the group and the cluster being there already. */
+    static JsonNode time(JsonNode in, Supplier<ConsumerPartitionAssignor> assignor) {
+        Cluster cluster = cluster(in.get("topics"));
+        GroupSubscription group = group(in);
+        ArrayNode taken = Oracle.JSON.createArrayNode();
+        for (int round = 0; round < in.get("rounds").asInt(); round++) {
+            System.gc();
+            long started = System.nanoTime();
+            assignor.get().assign(cluster, group);
+            taken.add(System.nanoTime() - started);
+        }
+        return Oracle.JSON.createObjectNode().set("ns", taken);
+    }
+
+    private static GroupSubscription group(JsonNode in) {
+        Map<String, Subscription> members = new HashMap<>();
+        for (JsonNode member : in.get("members")) {
+            members.put(member.get("id").asText(), subscription(member));
+        }
+        return new GroupSubscription(members);
     }
 
     private static Subscription subscription(JsonNode member) {

@@ -13,6 +13,10 @@ final class StickyAssignment {
         return GroupAssignment.assign(in, CooperativeStickyAssignor::new);
     }
 
+    static JsonNode time(JsonNode in) {
+        return GroupAssignment.time(in, Sticky::new);
+    }
+
     private static final class Sticky extends AbstractStickyAssignor {
         @Override
         public String name() {

@@ -7,15 +7,23 @@ range         preferred, co-partitioned topics         a run of each topic for e
 roundrobin    not looked at                            one partition after the other
 sticky        preferred                                even loads, then what members had
 cooperative   preferred                                the same, given up before it is given away
+optimal       levels, weights, proven best             even loads, then least crossing, then
+                                                       fewest moves; wants ortools
 ```
 
-`evaluate` measures any assignment, whoever made it; `read_replica` says which replica is read;
-`rack_watch_step` says when the leader of a group should ask for a new assignment.
+`evaluate` measures any assignment, whoever made it; `best_local` and `explain` say how local one
+can be and which racks limit it; `read_replica` says which replica is read, `reads_by_broker` how
+much each broker has to give. `rack_watch_step` says when the leader of a group should ask for a new
+assignment, `settle_step` when racks are left out so that a group comes to rest, `simulate_rounds`
+what becomes of a group.
 """
 
 from __future__ import annotations
 
+from rackwise.core.assignors.brokers import BrokerReads, reads_by_broker
+from rackwise.core.assignors.compare import ASSIGNORS, Simulated, changed, simulated
 from rackwise.core.assignors.cooperative import assign_cooperative, withhold
+from rackwise.core.assignors.described import Described, check_group, described, named_group
 from rackwise.core.assignors.evaluate import (
     AssignmentReport,
     LevelCrossing,
@@ -24,7 +32,9 @@ from rackwise.core.assignors.evaluate import (
     Skipped,
     evaluate,
 )
+from rackwise.core.assignors.explain import Explanation, explain
 from rackwise.core.assignors.follow import read_replica
+from rackwise.core.assignors.local import best_local
 from rackwise.core.assignors.members import (
     Assignment,
     Member,
@@ -34,14 +44,23 @@ from rackwise.core.assignors.members import (
     TopicPartition,
     replica_racks,
 )
+from rackwise.core.assignors.optimal import Balance, assign_optimal
 from rackwise.core.assignors.range import assign_range
+from rackwise.core.assignors.review import Review, review
 from rackwise.core.assignors.roundrobin import assign_roundrobin
+from rackwise.core.assignors.settle import Settling, settle_step, without_racks
+from rackwise.core.assignors.simulate import simulate_rounds
 from rackwise.core.assignors.sticky import assign_sticky
 from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
 
 __all__ = [
+    "ASSIGNORS",
     "Assignment",
     "AssignmentReport",
+    "Balance",
+    "BrokerReads",
+    "Described",
+    "Explanation",
     "LevelCrossing",
     "Member",
     "Members",
@@ -51,17 +70,33 @@ __all__ = [
     "Reads",
     "Rejoin",
     "ReplicaRacks",
+    "Review",
+    "Settling",
+    "Simulated",
     "Skipped",
     "Stay",
     "Target",
     "TopicPartition",
     "assign_cooperative",
+    "assign_optimal",
     "assign_range",
     "assign_roundrobin",
     "assign_sticky",
+    "best_local",
+    "changed",
+    "check_group",
+    "described",
     "evaluate",
+    "explain",
+    "named_group",
     "rack_watch_step",
     "read_replica",
+    "reads_by_broker",
     "replica_racks",
+    "review",
+    "settle_step",
+    "simulate_rounds",
+    "simulated",
     "withhold",
+    "without_racks",
 ]

@@ -2,35 +2,20 @@
 
 Goals: measure any assignment, whoever made it, by the same rule; count what is left out.
 
-Who is read. A member reads from the leader, unless the target knows better:
-
-```
-target     reads from                                           wants
-leader     the leader                                           nothing
-follower   a replica in exactly the member's rack, else the     RackAwareReplicaSelector on
-           leader, however far                                  every broker (KIP-392)
-nearest    the replica that shares most levels                  a selector that knows levels
-```
-
-Loss. With D levels in the deepest rack of a member, a read that shares k levels from the coarsest
-on crosses the D - k finest; shorter paths are padded. A member without rack crosses all. A text
-that is no path of levels, as any `client.rack` may be, is one level.
-
-```
-member /eu/a      leader /us/c   follower /eu/b          region  zone
-leader            shares nothing: loss 2                 crosses crosses
-follower          no replica in /eu/a, so the leader: 2  crosses crosses
-nearest           /eu/b shares the region: loss 1        -       crosses
-```
+How many levels a read crosses is said in `distance`.
 
 A partition is local where nothing is lost, cross where something is, unknown where its member has
-no rack; the three sum up to all. One that is withheld counts for the member that gets it next.
+no rack, unassigned where nobody has it; the four sum up to all of the topics that members list. One
+that is withheld counts for the member that gets it next, one that two members have counts twice.
 
-Owned is a partition by the member that alone claims it at the highest generation claimed and still
-lists its topic. A move is an owned partition that ends with another member.
+Owned is a partition by the member that alone claims it at the highest generation claimed. Who does
+not list its topic any more claims nothing. A move is an owned partition that ends elsewhere; what
+members own that have left counts where the group `before` is given.
 
-What this does not do: look for a better assignment (give one as `best` to have the two compared),
-or know which replicas are in sync.
+The best is what an even assignment can have by the formula of `best_local`, where all subscribe to
+the same topics and no weights are given; or the one given as `best`.
+
+What this does not do: look for a better assignment, or know which replicas are in sync.
 
 Source: KIP-392 and KIP-881; KIP-792 (generations).
 """
@@ -43,15 +28,21 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rackwise.core.assignors.distance import Distance, check_target, check_weights
+from rackwise.core.assignors.local import (
+    best_local,
+    has_equal_subscriptions,
+    members_by_rack,
+    partitions_by_racks,
+)
 from rackwise.core.assignors.members import (
-    TARGETS,
     TopicPartition,
     rack_sets,
     sorted_partitions,
 )
 from rackwise.core.assignors.order import utf16_key
-from rackwise.core.errors import InvalidConfig, InvalidMember, InvalidRack, InvalidWeights
-from rackwise.core.racks import Rack, level_names, padded
+from rackwise.core.errors import InvalidMember
+from rackwise.core.racks import level_names
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -103,14 +94,16 @@ class LevelCrossing:
 class Skipped:
     """What could not be counted.
 
-    `topics`: listed by a member, without metadata. `owned`, `assigned`: partitions beyond the
-    metadata. `unassigned`: partitions of listed topics that nobody has. `unweighted`: assigned, but
-    without a weight, counted as 0 bytes_per_s.
+    `topics`: listed by a member, without metadata. `owned`: partitions beyond the metadata, or of
+    topics that no member lists; of those that are assigned, `assigned` are beyond the metadata and
+    `unlisted` of topics that no member lists. `unassigned`: partitions of listed topics that nobody
+    has. `unweighted`: assigned, but without a weight, counted as 0 bytes_per_s.
     """
 
     topics: tuple[str, ...] = ()
     owned: tuple[TopicPartition, ...] = ()
     assigned: tuple[TopicPartition, ...] = ()
+    unlisted: tuple[TopicPartition, ...] = ()
     unassigned: tuple[TopicPartition, ...] = ()
     unweighted: tuple[TopicPartition, ...] = ()
 
@@ -119,10 +112,12 @@ class Skipped:
 class AssignmentReport:
     """An assignment in numbers, all of them partitions.
 
-    `smallest`, `largest`: what a member has. `cross_by_level`: coarsest first; members without rack
-    cross every level. `moves`: owned partitions that end with another member. `withheld`: those
-    that wait for the next round. `best_local`: local partitions of the best assignment, None where
-    none was given. `by_rack`: by the members' racks, those without last.
+    `partitions`: all of the topics that members list, those that nobody has too. `smallest`,
+    `largest`: what a member has. `cross_by_level`: coarsest first; members without rack cross every
+    level. `moves`: owned partitions that end with another member. `withheld`: those that wait for
+    the next round. `best_local`: local partitions of the best assignment: of the one that was
+    given, else by the formula, None for differing subscriptions and for weights. `by_rack`: by the
+    members' racks, those without last.
     """
 
     partitions: int
@@ -138,6 +133,11 @@ class AssignmentReport:
     by_member: Mapping[str, Reads]
     by_rack: tuple[RackReads, ...]
     skipped: Skipped
+
+    @property
+    def unassigned(self) -> int:
+        """Partitions that nobody has: what local, cross and unknown leave of all."""
+        return len(self.skipped.unassigned)
 
     @property
     def local_share(self) -> Fraction:
@@ -158,31 +158,31 @@ def evaluate(
     target: Target = "follower",
     weights: Mapping[TopicPartition, int] | None = None,
     best: Assignment | None = None,
+    before: Members | None = None,
 ) -> AssignmentReport:
     """Measure an assignment. `weights`: bytes_per_s of each partition, integers from 0 on.
 
+    `before`: the group whose owned partitions moves are counted from, `members` by default.
     Raises `InvalidMember` (also for a partition given to a stranger), `InvalidReplicaRacks`,
     `InvalidWeights`, and `InvalidConfig` for an unknown target.
     """
-    if target not in TARGETS:
-        raise InvalidConfig(
-            f'target must be one of {", ".join(TARGETS)}; "{target}" was given',
-            wanted=", ".join(TARGETS),
-            had=target,
-            hint="follower is what brokers with RackAwareReplicaSelector do",
-        )
+    check_target(target)
     sets = rack_sets(members, racks)
-    _check_weights(weights, racks)
-    distance = _Distance.of(members, racks, target)
-    given = list(_given(assignment, members))
+    check_weights(weights, racks)
+    distance = Distance.of((member.rack for member in members.values()), target)
+    given = list(holders_of(assignment, members))
     counted = [(tp, member) for tp, member in given if _exists(tp, sets)]
-    losses = [distance.loss(members[member].rack, tp) for tp, member in counted]
+    losses = [
+        distance.loss(members[member].rack, tuple(racks[tp.topic][tp.partition]))
+        for tp, member in counted
+    ]
     by_member = _reads(members, counted, losses)
     sums = _total(by_member.values())
     sizes = [reads.partitions for reads in by_member.values()]
-    owners = _owners(members)
+    owners = _owners(members if before is None else before)
+    skipped = _skipped(members, sets, given, weights)
     return AssignmentReport(
-        partitions=len(counted),
+        partitions=len(counted) + len(skipped.unassigned),
         smallest=min(sizes),
         largest=max(sizes),
         local=sums.local,
@@ -191,65 +191,43 @@ def evaluate(
         cross_by_level=_crossings(counted, losses, distance.depth, weights),
         moves=sum(1 for tp, member in counted if owners.get(tp, member) != member),
         withheld=sum(1 for tp in assignment.withheld if _exists(tp, sets)),
-        best_local=None if best is None else evaluate(best, members, racks, target=target).local,
+        best_local=_most_local(members, racks, distance)
+        if best is None and weights is None
+        else _local(best, members, racks, distance),
         by_member=MappingProxyType(by_member),
         by_rack=_by_rack(members, by_member),
-        skipped=_skipped(members, sets, given, weights),
+        skipped=skipped,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Distance:
-    """How many levels a read crosses. `known`: (member's rack, racks of replicas) -> loss."""
-
-    racks: ReplicaRacks
-    target: Target
-    depth: int
-    known: dict[tuple[str | None, tuple[str | None, ...]], int]
-
-    @classmethod
-    def of(cls, members: Members, racks: ReplicaRacks, target: Target) -> _Distance:
-        """`depth`: levels of the deepest rack of a member, at least 1."""
-        own = {member.rack for member in members.values() if member.rack is not None}
-        depth = max((len(_levels(rack)) for rack in own), default=1)
-        return cls(racks=racks, target=target, depth=max(depth, 1), known={})
-
-    def loss(self, rack: str | None, tp: TopicPartition) -> int:
-        """Of the levels of the deepest rack, how many the read crosses; the finest are meant."""
-        replicas = tuple(self.racks[tp.topic][tp.partition])
-        key = (rack, replicas)
-        if key not in self.known:
-            self.known[key] = self.depth - self._shared(rack, replicas)
-        return self.known[key]
-
-    def _shared(self, rack: str | None, replicas: Sequence[str | None]) -> int:
-        if rack is None:
-            return 0
-        shared = [self._common(rack, replica) for replica in replicas]
-        if self.target == "nearest" or (self.target == "follower" and rack in replicas):
-            return max(shared, default=0)
-        return shared[0] if shared else 0
-
-    def _common(self, a: str, b: str | None) -> int:
-        """Levels from the coarsest on that are the same, of as many as the deepest rack has."""
-        if not b:
-            return 0
-        left, right = (padded(_levels(text), self.depth) for text in (a, b))
-        common = 0
-        while common < self.depth and left[common : common + 1] == right[common : common + 1]:
-            common += 1
-        return common
+def _local(
+    best: Assignment | None, members: Members, racks: ReplicaRacks, distance: Distance
+) -> int | None:
+    """Local partitions of an assignment that was given to be compared with."""
+    if best is None:
+        return None
+    sets = rack_sets(members, racks)
+    return sum(
+        distance.loss(members[member].rack, tuple(racks[tp.topic][tp.partition])) == 0
+        for tp, member in holders_of(best, members)
+        if _exists(tp, sets)
+    )
 
 
-def _levels(text: str) -> tuple[str, ...]:
-    try:
-        return Rack(text).levels
-    except InvalidRack:
-        return (text,)
+def _most_local(members: Members, racks: ReplicaRacks, distance: Distance) -> int | None:
+    """What an even assignment can have, as far as a formula tells."""
+    if not has_equal_subscriptions(members, racks):
+        return None
+    sizes = members_by_rack(members)
+    kinds = partitions_by_racks(members, racks, distance)
+    return best_local(kinds, sizes, len(members) - sizes.total())[0]
 
 
-def _given(assignment: Assignment, members: Members) -> Iterator[tuple[TopicPartition, str]]:
-    """Partitions with their members, the withheld ones with those that get them next."""
+def holders_of(assignment: Assignment, members: Members) -> Iterator[tuple[TopicPartition, str]]:
+    """Partitions with their members, the withheld ones with those that get them next.
+
+    Raises `InvalidMember` for a member that is not of the group.
+    """
     for member, tps in assignment.partitions.items():
         _check_known(member, members)
         for tp in tps:
@@ -267,28 +245,6 @@ def _check_known(member: str, members: Members) -> None:
             had=member,
             hint="give the members that the assignment was made for",
         )
-
-
-def _check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRacks) -> None:
-    for tp, weight in (weights or {}).items():
-        topic, partition = tp
-        name = escaped(f"{topic}-{partition}")
-        if type(weight) is not int or weight < 0:
-            raise InvalidWeights(
-                f"{name}: integer bytes_per_s >= 0 is wanted; {escaped(repr(weight))} was given",
-                wanted="integer bytes_per_s >= 0",
-                had=weight,
-                hint="round them",
-                where=name,
-            )
-        if topic not in racks or not 0 <= partition < len(racks[topic]):
-            raise InvalidWeights(
-                f"{name}: a partition with metadata is wanted; it is not there",
-                wanted="a partition with metadata",
-                had=name,
-                hint="leave out the weights of other topics",
-                where=name,
-            )
 
 
 def _exists(tp: TopicPartition, sets: RackSets) -> bool:
@@ -354,21 +310,17 @@ def _crossings(
 
 
 def _owners(members: Members) -> dict[TopicPartition, str]:
-    """Partition -> the one member that claims it at the highest generation and lists its topic."""
+    """Partition -> the one member that claims it at the highest generation of its subscribers."""
     claims: dict[TopicPartition, tuple[int, list[str]]] = {}
     for key, member in members.items():
-        for tp in dict.fromkeys(member.owned):
+        listed = frozenset(member.topics)
+        for tp in dict.fromkeys(tp for tp in member.owned if tp.topic in listed):
             newest, claimants = claims.setdefault(tp, (member.generation, []))
             if member.generation > newest:
                 claims[tp] = (member.generation, [key])
             elif member.generation == newest:
                 claimants.append(key)
-    listed = {key: frozenset(member.topics) for key, member in members.items()}
-    return {
-        tp: claimants[0]
-        for tp, (_, claimants) in claims.items()
-        if len(claimants) == 1 and tp.topic in listed[claimants[0]]
-    }
+    return {tp: claimants[0] for tp, (_, claimants) in claims.items() if len(claimants) == 1}
 
 
 def _skipped(
@@ -389,7 +341,10 @@ def _skipped(
     return Skipped(
         topics=tuple(sorted(listed - sets.keys(), key=utf16_key)),
         owned=sorted_partitions(tp for tp in owned if not _exists(tp, sets)),
-        assigned=sorted_partitions(tp for tp in assigned if not _exists(tp, sets)),
+        assigned=sorted_partitions(
+            tp for tp in assigned if tp.topic in listed and not _exists(tp, sets)
+        ),
+        unlisted=sorted_partitions(tp for tp in assigned if tp.topic not in listed),
         unassigned=tuple(tp for tp in every if tp not in assigned),
         unweighted=tuple(tp for tp in every if tp in assigned and tp not in weighed),
     )

@@ -189,14 +189,26 @@ def rack_sets(members: Members, racks: ReplicaRacks) -> RackSets:
     Restricted to topics that some member lists and that have partitions. Raises `InvalidMember`,
     and `InvalidReplicaRacks` where the racks of a partition are no list of texts and None.
     """
+    numbers, rows = rack_rows(members, racks)
+    sets = [frozenset(rack for rack in row if rack) for row in rows]
+    return {topic: tuple(map(sets.__getitem__, found)) for topic, found in numbers.items()}
+
+
+def rack_rows(
+    members: Members, racks: ReplicaRacks
+) -> tuple[dict[str, list[int]], list[tuple[str | None, ...]]]:
+    """The different lists of racks, and the number of that of each partition that takes part.
+
+    The first is topic -> partition -> number, topics in Java's order. Raises as `rack_sets` does.
+    """
     check_members(members)
     wanted = {topic for topics in _lists(members) for topic in topics}
-    known: dict[tuple[str | None, ...], frozenset[str]] = {}
+    known: dict[tuple[str | None, ...], int] = {}
     found = {
-        topic: tuple(_sets(topic, racks[topic], known))
+        topic: _numbers(topic, racks[topic], known)
         for topic in sorted(wanted & racks.keys(), key=utf16_key)
     }
-    return {topic: partitions for topic, partitions in found.items() if partitions}
+    return {topic: numbers for topic, numbers in found.items() if numbers}, list(known)
 
 
 def subscribers_of(members: Members, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -306,28 +318,37 @@ def _wrong(member_id: object, wanted: str, had: object) -> InvalidMember:
     )
 
 
-def _sets(
+def _numbers(
     topic: str,
     partitions: Sequence[Sequence[str | None]],
-    known: dict[tuple[str | None, ...], frozenset[str]],
-) -> Iterable[frozenset[str]]:
-    """The set of each partition; equal rows share one, so that only the first is looked into."""
+    known: dict[tuple[str | None, ...], int],
+) -> list[int]:
+    """The number of each partition's row; only a row that is not known is looked into."""
     if not _is_list(partitions):
         raise _wrong_racks(topic, "a list of partitions", partitions)
-    for partition, replicas in enumerate(partitions):
-        if not _is_list(replicas):
-            raise _wrong_racks(f"{topic}[{partition}]", "a list of racks", replicas)
-        row = tuple(replicas)
-        try:
-            found = known.get(row)
-        except TypeError:
-            found = None
-        if found is None:
-            for place, rack in enumerate(row):
-                if not isinstance(rack, str | None):
-                    raise _wrong_racks(f"{topic}[{partition}][{place}]", "a text or None", rack)
-            found = known[row] = frozenset(rack for rack in row if rack)
-        yield found
+    if not set(map(type, partitions)) <= {list, tuple}:
+        for partition, replicas in enumerate(partitions):
+            if not _is_list(replicas):
+                raise _wrong_racks(f"{topic}[{partition}]", "a list of racks", replicas)
+    rows = list(map(tuple, partitions))
+    try:
+        new = [row for row in dict.fromkeys(rows) if row not in known]
+    except TypeError:
+        new = rows
+    if not all(isinstance(rack, str | None) for row in new for rack in row):
+        raise _wrong_row(topic, rows)
+    known.update((row, number) for number, row in enumerate(new, len(known)))
+    return list(map(known.__getitem__, rows))
+
+
+def _wrong_row(topic: str, rows: Iterable[Iterable[object]]) -> InvalidReplicaRacks:
+    path, rack = next(
+        (f"{topic}[{partition}][{place}]", rack)
+        for partition, row in enumerate(rows)
+        for place, rack in enumerate(row)
+        if not isinstance(rack, str | None)
+    )
+    return _wrong_racks(path, "a text or None", rack)
 
 
 def _is_list(value: object) -> bool:

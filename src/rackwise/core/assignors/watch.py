@@ -12,8 +12,13 @@ assigned with   t-0 on brokers 0 1, in a b
 broker 1 away   known 1 -> b             a b: stay     (it lost its rack in Kafka's metadata)
 broker 1 back   in b                     a b: stay
 t-0 on 0 4      4 is in b                a b: stay
-t-0 on 0 2      2 is in c                a c: rejoin
+t-0 on 0 2 1    2 copies, not in sync    a b: stay
+t-0 on 0 2      2 is in sync, in c       a c: rejoin
 ```
+
+A replica that was not there at the assignment counts once it is in sync: one that copies cannot be
+read yet, and a move would be seen twice, as it begins and as it ends. Without knowledge of who is
+in sync all count.
 
 A leader without rack compares numbers of partitions alone, as its group ignores racks. Requests are
 at least `min_interval_ms` apart; a change in between stays pending, for the comparison goes on.
@@ -32,7 +37,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rackwise.core.assignors.members import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MIN_INTERVAL_MS = 60_000
 
@@ -44,33 +49,44 @@ Racks: TypeAlias = frozenset[str] | None
 class RackView:
     """What the client's metadata shows. `brokers`: live broker id -> rack.
 
-    `replicas`: topic -> partition -> broker ids, of the topics that the group subscribes to.
-    `now_ms`: of a clock that never goes back.
+    `replicas`: topic -> partition -> broker ids, of the topics that the group subscribes to;
+    `in_sync`: those of them that are in sync, where it is known. `now_ms`: of a clock that never
+    goes back.
     """
 
     brokers: Mapping[int, str | None]
     replicas: Mapping[str, Sequence[Sequence[int]]]
     now_ms: int
+    in_sync: Mapping[str, Sequence[Collection[int]]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackWatch:
     """What is remembered. `known`: broker id -> rack it was last seen in.
 
-    `assigned`: partition -> its racks at the last assignment. `asked_at_ms`: when a new assignment
-    was last asked for.
+    `assigned`: partition -> its racks at the last assignment, `replicas`: its broker ids then.
+    `asked_at_ms`: when a new assignment was last asked for.
     """
 
     known: Mapping[int, str | None] = field(default_factory=lambda: MappingProxyType({}))
     assigned: Mapping[TopicPartition, frozenset[str]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    replicas: Mapping[TopicPartition, frozenset[int]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     asked_at_ms: int | None = None
+
+    def having_seen(self, brokers: Mapping[int, str | None]) -> RackWatch:
+        """The state of a member that has seen live brokers, whether it leads or not."""
+        return replace(self, known=MappingProxyType({**self.known, **brokers}))
 
     def after_assignment(self, view: RackView) -> RackWatch:
         """The state of a leader that has just made an assignment from this view."""
-        known = _known(self, view)
-        return replace(self, known=known, assigned=_racks(known, view))
+        seen = self.having_seen(view.brokers)
+        replicas = {tp: frozenset(brokers) for tp, brokers in _partitions(view.replicas)}
+        assigned = {tp: _racks(seen.known, brokers) for tp, brokers in replicas.items()}
+        return replace(seen, assigned=assigned, replicas=replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +109,8 @@ def rack_watch_step(
     min_interval_ms: int = MIN_INTERVAL_MS,
 ) -> tuple[RackWatch, Stay | Rejoin]:
     """Judge one view of the metadata. `rack`: of the leader; None or the empty text is no rack."""
-    known = _known(state, view)
-    seen = replace(state, known=known)
-    now = _racks(known, view)
+    seen = state.having_seen(view.brokers)
+    now = _readable_racks(seen, view)
     changes = {
         tp: (state.assigned.get(tp), now.get(tp))
         for tp in sorted(state.assigned.keys() | now.keys())
@@ -107,17 +122,25 @@ def rack_watch_step(
     return replace(seen, asked_at_ms=view.now_ms), Rejoin(changes=MappingProxyType(changes))
 
 
-def _known(state: RackWatch, view: RackView) -> Mapping[int, str | None]:
-    return MappingProxyType({**state.known, **view.brokers})
+def _readable_racks(seen: RackWatch, view: RackView) -> Mapping[TopicPartition, frozenset[str]]:
+    """Racks of the replicas that were there at the last assignment, or are in sync."""
+    found = {}
+    in_sync = None if view.in_sync is None else dict(_partitions(view.in_sync))
+    for tp, brokers in _partitions(view.replicas):
+        counted = set(brokers)
+        if in_sync is not None and tp in seen.replicas:
+            counted &= {*seen.replicas[tp], *in_sync.get(tp, brokers)}
+        found[tp] = _racks(seen.known, counted)
+    return found
 
 
-def _racks(
-    known: Mapping[int, str | None], view: RackView
-) -> Mapping[TopicPartition, frozenset[str]]:
-    return {
-        TopicPartition(topic, partition): frozenset(
-            rack for broker in brokers if (rack := known.get(broker))
-        )
-        for topic, partitions in view.replicas.items()
-        for partition, brokers in enumerate(partitions)
-    }
+def _partitions(
+    topics: Mapping[str, Sequence[Collection[int]]],
+) -> Iterator[tuple[TopicPartition, Collection[int]]]:
+    for topic, partitions in topics.items():
+        for partition, brokers in enumerate(partitions):
+            yield TopicPartition(topic, partition), brokers
+
+
+def _racks(known: Mapping[int, str | None], brokers: Collection[int]) -> frozenset[str]:
+    return frozenset(rack for broker in brokers if (rack := known.get(broker)))

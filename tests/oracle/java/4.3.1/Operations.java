@@ -9,5 +9,6 @@ final class Operations {
         "assign.sticky", StickyAssignment::sticky,
         "place.striped", StripedPlacement::place,
         "reassignment.write", ReassignmentJson::write,
-        "reassignment.read", ReassignmentJson::read);
+        "reassignment.read", ReassignmentJson::read,
+        "time.sticky", StickyAssignment::time);
 }

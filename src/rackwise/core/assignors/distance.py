@@ -1,0 +1,136 @@
+"""How far a member reads: the levels of racks that one read crosses.
+
+Goals: one rule for all that measures assignments and for all that makes them.
+
+Who is read. A member reads from the leader, unless the target knows better:
+
+```
+target     reads from                                           wants
+leader     the leader                                           nothing
+follower   a replica in exactly the member's rack, else the     RackAwareReplicaSelector on
+           leader, however far                                  every broker (KIP-392)
+nearest    the replica that shares most levels                  a selector that knows levels
+```
+
+Loss. With D levels in the deepest rack of a member, a read that shares k levels from the coarsest
+on crosses the D - k finest; shorter paths are padded. A member without rack crosses all. A text
+that is no path of levels, as any `client.rack` may be, is one level.
+
+```
+member /eu/a      leader /us/c   follower /eu/b          region  zone
+leader            shares nothing: loss 2                 crosses crosses
+follower          no replica in /eu/a, so the leader: 2  crosses crosses
+nearest           /eu/b shares the region: loss 1        -       crosses
+```
+
+What this does not do: know which replicas are in sync, or count anything.
+
+Source: KIP-392 and KIP-881.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.members import TARGETS
+from rackwise.core.errors import InvalidConfig, InvalidRack, InvalidWeights
+from rackwise.core.racks import Rack, padded
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rackwise.core.assignors.members import ReplicaRacks, Target, TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How many levels a read crosses. `known`: (member's rack, racks of replicas) -> loss."""
+
+    target: Target
+    depth: int
+    known: dict[tuple[str | None, tuple[str | None, ...]], int]
+
+    @classmethod
+    def of(cls, member_racks: Iterable[str | None], target: Target) -> Distance:
+        """`depth`: levels of the deepest rack of a member, at least 1."""
+        own = {rack for rack in member_racks if rack is not None}
+        depth = max((len(_levels(rack)) for rack in own), default=1)
+        return cls(target=target, depth=max(depth, 1), known={})
+
+    def loss(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
+        """Of the levels of the deepest rack, how many the read crosses; the finest are meant.
+
+        `replicas`: the rack of each replica, leader first.
+        """
+        key = (rack, replicas)
+        if key not in self.known:
+            self.known[key] = self.depth - self._shared(rack, replicas)
+        return self.known[key]
+
+    def _shared(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
+        if rack is None:
+            return 0
+        shared = [self._common(rack, replica) for replica in replicas]
+        if self.target == "nearest" or (self.target == "follower" and rack in replicas):
+            return max(shared, default=0)
+        return shared[0] if shared else 0
+
+    def _common(self, a: str, b: str | None) -> int:
+        """Levels from the coarsest on that are the same, of as many as the deepest rack has."""
+        if not b:
+            return 0
+        left, right = (padded(_levels(text), self.depth) for text in (a, b))
+        common = 0
+        while common < self.depth and left[common : common + 1] == right[common : common + 1]:
+            common += 1
+        return common
+
+
+def check_target(target: object) -> None:
+    """Raises `InvalidConfig` for a target that is none."""
+    if target not in TARGETS:
+        raise InvalidConfig(
+            f'target must be one of {", ".join(TARGETS)}; "{target}" was given',
+            wanted=", ".join(TARGETS),
+            had=target,
+            hint="follower is what brokers with RackAwareReplicaSelector do",
+        )
+
+
+def check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRacks) -> None:
+    """Raises `InvalidWeights` for a weight that is no integer from 0 on, or of no partition."""
+    for tp, weight in (weights or {}).items():
+        check_weight(tp, weight)
+        topic, partition = tp
+        if topic not in racks or not 0 <= partition < len(racks[topic]):
+            name = escaped(f"{topic}-{partition}")
+            raise InvalidWeights(
+                f"{name}: a partition with metadata is wanted; it is not there",
+                wanted="a partition with metadata",
+                had=name,
+                hint="leave out the weights of other topics",
+                where=name,
+            )
+
+
+def check_weight(tp: tuple[str, int], weight: object) -> None:
+    """Raises `InvalidWeights` for a weight that is no integer from 0 on."""
+    if type(weight) is not int or weight < 0:
+        topic, partition = tp
+        name = escaped(f"{topic}-{partition}")
+        raise InvalidWeights(
+            f"{name}: integer bytes_per_s >= 0 is wanted; {escaped(repr(weight))} was given",
+            wanted="integer bytes_per_s >= 0",
+            had=weight,
+            hint="round them",
+            where=name,
+        )
+
+
+def _levels(text: str) -> tuple[str, ...]:
+    try:
+        return Rack(text).levels
+    except InvalidRack:
+        return (text,)

@@ -1,0 +1,167 @@
+"""How many partitions can be read in the own rack, in closed form, and the racks that limit it.
+
+Goals: the exact best, without assigning anything; the racks to add members in.
+
+What it is about: all members subscribe to the same topics and loads are even: q = partitions div
+members each, and e = partitions mod members of them hold one more. N(S) partitions have replicas in
+the racks S, cut to racks that have members; n(U) members are in the racks U.
+
+The formula. Take any set U of racks. Partitions with a replica outside of U may all be local; those
+that have replicas within U alone can be read there by q n(U) + min(n(U), e) members' places only.
+So for each U there are at most
+
+    sum of N(S), S not within U, S not empty  +  q n(U) + min(n(U), e)
+
+local partitions, and the least of these is reached (max flow, min cut).
+
+```
+N(ab) = 60,000   N(ac) = 35,000   N(bc) = 5,000        members a 200, b 200, c 600: q = 100, e = 0
+U = -        100,000 + 0         = 100,000
+U = a        100,000 + 20,000    = 120,000
+U = ab        40,000 + 40,000    =  80,000   the least: 60,000 have replicas only in a and b,
+U = abc            0 + 100,000   = 100,000   whose members hold 40,000
+```
+
+The bottleneck is the smallest U that is least; there is but one, for the minima of such a cut are
+closed under intersection. Up to `FEW_RACKS` racks all subsets are tried, beyond a max flow is made
+(Dinic) of partitions -> racks -> places; the bottleneck is what the source still reaches.
+
+What this does not do: heed levels of racks, weights, or members that subscribe to different topics.
+
+Source: KIP-881 ("prioritize balancing partitions over improving locality"); max-flow min-cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.members import rack_rows
+from rackwise.core.assignors.min_cut import min_cut
+from rackwise.core.assignors.order import utf16_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.assignors.distance import Distance
+    from rackwise.core.assignors.members import Members, ReplicaRacks
+
+FEW_RACKS = 16
+
+
+def best_local(
+    partitions_by_racks: Mapping[frozenset[str], int],
+    members_by_rack: Mapping[str, int],
+    rackless: int = 0,
+) -> tuple[int, tuple[str, ...]]:
+    """Local partitions of the best even assignment, and the racks that limit it.
+
+    `partitions_by_racks`: racks with a replica -> partitions; `members_by_rack`: rack -> members;
+    `rackless`: members without rack. No member at all reads nothing.
+    """
+    sizes = {rack: members_by_rack[rack] for rack in _in_order(members_by_rack)}
+    members = sum(sizes.values()) + rackless
+    if not sizes:
+        return 0, ()
+    each, extra = divmod(sum(partitions_by_racks.values()), members)
+    if len(sizes) > FEW_RACKS:
+        return _by_flow(partitions_by_racks, sizes, each, extra)
+    return _by_subsets(partitions_by_racks, sizes, each, extra)
+
+
+def has_equal_subscriptions(members: Members, racks: ReplicaRacks) -> bool:
+    """Whether all members list the same topics, of those that have partitions."""
+    lists = {member.topics for member in members.values()}
+    return len({frozenset(topic for topic in topics if racks.get(topic)) for topics in lists}) == 1
+
+
+def partitions_by_racks(
+    members: Members, racks: ReplicaRacks, distance: Distance, *, most: int = 0
+) -> Counter[frozenset[str]]:
+    """Racks of members that lose at most so many levels with a partition -> such partitions.
+
+    Raises `InvalidMember` and `InvalidReplicaRacks`.
+    """
+    numbers, rows = rack_rows(members, racks)
+    times = Counter(chain.from_iterable(numbers.values()))
+    own = members_by_rack(members)
+    found = Counter[frozenset[str]]()
+    for number, row in enumerate(rows):
+        near = frozenset(rack for rack in own if distance.loss(rack, row) <= most)
+        found[near] += times[number]
+    return found
+
+
+def members_by_rack(members: Members) -> Counter[str]:
+    """Rack -> members, without those that have none."""
+    return Counter(member.rack for member in members.values() if member.rack is not None)
+
+
+def _in_order(members_by_rack: Mapping[str, int]) -> list[str]:
+    racks = [rack for rack, count in members_by_rack.items() if count]
+    if "".join(racks).isascii():
+        return sorted(racks)
+    return sorted(racks, key=utf16_key)
+
+
+def _by_subsets(
+    partitions_by_racks: Mapping[frozenset[str], int],
+    sizes: Mapping[str, int],
+    each: int,
+    extra: int,
+) -> tuple[int, tuple[str, ...]]:
+    """Sets of racks as bits of a number. `within`, `held`: partitions, members of each set."""
+    bits: dict[str, int] = {}
+    held = [0]
+    for rack, size in sizes.items():
+        bits[rack] = len(held)
+        held += [size + other for other in held]
+    within = [0] * len(held)
+    for racks, count in partitions_by_racks.items():
+        number = 0
+        for rack in racks:
+            if rack in bits:
+                number |= bits[rack]
+        if number:
+            within[number] += count
+    for bit in bits.values():
+        for start in range(bit, len(held), 2 * bit):
+            for number in range(start, start + bit):
+                within[number] += within[number - bit]
+    reachable = within[-1]
+    bounds = [
+        reachable - inside + each * count + min(count, extra)
+        for inside, count in zip(within, held, strict=True)
+    ]
+    best = min(bounds)
+    if best == reachable:
+        return best, ()
+    smallest = min(
+        (number for number, bound in enumerate(bounds) if bound == best), key=int.bit_count
+    )
+    return best, tuple([rack for rack, bit in bits.items() if smallest & bit])
+
+
+def _by_flow(
+    partitions_by_racks: Mapping[frozenset[str], int],
+    sizes: Mapping[str, int],
+    each: int,
+    extra: int,
+) -> tuple[int, tuple[str, ...]]:
+    """Source -> racks of partitions -> rack -> places. The one place more goes through one node."""
+    kinds = Counter[frozenset[str]]()
+    for racks, count in partitions_by_racks.items():
+        kinds[racks.intersection(sizes)] += count
+    del kinds[frozenset()]
+    source, sink, pool = 0, 1, 2
+    node = {rack: number for number, rack in enumerate(sizes, start=pool + 1)}
+    first = len(node) + pool + 1
+    arcs = [(pool, sink, extra)]
+    for rack, size in sizes.items():
+        arcs += [(node[rack], sink, each * size), (node[rack], pool, size)]
+    for kind, (racks, count) in enumerate(kinds.items(), start=first):
+        arcs.append((source, kind, count))
+        arcs += [(kind, node[rack], count) for rack in racks]
+    best, reached = min_cut(first + len(kinds), arcs, source, sink)
+    return best, tuple(rack for rack in sizes if node[rack] in reached)

@@ -1,0 +1,109 @@
+"""The one door to ortools: networks of arcs in, flows out.
+
+Goals: exact answers in integers; one file that knows the solver.
+
+A network is nodes, numbered from 0, and arcs between them. Each node supplies or wants some units;
+each arc carries at most its capacity, and each unit on it costs its cost. Of all ways to bring what
+is supplied to where it is wanted, the cheapest is wanted.
+
+```
+arcs    tail  head  capacity  cost        supplies  node 0: 3   node 1: 0   node 2: -3
+0       0     1     2         1
+1       1     2     2         1           flows     arc 0: 2   arc 1: 2   arc 2: 1
+2       0     2     9         5           cost      2*1 + 2*1 + 1*5 = 9
+```
+
+The algorithm is the solver's: cost scaling by push and relabel. It multiplies costs by the number
+of nodes and refuses what then does not fit into 64 bits; so does this file.
+
+What this does not do: build networks; promise which one of several cheapest flows is found. The
+same arcs in the same order and the same release of the solver give the same flow.
+
+Source: Goldberg, "An Efficient Implementation of a Scaling Minimum-Cost Flow Algorithm" (1997);
+`ortools.graph.python.min_cost_flow`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import MissingDependency, NoFlow, OptimumTooLarge
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+MOST = 2**62
+"""Costs are below it, however they are added up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Network:
+    """Arcs and what each node supplies, below 0 what it wants; all int64.
+
+    `tails` `heads` `capacities` `costs`: [arcs], `supplies`: [nodes].
+    """
+
+    tails: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    capacities: NDArray[np.int64]
+    costs: NDArray[np.int64]
+    supplies: NDArray[np.int64]
+
+
+def require_solver() -> None:
+    """Raises `MissingDependency` where ortools is not installed."""
+    _ortools()
+
+
+def cheapest_flow(network: Network) -> NDArray[np.int64]:
+    """The flow on each arc, int64 [arcs], of a cheapest way to bring all that is supplied.
+
+    Raises `NoFlow` where supplies and wants differ or cannot be brought together,
+    `OptimumTooLarge` where costs do not fit into 64 bits, and `MissingDependency`.
+    """
+    solver = _ortools().SimpleMinCostFlow()
+    largest = max(int(network.costs.max(initial=0)), -int(network.costs.min(initial=0)))
+    check_size(largest * len(network.supplies))
+    arcs = solver.add_arcs_with_capacity_and_unit_cost(
+        network.tails, network.heads, network.capacities, network.costs
+    )
+    solver.set_nodes_supplies(np.arange(len(network.supplies)), network.supplies)
+    status = solver.solve()
+    if status in {solver.INFEASIBLE, solver.UNBALANCED}:
+        supplied = int(network.supplies.clip(min=0).sum())
+        raise NoFlow(
+            f"a flow of all {supplied} units that are supplied is wanted; there is none",
+            wanted=supplied,
+            hint="give arcs more capacity, or balance supplies and wants",
+        )
+    if status != solver.OPTIMAL:
+        check_size(MOST)
+    return np.asarray(solver.flows(arcs), dtype=np.int64)
+
+
+def check_size(cost: int) -> None:
+    """Raises `OptimumTooLarge` for a sum of costs that might not fit into 64 bits."""
+    if cost >= MOST:
+        raise OptimumTooLarge(
+            f"costs that add up to less than 2^62 are wanted; they may reach 2^{cost.bit_length()}",
+            wanted="less than 2^62",
+            had=f"2^{cost.bit_length()}",
+            hint="give level_costs or coarser weights",
+        )
+
+
+def _ortools() -> ModuleType:
+    try:
+        from ortools.graph.python import min_cost_flow
+    except ImportError as error:
+        raise MissingDependency(
+            "ortools is wanted for the best assignment; it is not installed",
+            wanted="ortools",
+            hint="pip install 'rackwise[plan]'",
+        ) from error
+    return min_cost_flow  # type: ignore[no-any-return]

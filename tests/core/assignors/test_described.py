@@ -1,0 +1,111 @@
+"""Groups of a snapshot as assignors take them, and what they do not show."""
+
+import pytest
+
+from assignments import tps
+from rackwise.core.assignors.described import check_group, described, named_group
+from rackwise.core.assignors.members import Assignment, Member
+from rackwise.core.errors import GroupNotFound, GroupNotStable
+from rackwise.core.model import Group, GroupMember
+from rackwise.core.racks import Rack
+
+
+def seen(member_id, **known):
+    return GroupMember(member_id=member_id, client_id=known.pop("client_id", "app-1"), **known)
+
+
+def billing(*members, **known):
+    return Group(group="billing", members=members or (seen("m"),), **known)
+
+
+class TestWhichGroup:
+    def test_by_name(self):
+        assert named_group([billing(), Group(group="b")], "b") == Group(group="b")
+
+    def test_an_unknown_one(self):
+        with pytest.raises(GroupNotFound, match="group x is wanted; it is not among 2") as raised:
+            named_group([billing(), Group(group="b\n")], "x")
+        assert raised.value.hint == r"known: b\x0a, billing"
+        with pytest.raises(GroupNotFound) as raised:
+            named_group([], "x")
+        assert raised.value.hint == "a snapshot has groups if --groups is given"
+
+    @pytest.mark.parametrize("group", [Group(group="g"), billing(state="Dead")])
+    def test_one_without_members(self, group):
+        with pytest.raises(GroupNotFound, match=r"group \w+ with members is wanted; it has none"):
+            check_group(group)
+
+    @pytest.mark.parametrize("protocol", ["classic", None])
+    def test_one_that_rebalances(self, protocol):
+        with pytest.raises(GroupNotStable) as raised:
+            check_group(billing(protocol=protocol, state="PreparingRebalance"))
+        assert raised.value.message == (
+            "group billing in state Stable is wanted; it is in PreparingRebalance"
+        )
+        assert raised.value.hint == "try again, or give a snapshot"
+
+    @pytest.mark.parametrize(
+        "group",
+        [
+            billing(protocol="classic", state="Stable"),
+            billing(protocol="classic"),
+            billing(),
+            billing(protocol="consumer", state="Reconciling"),
+        ],
+    )
+    def test_one_that_can_be_judged(self, group):
+        check_group(group)
+
+
+class TestMembers:
+    def test_all_that_is_shown(self):
+        group = billing(
+            seen(
+                "m",
+                rack=Rack("a"),
+                instance_id="i",
+                topics=("t", "u"),
+                generation=7,
+                partitions=(("t", 1), ("t", 0)),
+            )
+        )
+        found = described(group)
+        assert found.members == {
+            "m": Member(
+                topics=("t", "u"),
+                rack="a",
+                instance_id="i",
+                owned=tps("t-1 t-0"),
+                generation=7,
+            )
+        }
+        assert found.assignment == Assignment.of({"m": tps("t-0 t-1")})
+        assert (found.rackless, found.listless) == ((), ())
+
+    def test_a_rack_said_then_shown_then_by_client_id(self):
+        group = billing(
+            seen("said", rack=Rack("a")),
+            seen("shown", rack=Rack("b")),
+            seen("matched", client_id="app-c"),
+            seen("unknown", client_id="other"),
+        )
+        found = described(group, racks={"said": "z"}, client_racks=[("app-*", "c"), ("app-c", "d")])
+        assert {key: member.rack for key, member in found.members.items()} == {
+            "said": "z",
+            "shown": "b",
+            "matched": "c",
+            "unknown": None,
+        }
+        assert found.rackless == ("unknown",)
+
+    def test_topics_that_are_not_shown_are_those_of_the_group(self):
+        group = billing(
+            seen("m", topics=("t",)), seen("n", partitions=(("u", 0),)), seen("o", topics=())
+        )
+        found = described(group)
+        assert {key: member.topics for key, member in found.members.items()} == {
+            "m": ("t",),
+            "n": ("t", "u"),
+            "o": (),
+        }
+        assert found.listless == ("n",)
