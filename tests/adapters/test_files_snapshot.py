@@ -25,8 +25,8 @@ from rackwise.core.model import (
     Cluster,
     Configs,
     Group,
+    GroupMember,
     LogDir,
-    Member,
     Note,
     Partition,
     PartitionTable,
@@ -37,6 +37,8 @@ from strategies import clusters
 
 IDS = "ids are integers from 0 to 2147483647, without quotes and without a point"
 NAMES = "write the name as the cluster has it: not empty, no control character"
+GROUP = {"group": "g", "protocol": "classic", "members": []}
+MEMBER = {"address": None, "client_id": "c", "member_id": "m", "partitions": [], "rack": None}
 AGAIN = "take the snapshot again; if it stays, the file was changed by hand"
 
 
@@ -83,12 +85,17 @@ def cluster():
             Group(
                 group="billing",
                 protocol="consumer",
+                assignor="uniform",
+                state="Stable",
                 members=(
-                    Member(
+                    GroupMember(
                         member_id="m",
                         client_id="\x1b[31m",
                         address="10.0.0.9",
                         rack=Rack("/eu/a"),
+                        instance_id="i-1",
+                        topics=("orders",),
+                        generation=7,
                         partitions=(("orders", 0),),
                     ),
                 ),
@@ -175,7 +182,7 @@ class TestRoundTrip:
             '{"addresses":[],"host":n',
             '{"addresses":[],"host":n',
             '],"cluster_id":"4L6g3nSh',
-            '{"group":"billing","memb',
+            '{"assignor":"uniform","g',
             '],"notes":[{"kind":"torn',
             '{"id":null,"is_internal"',
             '{"id":"vNwWjCwaQwOV6nZ5p',
@@ -266,6 +273,20 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         error = refused(json.dumps(value["topics"][0]["partitions"][0]).encode())
         assert "format rackwise.snapshot/1 is wanted; none was read" in error.message
+
+
+def test_an_older_snapshot_knows_less_of_groups():
+    value = document()
+    (group,) = value["groups"]
+    for key in ("assignor", "state"):
+        del group[key]
+    for key in ("generation", "instance_id", "topics"):
+        del group["members"][0][key]
+    (found,) = parse_snapshot(json.dumps(value).encode(), where="s.json").groups
+    assert (found.assignor, found.state) == (None, None)
+    assert found.members == (
+        replace(cluster().groups[0].members[0], instance_id=None, topics=None, generation=None),
+    )
 
 
 def put(*path, value):
@@ -416,6 +437,19 @@ class TestNoCluster:
                 "keep one of the two",
             ),
             (
+                put("groups", value=[GROUP, {**GROUP, "members": []}]),
+                '$.groups[1].group: a group listed once is wanted; "g" is listed twice',
+                "keep one of the two",
+            ),
+            (
+                put("groups", value=[{**GROUP, "members": [MEMBER, MEMBER]}]),
+                (
+                    "$.groups[0].members[1].member_id: a member listed once is wanted; "
+                    '"m" is listed twice'
+                ),
+                "keep one of the two",
+            ),
+            (
                 put("topics", 1, "name", value="a\x00b\x1b"),
                 '$.topics[1].name: a topic name is wanted; "a\\x00b\\x1b" was read',
                 NAMES,
@@ -477,6 +511,19 @@ class TestNoCluster:
                     "$.groups[0].members[0].partitions[0]: a pair of topic and partition "
                     "is wanted; "
                     "a list was read"
+                ),
+                None,
+            ),
+            (
+                put("groups", 0, "members", 0, "generation", value=-2),
+                "$.groups[0].members[0].generation: a generation or null is wanted; -2 was read",
+                None,
+            ),
+            (
+                put("groups", 0, "members", 0, "topics", value="orders"),
+                (
+                    "$.groups[0].members[0].topics: a list of topics or null is wanted; "
+                    '"orders" was read'
                 ),
                 None,
             ),

@@ -26,6 +26,7 @@ from rackwise import Placement
 from rackwise.adapters.kafka import (
     Secret,
     add_to_topic,
+    ask_leaders,
     connect,
     create_topic,
     read_cluster,
@@ -44,6 +45,7 @@ from rackwise.core.errors import (
     RackwiseError,
     Unreachable,
 )
+from rackwise.core.reading import ProbeQuestion, ReadingFacts, diagnose_reading
 
 TAKEN_AT = "2026-11-01T00:00:00Z"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -213,6 +215,10 @@ def test_each_right_that_lacks_is_named_or_noted_until_it_is_given(secured, boss
             "group bill: GroupAuthorizationFailed",
         ]
         assert seen.topics["shown"].min_insync_replicas is None
+        assert "reading-selector" in diagnose_reading(ReadingFacts(cluster=seen)).not_checked
+        asked = [ProbeQuestion(client_rack="a", topic="shown", partition=0, leader=0, near=(0,))]
+        probe = lambda: ask_leaders(reader, seen, asked, progress=int)  # noqa: E731
+        assert [each.error for each in probe()] == ["TopicAuthorizationFailed"]
 
         allow(boss, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE_CONFIGS)
         allow(boss, ResourceType.TOPIC, "*", ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS)
@@ -224,6 +230,9 @@ def test_each_right_that_lacks_is_named_or_noted_until_it_is_given(secured, boss
         assert seen.topics["__consumer_offsets"].is_internal
         assert seen.topics["shown"].min_insync_replicas == 1
         assert [group.group for group in seen.groups] == ["bill"]
+
+        allow(boss, ResourceType.TOPIC, "shown", ACLOperation.READ)
+        until(lambda: [each.error for each in probe()] == [None], "the right to read")
 
 
 @pytest.mark.kafka

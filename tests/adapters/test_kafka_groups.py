@@ -9,14 +9,17 @@ from types import SimpleNamespace
 
 import pytest
 from kafka.errors import RetriableError
+from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
+from assignments import tps
 from kafka_traffic import create, until
-from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.kafka import connect, groups, read_cluster
 from rackwise.adapters.kafka.connect import send
-from rackwise.adapters.kafka.groups import _by_protocol, _classic, _Known, address_of
-from rackwise.core.model import Partition, PartitionTable
+from rackwise.adapters.kafka.groups import _by_protocol, _classic, _Known, address_of, read_groups
+from rackwise.core.model import Group, GroupMember, Partition, PartitionTable
 from rackwise.core.racks import Rack
+from rackwise.core.wire import Subscription, encode_assignment, encode_blob, encode_subscription
 
 
 def compact(text):
@@ -74,6 +77,9 @@ def test_a_member_of_the_consumer_protocol_is_seen_with_its_rack(kraft_cluster):
         assert group().protocol == "consumer"
         assert (member.client_id, member.address, member.rack) == ("app-9", "127.0.0.1", Rack("c"))
         assert member.partitions == (("modern", 0), ("modern", 1))
+        assert (member.topics, member.instance_id) == (("modern",), None)
+        assert member.generation > 0
+        assert (group().assignor, group().state) == ("uniform", "Stable")
         admin.delete_topics(["modern"])
 
 
@@ -88,6 +94,17 @@ def test_coordinators_that_just_start_are_waited_for(make_kraft):
             return not send(admin, anybody).coordinators[0].error_code
 
         until(is_loaded, "a coordinator")
+
+
+def described(group, assignor, state, members, error_code=0):
+    """A group as DescribeGroups answers."""
+    return SimpleNamespace(
+        group_id=group,
+        protocol_data=assignor,
+        group_state=state,
+        members=members,
+        error_code=error_code,
+    )
 
 
 def test_only_consumers_are_asked_for():
@@ -106,15 +123,117 @@ def test_only_consumers_are_asked_for():
 
 def test_what_cannot_be_decoded_is_not_known():
     table = PartitionTable.of([Partition(topic="t", partition=0, replicas=(1,))])
-    member = {"member_id": "m", "client_id": "c", "client_host": "unknown"}
+    member = {
+        "member_id": "m",
+        "client_id": "c",
+        "client_host": "unknown",
+        "group_instance_id": "",
+    }
     garbage = (b"", None, b"\x00", b"\x00\x01", b"\x00\x00\xff\xff\xff\xff", b"\x7f" * 20)
     members = [
         SimpleNamespace(**member, member_metadata=each, member_assignment=each) for each in garbage
     ]
-    found = _classic(SimpleNamespace(group_id="g", members=members), _Known(table))
-    assert {(each.address, each.rack, each.partitions) for each in found.members} == {
-        (None, None, ())
-    }
+    found = _classic(described("g", "", "PreparingRebalance", members), _Known(table))
+    assert {
+        (each.address, each.rack, each.topics, each.instance_id, each.generation, each.partitions)
+        for each in found.members
+    } == {(None, None, None, None, None, ())}
+    assert (found.assignor, found.state) == (None, "PreparingRebalance")
+
+
+def test_what_a_member_of_the_classic_protocol_says():
+    told = Subscription(topics=("t", "a", "t"), generation=7, rack="b")
+    member = SimpleNamespace(
+        member_id="m",
+        client_id="c",
+        client_host="/10.0.0.1",
+        group_instance_id="static-1",
+        member_metadata=encode_subscription(told),
+        member_assignment=b"",
+    )
+    table = PartitionTable.of([])
+    found = _classic(described("g", "range", "Stable", [member]), _Known(table))
+    assert (found.assignor, found.state) == ("range", "Stable")
+    assert found.members == (
+        GroupMember(
+            member_id="m",
+            client_id="c",
+            address="10.0.0.1",
+            rack=Rack("b"),
+            instance_id="static-1",
+            topics=("a", "t"),
+        ),
+    )
+
+
+def test_a_rack_that_our_plug_in_adds_to_the_user_data():
+    blob = encode_blob("b", None, -1, ())
+    for user_data, rack in ((blob, Rack("b")), (blob[:5], None), (b"", None), (None, None)):
+        told = Subscription(version=0, topics=("t",), user_data=user_data)
+        member = SimpleNamespace(
+            member_id="m",
+            client_id="c",
+            client_host="",
+            group_instance_id=None,
+            member_metadata=encode_subscription(told),
+            member_assignment=encode_assignment(0, tps("t-0 t-7")),
+        )
+        table = PartitionTable.of([Partition(topic="t", partition=0, replicas=(1,))])
+        (found,) = _classic(described("g", "range", "Stable", [member]), _Known(table)).members
+        assert (found.rack, found.topics, found.partitions) == (rack, ("t",), (("t", 0),))
+
+
+class TestCoordinatorsThatMove:
+    """A coordinator that loads answers in a moment, and so does the one that takes over."""
+
+    def read(self, monkeypatch, codes):
+        """What is read when listing, then describing, gives these codes, one a reading."""
+        asked = []
+
+        def send(_admin, requests):
+            if not requests:
+                return {}
+            asked.append(requests)
+            (request,) = requests.values()
+            if type(request) is ListGroupsRequest:
+                code = codes["list"].pop(0)
+                kind = {"protocol_type": "consumer", "group_type": "classic"}
+                listed = [SimpleNamespace(group_id="g", **kind)]
+                return {1: SimpleNamespace(error_code=code, groups=[] if code else listed)}
+            code = codes["describe"].pop(0)
+            return {1: SimpleNamespace(groups=[described("g", "range", "Stable", [], code)])}
+
+        monkeypatch.setattr(groups, "send_to_each", send)
+        counts = []
+        found = read_groups(None, PartitionTable.of([]), (1,), progress=counts.append)
+        assert sum(counts) <= 2
+        return [each.group for each in found[0]], [note.text for note in found[1]], len(asked)
+
+    @pytest.mark.parametrize("code", [14, 15, 16])
+    def test_they_are_asked_again(self, monkeypatch, code):
+        codes = {"list": [code, 0, 0], "describe": [code, 0]}
+        assert self.read(monkeypatch, codes) == (["g"], [], 5)
+
+    def test_what_remains_is_noted(self, monkeypatch):
+        monkeypatch.setattr(groups, "ANSWER_S", 0)
+        codes = {"list": [14], "describe": []}
+        assert self.read(monkeypatch, codes) == (
+            [],
+            ["groups of broker 1: CoordinatorLoadInProgress"],
+            1,
+        )
+
+    def test_a_group_that_two_brokers_describe_is_read_again_and_told_once(self):
+        seen = groups._Seen()
+        member = GroupMember(member_id="m", client_id="c")
+        for members in ((), (member,), ()):
+            seen.has(Group(group="g", protocol="classic", members=members))
+        assert seen.is_passing
+        assert [each.members for each in seen.groups.values()] == [(member,)]
+
+    def test_another_problem_is_noted_at_once(self, monkeypatch):
+        codes = {"list": [0], "describe": [30]}
+        assert self.read(monkeypatch, codes) == ([], ["group g: GroupAuthorizationFailed"], 2)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import typer
 
 from rackwise.cli.analyze import analyze
 from rackwise.cli.audit import audit
+from rackwise.cli.consumer import app as consumer
+from rackwise.cli.doctor import doctor
 from rackwise.cli.generate import generate
 from rackwise.cli.place import place
 from rackwise.cli.placers import placers
@@ -38,7 +40,9 @@ def _print_version(is_wanted: bool) -> None:
 @app.callback()
 def options(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on stderr but errors.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No talk on stderr but warnings and errors.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of internal errors.")] = False,
     color: Annotated[
         Color, typer.Option(help="When to use colour; NO_COLOR is respected.")
@@ -56,6 +60,7 @@ def options(
     size_in_bytes(max_input)
 
 
-for command in (snapshot, audit, place, placers, analyze, report, generate, sandbox):
+for command in (snapshot, audit, doctor, place, placers, analyze, report, generate, sandbox):
     app.command(command.__name__)(command)
 app.add_typer(topic, name="topic")
+app.add_typer(consumer, name="consumer")

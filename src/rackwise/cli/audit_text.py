@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from rackwise.core.audit import Findings, RackLoss
+    from rackwise.core.findings import Rule
     from rackwise.core.model import Cluster
 
 SHOWN = 50
@@ -40,9 +41,9 @@ def audit_text(
             f"{len(cluster.brokers)} brokers, {len(racks)} racks, {len(cluster.topics)} topics, "
             f"{len(cluster.partitions)} partitions"
         ),
-        _summary(findings),
+        summary_text(findings.counts, RULES),
         _listed(findings, has_color=has_color),
-        _skipped(findings.not_checked),
+        skipped_text(findings.not_checked),
         _lost(losses),
         *(_lost_partitions(loss) for loss in losses if has_names),
     ]
@@ -85,40 +86,42 @@ def columns_text(
     )
 
 
-def _summary(findings: Findings) -> str:
-    """One line per rule with findings, the worst first."""
-    if not len(findings):
+def summary_text(counts: Mapping[str, int], rules: Mapping[str, Rule]) -> str:
+    """One line per rule with findings; `counts`: rule -> number."""
+    if not counts:
         return "no findings"
     rows = [
-        (rule, str(RULES[rule].severity), str(count), RULES[rule].sentence)
-        for rule, count in findings.counts.items()
+        (rule, str(rules[rule].severity), str(count), rules[rule].sentence)
+        for rule, count in counts.items()
     ]
     return columns_text(("rule", "severity", "findings", "broken when"), rows, numbers={2})
+
+
+def severity_text(severity: Severity, *, has_color: bool) -> str:
+    """The severity as a word of one width."""
+    text = severity.ljust(max(map(len, COLORS)))
+    return f"\x1b[{COLORS[severity]}m{text}\x1b[0m" if has_color else text
+
+
+def skipped_text(not_checked: Mapping[str, str]) -> str:
+    """Rules that were not judged, by reason; nothing where all were."""
+    by_reason: dict[str, list[str]] = {}
+    for rule, reason in not_checked.items():
+        by_reason.setdefault(reason, []).append(rule)
+    lines = [f"  {', '.join(rules)}: {escaped(reason)}" for reason, rules in by_reason.items()]
+    return "\n".join(["not checked", *lines]) if lines else ""
 
 
 def _listed(findings: Findings, *, has_color: bool) -> str:
     """The first findings, the worst first."""
     worst = chain.from_iterable(findings.of_severity(severity)[:SHOWN] for severity in COLORS)
     lines = [
-        f"{_severity(finding.severity, has_color=has_color)} {escaped(finding.message)}"
+        f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
         for finding in islice(worst, SHOWN)
     ]
     if len(findings) > SHOWN:
         lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
     return "\n".join(lines)
-
-
-def _severity(severity: Severity, *, has_color: bool) -> str:
-    text = severity.ljust(max(map(len, COLORS)))
-    return f"\x1b[{COLORS[severity]}m{text}\x1b[0m" if has_color else text
-
-
-def _skipped(not_checked: Mapping[str, str]) -> str:
-    by_reason: dict[str, list[str]] = {}
-    for rule, reason in not_checked.items():
-        by_reason.setdefault(reason, []).append(rule)
-    lines = [f"  {', '.join(rules)}: {escaped(reason)}" for reason, rules in by_reason.items()]
-    return "\n".join(["not checked", *lines]) if lines else ""
 
 
 def _lost(losses: Sequence[RackLoss]) -> str:

@@ -34,6 +34,7 @@ from rackwise.adapters.files.reassignment import (
 from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
 from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
 from rackwise.adapters.files.subnets import read_subnets
+from rackwise.adapters.files.weights import parse_weights, read_weights
 from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "parse_prices",
     "parse_rates",
     "parse_snapshot",
+    "parse_weights",
     "publish",
     "read_bytes",
     "read_clients",
@@ -62,6 +64,7 @@ __all__ = [
     "read_reassignment",
     "read_snapshot",
     "read_subnets",
+    "read_weights",
     "reassignment_text",
     "shipped_price_table",
     "shipped_prices",

@@ -25,7 +25,7 @@ from rackwise.adapters.files.partitions import RowTaker, TopicRows, are_in_place
 from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
 from rackwise.adapters.files.strict_json import collector_held_back, parse
 from rackwise.core.errors import InvalidRack, InvalidSnapshot
-from rackwise.core.model import Broker, Cluster, Configs, Group, LogDir, Member, Note, Topic
+from rackwise.core.model import Broker, Cluster, Configs, Group, GroupMember, LogDir, Note, Topic
 from rackwise.core.racks import Rack, check_one_form
 from rackwise.core.text import escaped
 
@@ -52,7 +52,10 @@ _BROKER = ("addresses", "host", "id", "is_fenced", "is_live", "log_dirs", "port"
 _LOG_DIR = ("error", "is_cordoned", "path", "total_bytes", "usable_bytes")
 _TOPIC = ("id", "is_internal", "min_insync_replicas", "name", "partitions", "retention_bytes")
 _GROUP = ("group", "members", "protocol")
+_GROUP_LATER = ("assignor", "state")
 _MEMBER = ("address", "client_id", "member_id", "partitions", "rack")
+_MEMBER_LATER = ("generation", "instance_id", "topics")
+"""Keys that older snapshots do not have: not known there."""
 _PAIR = 2
 _MAX_PORT = 65535
 
@@ -202,26 +205,50 @@ def _topic_nodes(node: Node) -> list[tuple[Topic, Node]]:
 
 def _groups(node: Node) -> tuple[Group, ...]:
     groups = []
+    seen: set[str] = set()
     for item in node.items("a list of groups"):
-        fields = item.members(_GROUP)
-        groups.append(
-            Group(
-                group=fields["group"].text("a group"),
-                protocol=fields["protocol"].optional_name(),
-                members=tuple(_member(member) for member in fields["members"].items()),
-            )
+        fields = item.members(_GROUP, _GROUP_LATER)
+        group = Group(
+            group=fields["group"].text("a group"),
+            protocol=fields["protocol"].optional_name(),
+            assignor=fields["assignor"].optional_text(),
+            state=fields["state"].optional_name(),
+            members=_members(fields["members"]),
         )
+        if group.group in seen and isinstance(item.value, dict):
+            _twice(item, "group", "a group", f'"{escaped(group.group)}"')
+        seen.add(group.group)
+        groups.append(group)
     return tuple(groups)
 
 
-def _member(node: Node) -> Member:
-    fields = node.members(_MEMBER)
-    rack = fields["rack"]
-    return Member(
+def _members(node: Node) -> tuple[GroupMember, ...]:
+    members = []
+    seen: set[str] = set()
+    for item in node.items():
+        member = _member(item)
+        if member.member_id in seen and isinstance(item.value, dict):
+            _twice(item, "member_id", "a member", f'"{escaped(member.member_id)}"')
+        seen.add(member.member_id)
+        members.append(member)
+    return tuple(members)
+
+
+def _member(node: Node) -> GroupMember:
+    fields = node.members(_MEMBER, _MEMBER_LATER)
+    rack, topics, generation = fields["rack"], fields["topics"], fields["generation"]
+    return GroupMember(
         member_id=fields["member_id"].text(),
         client_id=fields["client_id"].text(),
         address=fields["address"].optional_text(),
         rack=None if rack.value is None else Rack(rack.text("a rack or null")),
+        instance_id=fields["instance_id"].optional_text(),
+        topics=None
+        if topics.value is None
+        else tuple(item.text("a topic") for item in topics.items("a list of topics or null")),
+        generation=None
+        if generation.value is None
+        else generation.integer("a generation or null", -1, MAX_ID),
         partitions=tuple(_pair(item) for item in fields["partitions"].items()),
     )
 

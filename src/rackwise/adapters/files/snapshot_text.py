@@ -191,18 +191,23 @@ def _broker(broker: Broker) -> Json:
 
 def _group(group: Group) -> Json:
     return {
+        "assignor": group.assignor,
         "group": group.group,
         "members": [
             {
                 "address": member.address,
                 "client_id": member.client_id,
+                "generation": member.generation,
+                "instance_id": member.instance_id,
                 "member_id": member.member_id,
                 "partitions": [[topic, partition] for topic, partition in member.partitions],
                 "rack": None if member.rack is None else member.rack.text,
+                "topics": None if member.topics is None else list(member.topics),
             }
             for member in group.members
         ],
         "protocol": group.protocol,
+        "state": group.state,
     }
 
 

@@ -11,6 +11,10 @@ CSV: every cell is quoted, and a text that a spreadsheet would take for a formul
 `= + - @`, TAB or CR) gets a `'` in front; numbers stay numbers. gzip: no name and no time in the
 header.
 
+What is there and no regular file (a folder, a pipe, a device) is refused, and so is the file that
+standard output or standard error goes to: a new file in its place would leave them writing into
+nothing.
+
 What this does not do: create folders for a single file; lock (see `publishing`).
 """
 
@@ -22,6 +26,7 @@ import io
 import os
 import stat
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +34,7 @@ from rackwise.core.errors import InvalidConfig, RackwiseError, WorldError
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet compute a cell."""
@@ -55,15 +60,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """
     name = os.fspath(path)
     try:
+        _check_place(name)
         place = Path(os.path.realpath(path))
-        if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-            raise InvalidConfig(
-                f"{escaped(name)} is no regular file; one is wanted, or a new name",
-                wanted="a regular file",
-                had="something else",
-                hint="give the path of a file",
-                where=name,
-            )
         beside = _beside(place)
         try:
             write_synced(beside, data)
@@ -74,6 +72,34 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         sync_folder(place.parent)
     except OSError as cause:
         raise not_written(name, cause) from None
+
+
+def _check_place(name: str) -> None:
+    """Refuse what no file may be renamed over: `InvalidConfig`. Raises `OSError`."""
+    try:
+        status = Path(name).stat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        had, wanted = "no regular file", "one is wanted, or a new name"
+    elif any(os.path.samestat(status, each) for each in _streams()):
+        had, wanted = "where the output goes", "another file is wanted"
+    else:
+        return
+    raise InvalidConfig(
+        f"{escaped(name)} is {had}; {wanted}",
+        wanted="a regular file",
+        had=had,
+        hint="give the path of a file",
+        where=name,
+    )
+
+
+def _streams() -> Iterator[os.stat_result]:
+    """What standard output and standard error are, where they are open."""
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            yield os.fstat(descriptor)
 
 
 def _beside(place: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Kafka: reading a cluster and making topics in it, through kafka-python's admin client."""
+"""Kafka through kafka-python's admin client: reading a cluster, making topics, asking leaders."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rackwise.adapters.kafka.create import (
     topic_rows,
     unknown_topic,
 )
+from rackwise.adapters.kafka.probe import ask_leaders, read_fetch_versions
 from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_addresses
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Missing",
     "Secret",
     "add_to_topic",
+    "ask_leaders",
     "connect",
     "create_topic",
     "ensure_topic",
@@ -30,6 +32,7 @@ __all__ = [
     "read_brokers",
     "read_client_config",
     "read_cluster",
+    "read_fetch_versions",
     "resolved_addresses",
     "topic_exists",
     "topic_rows",

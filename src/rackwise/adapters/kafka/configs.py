@@ -79,7 +79,7 @@ def read_configs(
     ]
     return SeenConfigs(
         configs=Configs(
-            topics=_kept(of_topics, TOPIC_THROTTLES),
+            topics={name: kept for name, kept in _kept(of_topics, TOPIC_THROTTLES).items() if kept},
             brokers=_kept(of_brokers, (*BROKER_THROTTLES, REPLICA_SELECTOR)),
         ),
         min_insync_replicas=_numbers(of_topics, MIN_INSYNC_REPLICAS),
@@ -137,8 +137,8 @@ def _first_error(answer: Message) -> int | None:
 def _kept(
     found: Mapping[Name, Sequence[Message]], keys: Sequence[str]
 ) -> dict[Name, dict[str, str]]:
-    """Name -> the keys somebody set and their values; names without any are left out."""
-    kept = {
+    """Name -> the keys somebody set and their values."""
+    return {
         name: {
             config.name: config.value
             for config in sorted(configs, key=lambda each: each.name)
@@ -146,7 +146,6 @@ def _kept(
         }
         for name, configs in found.items()
     }
-    return {name: configs for name, configs in kept.items() if configs}
 
 
 def _numbers(found: Mapping[str, Sequence[Message]], key: str) -> dict[str, int]:

@@ -1,39 +1,33 @@
 """Consumer groups with their members: who reads what, from which address and which rack.
 
 Each live broker lists the groups it coordinates; the same broker then describes them. Groups of the
-classic protocol carry a rack only from clients that send one (KIP-881); groups of the consumer
-protocol (KIP-848) are described by an API of their own. Share groups, and groups that are no
-consumers (Connect workers, Schema Registry), hold no partitions in this sense and are left out.
+classic protocol carry a rack only from clients that send one (KIP-881), or from members of our
+plug-ins, whose user data has it where the client cannot send it; groups of the consumer protocol
+(KIP-848) are described by an API of their own. Share groups, and groups that are no consumers
+(Connect workers, Schema Registry), hold no partitions in this sense and are left out.
+
+What a member of the classic protocol subscribes to is told only while its group is stable; one that
+subscribes by a pattern which the broker evaluates tells no topics either. Its generation is told by
+the consumer protocol alone, as the member's epoch.
 
 Assigned partitions of topics that are not in the table are left out.
-
-A coordinator that just starts, or moves, or whose topic of offsets was made just now, cannot tell
-its groups yet. All are then read again, for `ANSWER_S` at most, before that is noted.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import struct
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
-from kafka.protocol.consumer.metadata import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-)
 
-from rackwise.adapters.kafka.connect import (
-    ANSWER_S,
-    RETRY_S,
-    Message,
-    reason,
-    send_to_each,
-)
+from rackwise.adapters.kafka.connect import ANSWER_S, RETRY_S, Message, reason, send_to_each
 from rackwise.adapters.kafka.messages import ConsumerGroupDescribeRequest
-from rackwise.core.model import Group, Member, Note
+from rackwise.core.errors import RemoteProtocolError
+from rackwise.core.model import Group, GroupMember, Note
 from rackwise.core.racks import Rack
+from rackwise.core.wire import decode_assignment, decode_blob, decode_subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,15 +35,19 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.core.model import PartitionTable
+    from rackwise.core.wire import Subscription
 
     Assigned = tuple[tuple[str, int], ...]
-    Problem = tuple[str, Exception | int]
+
+Decoded = TypeVar("Decoded")
 
 CLASSIC, CONSUMER = "classic", "consumer"
+STABLE = "Stable"
 _GONE = 69
 """GROUP_ID_NOT_FOUND: it ended between the two requests."""
 _PASSING = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: it moves or begins to
+work."""
 
 
 def read_groups(
@@ -59,59 +57,72 @@ def read_groups(
     *,
     progress: Callable[[int], None],
 ) -> tuple[tuple[Group, ...], tuple[Note, ...]]:
-    """All consumer groups in name order, and notes about those that could not be seen."""
+    """All consumer groups in name order, and notes about those that could not be seen.
+
+    While coordinators move, all is read again, for `ANSWER_S` at most.
+    """
+    known = _Known(table)
     deadline = time.monotonic() + ANSWER_S
     while True:
-        groups, problems = _read_once(admin, table, live, progress)
-        is_passing = any(problem in _PASSING for _, problem in problems)
-        if not is_passing or time.monotonic() >= deadline:
-            return groups, tuple(_note(what, problem) for what, problem in problems)
+        seen = _read_once(admin, known, live)
+        if not seen.is_passing or time.monotonic() >= deadline:
+            break
         time.sleep(RETRY_S)
+    progress(seen.answers)
+    return tuple(group for _, group in sorted(seen.groups.items())), tuple(seen.notes)
 
 
-def _read_once(
-    admin: KafkaAdminClient,
-    table: PartitionTable,
-    live: Sequence[int],
-    progress: Callable[[int], None],
-) -> tuple[tuple[Group, ...], list[Problem]]:
+@dataclass(slots=True)
+class _Seen:
+    """What one reading gave. `is_passing`: something it lacks may be there a moment later."""
+
+    groups: dict[str, Group] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    answers: int = 0
+    is_passing: bool = False
+
+    def has(self, group: Group) -> None:
+        """Of a group that two brokers describe, while it moves, the one with members is told."""
+        known = self.groups.get(group.group)
+        self.is_passing |= known is not None
+        if known is None or not known.members:
+            self.groups[group.group] = group
+
+    def lacks(self, what: str, problem: Exception | int) -> None:
+        self.notes.append(_note(what, problem))
+        self.is_passing |= problem in _PASSING
+
+
+def _read_once(admin: KafkaAdminClient, known: _Known, live: Sequence[int]) -> _Seen:
+    seen = _Seen()
     listed = send_to_each(admin, {broker: ListGroupsRequest() for broker in live})
-    progress(len(listed))
-    problems: list[Problem] = [
-        (f"groups of broker {broker}", problem)
-        for broker, answer in sorted(listed.items())
-        if (problem := _problem(answer)) is not None
-    ]
-    names = {
-        broker: _by_protocol(answer.groups)
-        for broker, answer in listed.items()
-        if _problem(answer) is None
-    }
-    known = _Known(table)
-    groups: list[Group] = []
+    seen.answers += len(listed)
+    names: dict[int, dict[str, list[str]]] = {}
+    for broker, answer in sorted(listed.items()):
+        problem = _problem(answer)
+        if problem is None:
+            names[broker] = _by_protocol(answer.groups)
+        else:
+            seen.lacks(f"groups of broker {broker}", problem)
     for protocol, request, group_of in (
         (CLASSIC, DescribeGroupsRequest, _classic),
         (CONSUMER, ConsumerGroupDescribeRequest, _consumer),
     ):
-        described = send_to_each(
-            admin,
-            {
-                broker: _describe(request, of[protocol])
-                for broker, of in names.items()
-                if of[protocol]
-            },
-        )
-        progress(len(described))
+        asked = {
+            broker: _describe(request, of[protocol]) for broker, of in names.items() if of[protocol]
+        }
+        described = send_to_each(admin, asked)
+        seen.answers += len(described)
         for broker, answer in sorted(described.items()):
             if isinstance(answer, Exception):
-                problems.append((f"{protocol} groups of broker {broker}", answer))
+                seen.lacks(f"{protocol} groups of broker {broker}", answer)
                 continue
             for found in answer.groups:
                 if found.error_code and found.error_code != _GONE:
-                    problems.append((f"group {found.group_id}", found.error_code))
+                    seen.lacks(f"group {found.group_id}", found.error_code)
                 elif not found.error_code:
-                    groups.append(group_of(found, known))
-    return tuple(sorted(groups, key=lambda each: each.group)), problems
+                    seen.has(group_of(found, known))
+    return seen
 
 
 def _describe(request: Message, names: Sequence[str]) -> Message:
@@ -154,56 +165,77 @@ def _classic(found: Message, known: _Known) -> Group:
     """A described group of the classic protocol; what cannot be decoded is not known."""
     members = []
     for member in found.members:
-        subscription = _decoded(ConsumerProtocolSubscription, member.member_metadata)
-        assignment = _decoded(ConsumerProtocolAssignment, member.member_assignment)
+        subscription = _decoded(decode_subscription, member.member_metadata)
+        assignment = _decoded(decode_assignment, member.member_assignment)
         members.append(
-            Member(
+            GroupMember(
                 member_id=member.member_id,
                 client_id=member.client_id,
                 address=address_of(member.client_host),
-                rack=_rack(getattr(subscription, "rack_id", None)),
+                rack=_said_rack(subscription),
+                instance_id=member.group_instance_id or None,
+                topics=None if subscription is None else tuple(sorted(set(subscription.topics))),
                 partitions=known.assigned(
-                    (each.topic, each.partitions)
-                    for each in (assignment.assigned_partitions if assignment else ())
+                    (topic, (partition,))
+                    for topic, partition in (assignment.partitions if assignment else ())
                 ),
             )
         )
-    return _group(found, CLASSIC, members)
+    return _group(found, CLASSIC, found.protocol_data, found.group_state, members)
 
 
 def _consumer(found: Message, known: _Known) -> Group:
     """A described group of the consumer protocol."""
     members = [
-        Member(
+        GroupMember(
             member_id=member.member_id,
             client_id=member.client_id,
             address=address_of(member.client_host),
             rack=_rack(member.rack_id),
+            instance_id=member.instance_id,
+            topics=None
+            if member.subscribed_topic_regex
+            else tuple(sorted(set(member.subscribed_topic_names))),
+            generation=member.member_epoch,
             partitions=known.assigned(
                 (each.topic_name, each.partitions) for each in member.assignment.topic_partitions
             ),
         )
         for member in found.members
     ]
-    return _group(found, CONSUMER, members)
+    return _group(found, CONSUMER, found.assignor_name, found.group_state, members)
 
 
-def _group(found: Message, protocol: str, members: Iterable[Member]) -> Group:
+def _group(
+    found: Message, protocol: str, assignor: str, state: str, members: Iterable[GroupMember]
+) -> Group:
     return Group(
         group=found.group_id,
         protocol=protocol,
+        assignor=assignor or None,
+        state=state or None,
         members=tuple(sorted(members, key=lambda each: each.member_id)),
     )
 
 
-def _decoded(kind: Message, raw: bytes | None) -> Message:
-    """The embedded message, or None where there is none or it belongs to another protocol."""
+def _decoded(decode: Callable[[bytes], Decoded], raw: bytes | None) -> Decoded | None:
+    """What the bytes say, or None where there are none or they belong to another protocol."""
     if not raw:
         return None
     try:
-        return kind.decode(raw)
-    except (struct.error, ValueError, EOFError, IndexError, UnicodeDecodeError):
+        return decode(raw)
+    except RemoteProtocolError:
         return None
+
+
+def _said_rack(subscription: Subscription | None) -> Rack | None:
+    """The rack of a member: its own field, else in what our plug-ins add to the user data."""
+    if subscription is None:
+        return None
+    if subscription.rack:
+        return Rack(subscription.rack)
+    blob = _decoded(decode_blob, subscription.user_data)
+    return None if blob is None else _rack(blob.rack)
 
 
 def _rack(text: str | None) -> Rack | None:

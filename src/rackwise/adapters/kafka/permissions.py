@@ -15,8 +15,16 @@ NEEDED = MappingProxyType(
         "snapshot": (("cluster", "Describe"), ("topic", "Describe")),
         "snapshot of configs": (("topic", "DescribeConfigs"), ("cluster", "DescribeConfigs")),
         "snapshot of groups": (("group", "Describe"),),
+        "doctor": (
+            ("cluster", "Describe"),
+            ("cluster", "DescribeConfigs"),
+            ("topic", "Describe"),
+            ("group", "Describe"),
+        ),
+        "doctor --probe": (("topic", "Read"),),
         "topic create": (("topic", "Create"), ("topic", "Describe")),
         "topic alter": (("topic", "Alter"), ("topic", "Describe")),
+        "consumer": (("cluster", "Describe"), ("topic", "Describe"), ("group", "Describe")),
     }
 )
 """Command -> the rights it needs."""

@@ -1,0 +1,135 @@
+"""`rackwise consumer` on groups of real clients, of both protocols."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+from kafka import KafkaConsumer
+
+from consumer_snapshots import document
+from kafka_traffic import RackRangeAssignor, create, until
+from rackwise.adapters.kafka import connect
+from refusals import called
+
+TOPIC = "evaluated"
+RACKS = ("a", "b")
+"""Of brokers 0 and 1; broker 2 is in a third one."""
+LEADERS = [0] * 9 + [1] + [0, 2] + [1] * 8
+"""Range gives partitions 0-9 to one member and 10-19 to the other: 17 in their racks."""
+
+
+@pytest.fixture
+def bootstrap(kraft_cluster):
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        create(admin, TOPIC, [[leader] for leader in LEADERS])
+        yield kraft_cluster.bootstrap
+        admin.delete_topics([TOPIC])
+
+
+def evaluated(bootstrap, group, *options):
+    """Exit code and document of the group; None while it cannot be judged."""
+    words = ["consumer", "evaluate", "--bootstrap-server", bootstrap, "--group", group]
+    code, out, err = called(*words, *options, "--json")
+    return (code, document(out)["groups"][0]) if code != 1 else (code, err)
+
+
+def when_settled(bootstrap, group, poll):
+    """The exit code and document once both members have their partitions."""
+    found = []
+
+    def is_settled():
+        poll()
+        code, told = evaluated(bootstrap, group)
+        found.append((code, told))
+        return (
+            code != 1
+            and told["state"] == "Stable"
+            and told["members"] == 2
+            and (told["partitions"] == len(LEADERS))
+        )
+
+    until(is_settled, f"{group} to settle")
+    return found[-1]
+
+
+@contextmanager
+def classic_members(bootstrap, group):
+    """A member in each rack; by their ids the one in rack a comes first."""
+    made = [
+        KafkaConsumer(
+            TOPIC,
+            bootstrap_servers=bootstrap.split(","),
+            group_id=group,
+            client_id=f"app-{rack}",
+            client_rack=rack,
+            partition_assignment_strategy=[type("Range", (RackRangeAssignor,), {"rack": rack})],
+        )
+        for rack in RACKS
+    ]
+    try:
+        yield lambda: [member.poll(timeout_ms=50) for member in made]
+    finally:
+        for member in made:
+            member.close()
+
+
+@contextmanager
+def modern_members(bootstrap, group):
+    """A member in each rack, of the consumer protocol."""
+    made = [
+        Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "group.protocol": "consumer",
+                "client.id": f"app-{rack}",
+                "client.rack": rack,
+            }
+        )
+        for rack in RACKS
+    ]
+    for member in made:
+        member.subscribe([TOPIC])
+    try:
+        yield lambda: [member.poll(0.05) for member in made]
+    finally:
+        for member in made:
+            member.close()
+
+
+@pytest.mark.kafka
+def test_a_group_that_range_leaves_at_85_percent(bootstrap, tmp_path):
+    with classic_members(bootstrap, "by-range") as poll:
+        code, told = when_settled(bootstrap, "by-range", poll)
+        assert code == 2
+        assert (told["protocol"], told["assignor"]) == ("classic", "range")
+        assert (told["local"], told["local_share"], told["best_local"]) == (17, 0.85, 19)
+        assert (told["is_better"], told["best"]["moves"]) == (True, 2)
+        file = tmp_path / "s.json"
+        words = ["--bootstrap-server", bootstrap, "--groups", "--no-sizes", "--out", file]
+        assert called("snapshot", *words)[0] == 0
+        code, out, _ = called("consumer", "evaluate", "--snapshot", file, "--group", "by-range")
+        assert code == 2
+        assert "local 17 (85 %)  best 19 (95 %)" in out
+
+
+@pytest.mark.kafka
+def test_a_group_of_the_consumer_protocol_with_its_racks(bootstrap):
+    """KIP-848: members send their rack with the heartbeat."""
+    with modern_members(bootstrap, "by-brokers") as poll:
+        code, told = when_settled(bootstrap, "by-brokers", poll)
+        assert (told["protocol"], told["assignor"]) == ("consumer", "uniform")
+        assert sorted(each["rack"] for each in told["by_member"]) == list(RACKS)
+        assert told["members_without_rack"] == told["members_without_topics"] == []
+        assert (told["unknown"], told["best_local"]) == (0, 19)
+        assert code == (2 if told["is_better"] else 0)
+        assert told["is_better"] == (told["local"] < 19)
+
+
+@pytest.mark.kafka
+def test_a_group_that_is_not_there(bootstrap):
+    code, said = evaluated(bootstrap, "nobody")
+    assert code == 1
+    assert '"error": "GroupNotFound"' in said

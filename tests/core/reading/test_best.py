@@ -1,0 +1,42 @@
+"""A running group beside the best assignment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rackwise.core.reading import GroupBest, group_best
+from readings import group
+
+RACKS = {"t": [["a"], ["b"], ["c"]], "u": [["a"]]}
+
+
+def test_the_present_and_the_best_are_counted_by_one_rule():
+    found = group_best(group("cab"), RACKS)
+    assert found == GroupBest(partitions=3, local=0, best_local=3, is_better=True, moves=3)
+
+
+def test_the_best_is_not_better_than_itself():
+    found = group_best(group("abc"), RACKS)
+    assert found == GroupBest(partitions=3, local=3, best_local=3, is_better=False, moves=0)
+
+
+def test_members_without_rack_are_not_local():
+    found = group_best(group("-ab", state=None), RACKS)
+    assert found == GroupBest(partitions=3, local=0, best_local=2, is_better=True, moves=3)
+
+
+def test_members_may_list_different_topics():
+    first, *rest = group("cab").members
+    mixed = replace(group(), members=(replace(first, topics=("t", "u")), *rest))
+    assert group_best(mixed, RACKS).is_better
+
+
+@pytest.mark.parametrize(
+    "unclear",
+    [group(topics=None), group(state="PreparingRebalance"), group("")],
+    ids=["topics", "state", "members"],
+)
+def test_a_group_that_is_not_known_has_no_best(unclear):
+    assert group_best(unclear, RACKS) is None
