@@ -92,6 +92,29 @@ class TestPathsThatCannotBe:
         assert raised.value.message == (f"{path} is no regular file; one is wanted, or a new name")
         assert raised.value.hint == "give the path of a file"
 
+    def test_a_pipe_that_is_reached_through_a_link_is_not_replaced(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "link").symlink_to("pipe")
+        with pytest.raises(InvalidConfig, match="is no regular file"):
+            write_bytes(tmp_path / "link", b"")
+
+    @pytest.mark.parametrize("name", ["/dev/stdout", "a"])
+    def test_the_file_that_output_goes_to_is_not_replaced(self, tmp_path, name):
+        script = (
+            "import sys\n"
+            "from rackwise.adapters.files import write_bytes\n"
+            "from rackwise.core.errors import InvalidConfig\n"
+            "try:\n"
+            "    write_bytes(sys.argv[1], b'x')\n"
+            "except InvalidConfig as error:\n"
+            "    print(error.message)\n"
+        )
+        with (tmp_path / "a").open("wb") as file:
+            command = [sys.executable, "-c", script, name]
+            subprocess.run(command, stdout=file, cwd=tmp_path, check=True)
+        told = f"{name} is where the output goes; another file is wanted\n"
+        assert (tmp_path / "a").read_text() == told
+
     def test_a_file_in_place_of_a_folder(self, tmp_path):
         (tmp_path / "a").write_bytes(b"")
         with pytest.raises(InvalidConfig, match="Not a directory"):

@@ -73,6 +73,17 @@ class TestRequest:
         with pytest.raises(InvalidRack):
             a_request(racks=("a", ""))
 
+    def test_each_broker_has_a_proxy_or_none_has(self):
+        with pytest.raises(InvalidConfig, match="each of 4 brokers is wanted; 2 were given"):
+            a_request(proxies=(1, 2))
+
+    def test_proxies_are_advertised_by_a_listener_of_their_own(self, tmp_path):
+        drawn = kraft_blueprint(a_request(proxies=(1, 2, 3, 4)), tmp_path)
+        lines = (tmp_path / "broker-3" / "server.properties").read_text().splitlines()
+        own = f"PLAINTEXT://{HOST}:{drawn.ports[3]}"
+        assert f"listeners={own},PROXIED://{HOST}:{drawn.proxied[3]}" in lines
+        assert f"advertised.listeners={own},PROXIED://{HOST}:4" in lines
+
     def test_a_folder_with_something_in_it_is_refused_and_stays(self, tmp_path):
         (tmp_path / "precious").write_text("data")
         with pytest.raises(InvalidConfig) as caught:

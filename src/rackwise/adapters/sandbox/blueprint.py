@@ -27,8 +27,10 @@ FEW_BROKERS = 6
 class Request:
     """What was asked for; `racks` go round over the brokers, None stands for a broker without one.
 
-    `overrides` are lines of every broker's `server.properties`; they win over the sandbox's own.
+    `overrides` are lines of every broker's `server.properties`; they win over the sandbox's own,
+    and None takes a line away.
     `hosts` are loopback addresses, one per broker, where all are not to share one.
+    `proxies` are loopback ports, one per broker, that a listener of its own is advertised at.
     """
 
     brokers: int
@@ -36,8 +38,9 @@ class Request:
     java_home: Path
     jars: Sequence[Path]
     heap_mib: int
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, str | None] = field(default_factory=dict)
     hosts: Sequence[str] = ()
+    proxies: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         if self.brokers < 1:
@@ -47,6 +50,14 @@ class Request:
                 had=self.brokers,
                 hint="ask for 1 or more",
             )
+        if len(self.proxies) not in {0, self.brokers}:
+            raise InvalidConfig(
+                f"a proxy for each of {self.brokers} brokers is wanted; "
+                f"{len(self.proxies)} were given",
+                wanted=self.brokers,
+                had=len(self.proxies),
+                hint="give one port per broker, or none",
+            )
         for rack in self.racks:
             if rack is not None:
                 _ = Rack(rack).levels
@@ -54,6 +65,11 @@ class Request:
     def host_of(self, broker: int) -> str:
         """The address it listens at and is described by."""
         return self.hosts[broker] if self.hosts else HOST
+
+    def overridden(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """A broker's properties with what was asked for in their stead."""
+        wanted = {**properties, **self.overrides}
+        return {key: value for key, value in wanted.items() if value is not None}
 
     @property
     def is_small(self) -> bool:
@@ -85,7 +101,7 @@ class Request:
 class Blueprint:
     """Written folders and unstarted servers: broker id -> process; ZooKeeper where there is one.
 
-    `ports` are those of the brokers, by id.
+    `ports` are those of the brokers, by id; `proxied` those that only their proxies know.
     """
 
     brokers: tuple[Broker, ...]
@@ -93,6 +109,7 @@ class Blueprint:
     servers: Mapping[int, ServerProcess]
     zookeeper: ServerProcess | None = None
     zookeeper_port: int | None = None
+    proxied: Sequence[int] = ()
 
 
 def described(request: Request, ports: Sequence[int]) -> tuple[Broker, ...]:

@@ -51,7 +51,7 @@ def ignore(_count: int) -> None:
     """Nobody listens to the progress."""
 
 
-UNCHANGED: Mapping[str, str] = MappingProxyType({})
+UNCHANGED: Mapping[str, str | None] = MappingProxyType({})
 READY_S = 60.0
 READY_S_PER_BROKER = 10.0
 GONE_S = 60.0
@@ -81,17 +81,19 @@ class Sandbox:
         brokers: int = 4,
         racks: Sequence[str | None] = RACKS,
         folder: Path | None = None,
-        overrides: Mapping[str, str] = UNCHANGED,
+        overrides: Mapping[str, str | None] = UNCHANGED,
         heap_mib: int = HEAP_MIB,
         hosts: Sequence[str] = (),
+        proxies: Sequence[int] = (),
         advance: Callable[[int], None] = ignore,
     ) -> Self:
         """Kafka 4.3 in KRaft mode, ready; racks are dealt in turn, none at all for `()`.
 
-        `overrides` are lines of every broker's `server.properties`. `folder` must be empty or not
-        exist. `hosts` are loopback addresses, one per broker; else all share one. `advance` hears
-        how many more brokers serve. Raises `JarMissing`, `InvalidConfig`, `InvalidRack`,
-        `ServerDied`, `WorldError`.
+        `overrides` are lines of every broker's `server.properties`; None takes a line away.
+        `folder` must be empty or not exist. `hosts` are loopback addresses, one per broker; else
+        all share one. `proxies` are loopback ports, one per broker: what comes through them goes on
+        to `proxied_ports`. `advance` hears how many more brokers serve. Raises `JarMissing`,
+        `InvalidConfig`, `InvalidRack`, `ServerDied`, `WorldError`.
         """
         request = Request(
             brokers=brokers,
@@ -101,6 +103,7 @@ class Sandbox:
             heap_mib=heap_mib,
             overrides=overrides,
             hosts=hosts,
+            proxies=proxies,
         )
         return cls._started(request, kraft_blueprint, folder, advance)
 
@@ -112,7 +115,7 @@ class Sandbox:
         brokers: int = 3,
         racks: Sequence[str | None] = RACKS,
         folder: Path | None = None,
-        overrides: Mapping[str, str] = UNCHANGED,
+        overrides: Mapping[str, str | None] = UNCHANGED,
         heap_mib: int = HEAP_MIB,
         advance: Callable[[int], None] = ignore,
     ) -> Self:
@@ -156,6 +159,11 @@ class Sandbox:
     def bootstrap(self) -> str:
         """`host:port` of every broker, comma between, as clients want it."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers)
+
+    @property
+    def proxied_ports(self) -> Sequence[int]:
+        """Loopback ports to which the proxies pass on, by broker; none where there are none."""
+        return self._blueprint.proxied
 
     @property
     def zookeeper_connect(self) -> str:

@@ -9,10 +9,18 @@ node 0  broker controller  rack a        node 3  broker  rack a
 node 1  broker controller  rack b        node 4  broker  rack b     ...
 node 2  broker controller  rack c
 ```
+
+Where there are proxies each broker has one more listener, PROXIED, advertised at its proxy's port:
+clients that come through a proxy stay behind the proxies; brokers and other clients meet none.
+
+```
+client --> proxy --> PROXIED  broker 0  PLAINTEXT <-- brokers, ready checks, other clients
+```
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.sandbox.blueprint import Blueprint, described, new_uuid, properties_text
@@ -22,7 +30,7 @@ from rackwise.adapters.sandbox.ready import comes_true
 from rackwise.core.errors import WorldError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rackwise.adapters.sandbox.blueprint import Request
@@ -43,16 +51,26 @@ LOG4J2 = {
 
 def kraft_blueprint(request: Request, folder: Path) -> Blueprint:
     """Write `folder/broker-N` and `folder/log4j2.properties`; nothing is started."""
-    ports = free_ports(request.brokers + _controllers(request))
-    listeners, controllers = ports[: request.brokers], ports[request.brokers :]
+    counts = {
+        "PLAINTEXT": request.brokers,
+        "CONTROLLER": _controllers(request),
+        "PROXIED": len(request.proxies),
+    }
+    drawn = iter(free_ports(sum(counts.values())))
+    ports = {listener: list(islice(drawn, count)) for listener, count in counts.items()}
     logging = folder / "log4j2.properties"
     logging.write_text(properties_text(LOG4J2))
     cluster = new_uuid()
     servers = {
-        node: _node(request, node, folder, cluster=cluster, port=port, controllers=controllers)
-        for node, port in enumerate(listeners)
+        node: _node(request, node, folder, cluster=cluster, ports=ports)
+        for node in range(request.brokers)
     }
-    return Blueprint(brokers=described(request, listeners), ports=listeners, servers=servers)
+    return Blueprint(
+        brokers=described(request, ports["PLAINTEXT"]),
+        ports=ports["PLAINTEXT"],
+        servers=servers,
+        proxied=ports["PROXIED"],
+    )
 
 
 def _controllers(request: Request) -> int:
@@ -65,8 +83,7 @@ def _node(
     folder: Path,
     *,
     cluster: str,
-    port: int,
-    controllers: Sequence[int],
+    ports: Mapping[str, Sequence[int]],
 ) -> ServerProcess:
     home = folder / f"broker-{node}"
     data = home / "data"
@@ -74,22 +91,25 @@ def _node(
     formatted = {"version": "1", "cluster.id": cluster, "node.id": str(node)}
     formatted["directory.id"] = new_uuid()
     (data / "meta.properties").write_text(properties_text(formatted))
-    properties = _properties(request, node, port, controllers) | {"log.dirs": str(data)}
+    properties = _properties(request, node, ports) | {"log.dirs": str(data)}
     configured = home / "server.properties"
-    configured.write_text(properties_text(properties | dict(request.overrides)))
+    configured.write_text(properties_text(request.overridden(properties)))
     logging = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
     command = [*request.java(logging), "kafka.Kafka", str(configured)]
     return ServerProcess(name=f"broker {node}", command=command, folder=home)
 
 
-def _properties(
-    request: Request, node: int, port: int, controllers: Sequence[int]
-) -> dict[str, str]:
+def _properties(request: Request, node: int, ports: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    controllers = ports["CONTROLLER"]
     voters = ",".join(f"{voter}@{HOST}:{each}" for voter, each in enumerate(controllers))
-    listeners, roles = f"PLAINTEXT://{request.host_of(node)}:{port}", "broker"
+    advertised = f"PLAINTEXT://{request.host_of(node)}:{ports['PLAINTEXT'][node]}"
+    listeners, roles = advertised, "broker"
     if node < len(controllers):
         listeners += f",CONTROLLER://{HOST}:{controllers[node]}"
         roles = "broker,controller"
+    if request.proxies:
+        listeners += f",PROXIED://{HOST}:{ports['PROXIED'][node]}"
+        advertised += f",PROXIED://{HOST}:{request.proxies[node]}"
     rack = request.rack_of(node)
     replicas = str(min(3, request.brokers))
     return {
@@ -97,8 +117,9 @@ def _properties(
         "node.id": str(node),
         "controller.quorum.voters": voters,
         "listeners": listeners,
+        **({"advertised.listeners": advertised} if request.proxies else {}),
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": ",".join(f"{listener}:PLAINTEXT" for listener in ports),
         **({} if rack is None else {"broker.rack": rack}),
         **common_properties(replicas),
         "share.coordinator.state.topic.replication.factor": replicas,

@@ -80,10 +80,9 @@ def _broker(
         "log.dirs": str(data),
         **({} if rack is None else {"broker.rack": rack}),
         **common_properties(str(min(3, request.brokers))),
-        **request.overrides,
     }
     configured = home / "server.properties"
-    configured.write_text(properties_text(properties))
+    configured.write_text(properties_text(request.overridden(properties)))
     command = [*request.java(_logging(folder)), "kafka.Kafka", str(configured)]
     return ServerProcess(name=f"broker {broker}", command=command, folder=home)
 

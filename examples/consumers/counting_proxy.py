@@ -1,0 +1,145 @@
+"""A proxy before each broker, which counts the bytes of fetch answers that leave it, by client.
+
+```
+                          127.0.0.1
+consumer "near-a"  -->  port 0  proxy  port of broker 0  -->  broker 0   advertises port 0
+                   <--          counts                   <--
+consumer "near-b"  -->  port 1  proxy  port of broker 1  -->  broker 1   advertises port 1
+                   <--          counts                   <--
+```
+
+A broker advertises its proxy, so that the clients that once came through a proxy stay behind them.
+Requests and answers pass whole and unchanged; of each the first fields are read:
+
+```
+request   int32 size | int16 api key | int16 version | int32 correlation id | nullable client id
+answer    int32 size | int32 correlation id
+```
+
+A fetch request leaves its correlation id and its client id; the answer with that correlation id,
+its size field too, is counted for the client before it is passed on: what a client has, is counted.
+
+It does no TLS, no SASL, and keeps one frame per direction and connection in memory.
+
+Source: the Kafka protocol guide; Fetch has the api key 1, and all headers start with these fields.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+from collections import Counter
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+HOST = "127.0.0.1"
+FETCH = 1
+SIZE = struct.Struct(">i")
+REQUEST = struct.Struct(">hhih")
+CORRELATION = struct.Struct(">i")
+
+
+class CountingProxies:
+    """Listen at `ports`, one per broker; pass on to `targets`, to be set before the first client.
+
+    Used as a `with` block; at its end all connections are closed.
+    """
+
+    def __init__(self, brokers: int) -> None:
+        self.targets: Sequence[int] = ()
+        self._counted: Counter[tuple[int, str]] = Counter()
+        self._listening = [socket.create_server((HOST, 0)) for _ in range(brokers)]
+        self.ports: tuple[int, ...] = tuple(each.getsockname()[1] for each in self._listening)
+        self._is_over = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="counting proxies")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._is_over.set)
+        self._thread.join()
+
+    def fetched(self, broker: int, client: str) -> int:
+        """Bytes of fetch answers that a broker has sent to a client."""
+        return self._counted[broker, client]
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        connections: set[asyncio.Task[None]] = set()
+
+        def connected(broker: int, client: StreamReader, back: StreamWriter) -> None:
+            task = asyncio.create_task(self._pass_on(broker, client, back))
+            connections.add(task)
+            task.add_done_callback(connections.discard)
+
+        with ExitStack() as serving:
+            for broker, each in enumerate(self._listening):
+                server = await asyncio.start_server(partial(connected, broker), sock=each)
+                serving.enter_context(closing(server))
+            await self._is_over.wait()
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _pass_on(self, broker: int, client: StreamReader, back: StreamWriter) -> None:
+        """One connection, until either side ends it."""
+        fetches: dict[int, str] = {}
+        with closing(back), suppress(OSError):
+            server, forth = await asyncio.open_connection(HOST, self.targets[broker])
+            with closing(forth):
+                try:
+                    async with asyncio.TaskGroup() as ways:
+                        ways.create_task(self._requests(client, forth, fetches))
+                        ways.create_task(self._answers(server, back, fetches, broker))
+                except* (EOFError, OSError):
+                    pass
+
+    async def _requests(
+        self, client: StreamReader, forth: StreamWriter, fetches: dict[int, str]
+    ) -> None:
+        while True:
+            size, request = await frame(client)
+            key, _, correlation, length = REQUEST.unpack_from(request)
+            if key == FETCH:
+                name = request[REQUEST.size : REQUEST.size + max(length, 0)]
+                fetches[correlation] = name.decode()
+            forth.write(size + request)
+            await forth.drain()
+
+    async def _answers(
+        self, server: StreamReader, back: StreamWriter, fetches: dict[int, str], broker: int
+    ) -> None:
+        while True:
+            size, answer = await frame(server)
+            (correlation,) = CORRELATION.unpack_from(answer)
+            if correlation in fetches:
+                client = fetches.pop(correlation)
+                self._counted[broker, client] += len(size) + len(answer)
+            back.write(size + answer)
+            await back.drain()
+
+
+async def frame(reader: StreamReader) -> tuple[bytes, bytes]:
+    """The next size field and what it spans. Raises `EOFError` where there is no more."""
+    size = await reader.readexactly(SIZE.size)
+    return size, await reader.readexactly(SIZE.unpack(size)[0])

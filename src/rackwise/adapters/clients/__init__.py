@@ -1,0 +1,20 @@
+"""Plug-ins for Kafka's Python clients: what each calls back, joined to what core decides.
+
+```
+kafka_python_group   assignors for kafka-python's KafkaConsumer
+aiokafka_group       assignors for aiokafka's AIOKafkaConsumer
+serving              what both do for their one consumer, and what assignors decide
+group                what both share: from what members said to the answer, without any client
+private              all that is touched inside a client
+rack                 the rack that this process is in
+```
+
+confluent-kafka (librdkafka) has KIP-881 built in and takes no assignor from outside: set its
+`client.rack`. A plug-in imports its own client and no other, and only where it is used.
+"""
+
+from __future__ import annotations
+
+from rackwise.adapters.clients.rack import detect_rack
+
+__all__ = ["detect_rack"]

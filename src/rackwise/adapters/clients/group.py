@@ -1,0 +1,321 @@
+"""One member of a consumer group, whichever client it joins with: what it says, answers and asks.
+
+Every member tells its rack and what it has; the one that the coordinator makes the leader is told
+what all said, and answers for all.
+
+```
+client calls      here          what happens
+metadata          subscription  says topics, rack, what it has or had
+assign            answer        leader only: members, racks, assignor, answer
+on_assignment     settled       remembers; leader: shall there be another round?
+metadata update   observe       leader only: have racks of replicas changed for good?
+```
+
+How what a member has travels (`Travel`):
+
+```
+no       range, roundrobin    -
+sticky   sticky               Java's user data; given up before the member joins
+owned    cooperative-sticky   owned of the subscription, kept while the group assigns;
+         rack-optimal         an eager member's memory goes into our blob instead
+```
+
+Nothing raises here: where the assignor fails, the error is counted, kept and logged, and the group
+goes on without racks, by `cooperative-sticky` where members keep what they have, else by `range`.
+
+A leader that withheld something asks for the next round. Another round is asked for, too, when
+racks changed while this one was under way, or later; at most one in `min_interval_ms`. What changes
+inside that time is asked for at the first update of metadata after it.
+
+What this does not do: input and output, threads, or anything with a client.
+
+Source: KIP-429, KIP-881; `ConsumerCoordinator` (Kafka 3.5 and later).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from rackwise.core.assignors.cooperative import assign_cooperative
+from rackwise.core.assignors.evaluate import AssignmentReport, evaluate
+from rackwise.core.assignors.members import (
+    NO_GENERATION,
+    Assignment,
+    Member,
+    Members,
+    ReplicaRacks,
+    TopicPartition,
+)
+from rackwise.core.assignors.range import assign_range
+from rackwise.core.assignors.settle import Settling, settle_step, without_racks
+from rackwise.core.assignors.watch import (
+    MIN_INTERVAL_MS,
+    RackView,
+    RackWatch,
+    Rejoin,
+    rack_watch_step,
+)
+from rackwise.core.errors import InvalidConfig, RackMismatch, RemoteProtocolError
+from rackwise.core.text import counted, escaped
+from rackwise.core.wire import (
+    Blob,
+    Subscription,
+    decode_blob,
+    decode_cooperative_user_data,
+    decode_sticky_user_data,
+    encode_blob,
+    encode_cooperative_user_data,
+    encode_sticky_user_data,
+    encode_subscription,
+)
+
+LOG = logging.getLogger(__name__)
+
+Decide: TypeAlias = Callable[[Members, ReplicaRacks], Assignment]
+Travel: TypeAlias = Literal["no", "sticky", "owned"]
+Mode: TypeAlias = Literal["eager", "cooperative"]
+
+_GENERATION_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one member said, as its client decoded it, and what the coordinator knows of it."""
+
+    member_id: str
+    topics: tuple[str, ...]
+    user_data: bytes | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = NO_GENERATION
+    rack: str | None = None
+    instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Which assignor this is. `name`: as the group agrees on.
+
+    `has_java_generation`: user data begin with the generation. `settles`: racks are left out where
+    the group would never come to rest.
+    """
+
+    name: str
+    travel: Travel = "no"
+    mode: Mode = "eager"
+    has_java_generation: bool = False
+    settles: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Participant:
+    """The member that this process is. `decide` is asked while it leads; `clock` gives seconds.
+
+    `is_attached`: somebody calls `observe`; else changes of racks are logged when they are met.
+    """
+
+    rule: Rule
+    decide: Decide
+    clock: Callable[[], float]
+    rack: str | None = None
+    instance_id: str | None = None
+    min_interval_ms: int = MIN_INTERVAL_MS
+    is_attached: bool = False
+    fallbacks: int = 0
+    unreadable: int = 0
+    last_error: BaseException | None = None
+    topics: frozenset[str] = frozenset()
+    _owned: tuple[TopicPartition, ...] = ()
+    _generation: int = NO_GENERATION
+    _leads: bool = False
+    _watches: bool = False
+    _watch: RackWatch = field(default_factory=RackWatch)
+    _settling: Settling = field(default_factory=Settling)
+    _last: tuple[Assignment, Members, ReplicaRacks] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rack, str | None):
+            raise InvalidConfig(
+                f"a rack as text is wanted; {escaped(repr(self.rack))} was given",
+                wanted="a rack as text",
+                had=self.rack,
+                hint="the text of client.rack, or None",
+            )
+
+    @property
+    def last_report(self) -> AssignmentReport | None:
+        """What the last answer of this member is worth; None where it made none."""
+        return None if self._last is None else evaluate(*self._last)
+
+    def now_ms(self) -> int:
+        """The clock, in whole milliseconds."""
+        return int(self.clock() * 1000)
+
+    def subscription(
+        self, topics: Iterable[str], *, has: Iterable[TopicPartition] | None = None
+    ) -> bytes:
+        """What to say when joining. `has`: what the client has now, None where it cannot tell."""
+        self._leads = self._watches = False
+        owned = self._owned if has is None else tuple(has)
+        is_lost = bool(self._owned) and not owned
+        generation = NO_GENERATION if is_lost else self._generation
+        keeps = self.rule.mode == "cooperative"
+        return encode_subscription(
+            Subscription(
+                topics=tuple(topics),
+                user_data=self._user_data(generation),
+                owned=owned if keeps else (),
+                generation=generation if keeps else NO_GENERATION,
+                rack=self.rack,
+            )
+        )
+
+    def answer(self, told: Sequence[Told], view: RackView) -> Assignment:
+        """Who gets what, as the leader of those who told."""
+        self._leads = True
+        self._log_unasked(view)
+        self._watch = self._watch.after_assignment(view)
+        members = {each.member_id: self._member(each) for each in told}
+        known = self._watch.known
+        racks = {
+            topic: [[known.get(broker) for broker in brokers] for brokers in partitions]
+            for topic, partitions in view.replicas.items()
+        }
+        try:
+            made = self._decided(members, racks)
+        except Exception as error:  # noqa: BLE001, whatever it is, the group must go on
+            self.failed(error)
+            made = plainly(members, racks, self.rule.mode)
+        self._last = (made, members, racks)
+        return made
+
+    def settled(
+        self, partitions: Iterable[TopicPartition], generation: int, view: RackView | None
+    ) -> bool:
+        """Remember what this member was given; whether it should ask for another round."""
+        self._owned, self._generation = tuple(partitions), generation
+        if not self._leads or self._last is None:
+            return False
+        self._watches = True
+        is_due = view is not None and self.observe(view)
+        return bool(self._last[0].withheld) or is_due
+
+    def observe(self, view: RackView) -> bool:
+        """Whether the racks that the last answer was made for have changed for good."""
+        if not self._watches:
+            self.saw(view.brokers)
+            return False
+        self._watch, action = rack_watch_step(
+            self._watch, view, rack=self.rack, min_interval_ms=self.min_interval_ms
+        )
+        if isinstance(action, Rejoin):
+            LOG.info(
+                "%s: racks of %s changed, asking for a new assignment",
+                self.rule.name,
+                counted(len(action.changes), "partition"),
+            )
+            return True
+        return False
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether it leads, has answered, and asks for a round when racks change."""
+        return self._watches
+
+    def saw(self, brokers: Mapping[int, str | None]) -> None:
+        """Remember racks of live brokers: a member may lead one day, while one of them is away."""
+        self._watch = self._watch.having_seen(brokers)
+
+    def plain_subscription(self, topics: Iterable[str]) -> bytes:
+        """What to say where all of it cannot be said: what is kept must not be given away."""
+        keeps = self.rule.mode == "cooperative"
+        return encode_subscription(
+            Subscription(
+                topics=tuple(topics),
+                owned=self._owned if keeps else (),
+                generation=self._generation if keeps else NO_GENERATION,
+            )
+        )
+
+    def failed(self, error: BaseException) -> None:
+        """Count an error that must not leave a callback, keep it, and log it with its trace."""
+        self.fallbacks += 1
+        LOG.error("%s failed, going on without racks", self.rule.name, exc_info=error)
+        self.last_error = error.with_traceback(None)  # its frames would keep the consumer alive
+
+    def _log_unasked(self, view: RackView) -> None:
+        """Say which changes nobody asked a round for, where no consumer is attached."""
+        if self.is_attached or not self._watch.assigned:
+            return
+        _, action = rack_watch_step(self._watch, view, rack=self.rack, min_interval_ms=0)
+        if isinstance(action, Rejoin):
+            number = counted(len(action.changes), "partition")
+            LOG.info("%s: racks of %s changed since the last round", self.rule.name, number)
+
+    def _decided(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        if not self.rule.settles:
+            return self.decide(members, racks)
+        last = None if self._last is None else self._last[0]
+        self._settling, heeded = settle_step(self._settling, members, racks, last)
+        return self.decide(members if heeded == "racks" else without_racks(members), racks)
+
+    def _user_data(self, generation: int) -> bytes:
+        travel = self.rule.travel
+        memory = self._owned if travel != "no" and self.rule.mode == "eager" else ()
+        before = b""
+        if travel == "sticky":
+            before = encode_sticky_user_data(memory, self._generation)
+        elif self.rule.has_java_generation:
+            before = encode_cooperative_user_data(generation)
+        since = self._generation if memory else NO_GENERATION  # unchanged, a join is no rebalance
+        return before + encode_blob(self.rack, self.instance_id, since, memory)
+
+    def _member(self, told: Told) -> Member:
+        blob, claim = Blob(), (told.owned, told.generation, False)
+        try:
+            blob = decode_blob(told.user_data) or blob
+            claim = self._owned_by(told, blob)
+        except RemoteProtocolError as error:
+            self.unreadable += 1
+            LOG.warning("member %s: user data: %s", escaped(told.member_id), error)
+        owned, generation, is_released = claim
+        return Member(
+            topics=told.topics,
+            rack=told.rack or blob.rack,
+            instance_id=told.instance_id or blob.instance_id,
+            owned=tuple(tp for tp in owned if tp.partition >= 0),
+            generation=generation,
+            released=is_released,
+        )
+
+    def _owned_by(self, told: Told, blob: Blob) -> tuple[tuple[TopicPartition, ...], int, bool]:
+        """What a member has, since which generation, and whether it has given that up."""
+        if self.rule.travel == "no":
+            return (), NO_GENERATION, False
+        if self.rule.travel == "sticky":
+            return *decode_sticky_user_data(told.user_data), True
+        if blob.owned and not told.owned:
+            return blob.owned, blob.generation, True
+        generation = told.generation
+        if generation == NO_GENERATION and len(told.user_data or b"") == _GENERATION_BYTES:
+            generation = decode_cooperative_user_data(told.user_data)
+        return told.owned, generation, False
+
+
+def plainly(members: Members, racks: ReplicaRacks, mode: Mode) -> Assignment:
+    """What a group is given when its assignor failed: nobody's rack is looked at."""
+    assign = assign_cooperative if mode == "cooperative" else assign_range
+    return assign(without_racks(members), racks)
+
+
+def mismatch(told: str | None, fetched: str | None) -> RackMismatch:
+    """The error for a client that reads from another rack than its assignor tells the group."""
+    wanted, had = escaped(told or ""), escaped(fetched or "")
+    return RackMismatch(
+        f'client_rack "{wanted}" is wanted, as the assignor tells it; "{had}" was given',
+        wanted=told,
+        had=fetched,
+        hint="pass client_rack=rack, or use rack_consumer",
+    )

@@ -1,0 +1,60 @@
+"""The proven best assignment as a plug-in decides it: what it needs is looked for at once.
+
+`rack-optimal` needs a solver. Without one its constructor says so, not a callback in the middle of
+a rebalance, where every member of the group would find out by its fallback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.distance import check_weight
+from rackwise.core.assignors.members import TopicPartition
+from rackwise.core.assignors.optimal import assign_optimal, check_balance
+from rackwise.core.solver import require_solver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
+    from rackwise.core.assignors.optimal import Balance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimum:
+    """`balance`, `weights`: as `assign_optimal` takes them; weights of other topics are left out.
+
+    Raises `MissingDependency` without a solver, `InvalidConfig` for another balance, and
+    `InvalidWeights`: in a callback of the client they would only cost the group its racks.
+    """
+
+    balance: Balance = "total"
+    weights: Mapping[TopicPartition, int] | None = None
+
+    def __post_init__(self) -> None:
+        require_solver()
+        check_balance(self.balance)
+        if self.weights is not None:
+            weights = {TopicPartition(*tp): weight for tp, weight in self.weights.items()}
+            for tp, weight in weights.items():
+                check_weight(tp, weight)
+            object.__setattr__(self, "weights", weights)
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """The best assignment; what another member still reads is withheld."""
+        return assign_optimal(
+            members,
+            racks,
+            balance=self.balance,
+            weights=None if self.weights is None else self._weights(members, racks),
+            cooperative=True,
+        )
+
+    def _weights(self, members: Members, racks: ReplicaRacks) -> dict[TopicPartition, int]:
+        topics = {topic for member in members.values() for topic in member.topics}
+        return {
+            tp: weight
+            for tp, weight in (self.weights or {}).items()
+            if tp.topic in topics and tp.partition < len(racks.get(tp.topic, ()))
+        }

@@ -1,0 +1,169 @@
+"""All that is touched inside kafka-python and aiokafka; no other file knows their private names.
+
+```
+wanted                  kafka-python 3.0          aiokafka 0.14        else
+the cluster's metadata  consumer._client.cluster  the same             UnsupportedClient
+replicas of partitions  cluster._partitions       the same             kafka-python: public, slower
+those in sync           cluster._partitions       the same             not known
+news of metadata        cluster._listeners        the same             public, racing a loop over it
+ask to join again       _coordinator              the same             nothing is asked
+generation              -                         _coordinator         -1
+client.rack             -                         _client_rack         None
+preferred replica       _subscription             -                    None
+```
+
+`check_version` and `cluster_of` are for the time of attaching and raise `UnsupportedClient`. The
+others are called back by the client, raise nothing, and say what they could not do.
+
+Source: kafka-python 3.0.12, aiokafka 0.14.0.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.core.assignors.members import TopicPartition
+from rackwise.core.errors import UnsupportedClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Theirs: TypeAlias = Any
+"""An object of a client; clients tell no types."""
+
+SUPPORTED = {"kafka-python": ((3, 0, 12), (3, 1)), "aiokafka": ((0, 14), (0, 15))}
+"""Client -> first version, and the first that is too new."""
+
+Replicas: TypeAlias = dict[str, list[tuple[int, ...]]]
+"""Topic -> partition -> broker ids, the leader first."""
+
+InSync: TypeAlias = dict[str, list[frozenset[int]]]
+"""Topic -> partition -> broker ids."""
+
+
+def check_version(client: str, version: str) -> None:
+    """Refuse a client whose insides are not known. Raises `UnsupportedClient`."""
+    first, end = SUPPORTED[client]
+    found = tuple(map(int, re.findall(r"\d+", version)[:3]))
+    if not first <= found < end:
+        raise unsupported(client, version)
+
+
+def unsupported(client: str, version: str) -> UnsupportedClient:
+    """The error for a client of a version that is not known here."""
+    first, end = SUPPORTED[client]
+    wanted = f"{client} >={_dotted(first)},<{_dotted(end)}"
+    return UnsupportedClient(
+        f"{wanted} is wanted; {version} is installed",
+        wanted=wanted,
+        had=version,
+        hint=f"pip install '{wanted.replace(' ', '')}'",
+    )
+
+
+def cluster_of(consumer: Theirs, client: str) -> Theirs:
+    """The metadata that a consumer keeps of its cluster. Raises `UnsupportedClient`."""
+    cluster = getattr(getattr(consumer, "_client", None), "cluster", None)
+    if cluster is None:
+        raise UnsupportedClient(
+            f"a consumer of {client} is wanted; {type(consumer).__name__} was given",
+            wanted=f"a consumer of {client}",
+            had=type(consumer).__name__,
+        )
+    return cluster
+
+
+def replicas(cluster: Theirs, topics: Iterable[str]) -> Replicas:
+    """Where the partitions of those topics are that the metadata has."""
+    table = getattr(cluster, "_partitions", None)
+    found: Replicas = {}
+    for topic in sorted(topics):
+        numbers = cluster.partitions_for_topic(topic)
+        if numbers:
+            of_topic = table.get(topic) if isinstance(table, dict) else None
+            found[topic] = [
+                _of_partition(cluster, topic, number, (of_topic or {}).get(number))
+                for number in range(max(numbers) + 1)
+            ]
+    return found
+
+
+def in_sync(cluster: Theirs, topics: Iterable[str]) -> InSync | None:
+    """Who is in sync, of the same partitions as `replicas` gives; None where it cannot be seen."""
+    table = getattr(cluster, "_partitions", None)
+    if not isinstance(table, dict):
+        return None
+    found: InSync = {}
+    for topic in topics:
+        numbers = cluster.partitions_for_topic(topic)
+        if numbers:
+            known = [table.get(topic, {}).get(number) for number in range(max(numbers) + 1)]
+            isrs = [getattr(each, "isr_nodes", getattr(each, "isr", ())) for each in known]
+            found[topic] = [frozenset(isr or ()) for isr in isrs]
+    return found
+
+
+def listen(cluster: Theirs, listener: Callable[[Theirs], None]) -> None:
+    """Have the listener called at each update of the metadata.
+
+    The client's own thread may be walking its listeners: it keeps the set that it walks.
+    """
+    listeners = getattr(cluster, "_listeners", None)
+    if isinstance(listeners, set):
+        cluster._listeners = listeners | {listener}  # noqa: SLF001 (what this file is for)
+    else:
+        cluster.add_listener(listener)
+
+
+def client_rack(consumer: Theirs) -> str | None:
+    """The rack that an aiokafka consumer fetches from; None where it has none or hides it."""
+    return getattr(consumer, "_client_rack", None) or None
+
+
+def request_rejoin(consumer: Theirs) -> bool:
+    """Ask the client to join its group again at its next poll; whether it could be asked."""
+    ask = getattr(getattr(consumer, "_coordinator", None), "request_rejoin", None)
+    if ask is None:
+        return False
+    ask()
+    return True
+
+
+def generation(consumer: Theirs) -> int:
+    """The generation that an aiokafka consumer is in; -1 where it cannot be seen."""
+    found = getattr(getattr(consumer, "_coordinator", None), "generation", None)
+    return found if isinstance(found, int) else -1
+
+
+def preferred_replica(consumer: Theirs, topic_partition: Theirs) -> int | None:
+    """The broker that kafka-python was sent to for a partition instead of its leader (KIP-392)."""
+    subscription = getattr(consumer, "_subscription", None)
+    state = getattr(subscription, "assignment", {}).get(topic_partition)
+    ask = getattr(state, "preferred_read_replica", None)
+    found = None if ask is None else ask()
+    return found if isinstance(found, int) else None
+
+
+def _of_partition(cluster: Theirs, topic: str, number: int, known: Theirs) -> tuple[int, ...]:
+    """Broker ids, the leader first; by the public ways where the private one is not there."""
+    brokers = getattr(known, "replica_nodes", None)  # kafka-python
+    if brokers is None:
+        brokers = getattr(known, "replicas", None)  # aiokafka
+    if brokers is None:
+        brokers = _asked_each(cluster, topic, number)
+    leader = getattr(known, "leader_id", getattr(known, "leader", None))
+    return tuple(sorted(brokers, key=lambda broker: broker != leader))
+
+
+def _asked_each(cluster: Theirs, topic: str, number: int) -> list[int]:
+    ask = getattr(cluster, "is_replica_node", None)
+    if ask is None:
+        return []
+    where = TopicPartition(topic, number)
+    ids = [broker.node_id for broker in cluster.brokers()]
+    return [broker for broker in ids if ask(where, broker) is not None]
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,234 @@
+"""What an assignor does for its one consumer, whichever client that is, and what it decides.
+
+```
+client                 here                    group.Participant
+metadata               said                    subscription
+assign                 answered                answer
+on_assignment          taken                   settled, then perhaps private.request_rejoin
+metadata of cluster    on_metadata             observe, then perhaps private.request_rejoin
+```
+
+Nothing leaves a callback: what fails is counted and kept, and the client is given what it can use.
+A plug-in adds how its client hands over members, brokers and partitions.
+
+Source: KIP-881; `AbstractPartitionAssignor` of kafka-python and of aiokafka.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from rackwise.adapters.clients import private
+from rackwise.adapters.clients.group import Participant, Rule, mismatch
+from rackwise.core.assignors.cooperative import assign_cooperative
+from rackwise.core.assignors.members import TopicPartition
+from rackwise.core.assignors.range import assign_range
+from rackwise.core.assignors.roundrobin import assign_roundrobin
+from rackwise.core.assignors.sticky import assign_sticky
+from rackwise.core.assignors.watch import RackView
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.wire import encode_assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.adapters.clients.group import Told
+    from rackwise.adapters.clients.optimum import Optimum
+    from rackwise.adapters.clients.private import Theirs
+    from rackwise.core.assignors.evaluate import AssignmentReport
+    from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
+
+VERSION = 3
+"""Of the bytes that are written: the newest, as Java does."""
+
+
+class Serving(ABC):
+    """One consumer's assignor. `client`: its name in `private`; `rule`: which assignor it is."""
+
+    client: ClassVar[str]
+    rule: ClassVar[Rule]
+    _part: Participant
+    _consumer: weakref.ref[Theirs] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the group agrees on."""
+        return self._part.rule.name
+
+    @property
+    def rack(self) -> str | None:
+        """Where this member is."""
+        return self._part.rack
+
+    @property
+    def fallbacks(self) -> int:
+        """How many errors were kept from the client."""
+        return self._part.fallbacks
+
+    @property
+    def last_error(self) -> BaseException | None:
+        """The last error that was kept from the client."""
+        return self._part.last_error
+
+    @property
+    def last_report(self) -> AssignmentReport | None:
+        """What this member's last answer as a leader is worth; None where it gave none."""
+        return self._part.last_report
+
+    @abstractmethod
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """Who gets what. May raise: the group then goes on without racks."""
+
+    @abstractmethod
+    def brokers_of(self, cluster: Theirs) -> Mapping[int, str | None]:
+        """Broker id -> rack, of those that the client's metadata has."""
+
+    def on_metadata(self, cluster: Theirs) -> None:
+        """Look whether racks of replicas changed; called by an attached consumer's metadata."""
+        try:
+            consumer = self.attached()
+            if not self._part.is_watching:
+                self._part.saw(self.brokers_of(cluster))
+            elif consumer is not None and self._part.observe(self._view(cluster)):
+                private.request_rejoin(consumer)
+        except Exception as error:  # noqa: BLE001, nothing may leave a callback
+            self._part.failed(error)
+
+    def join_to(self, consumer: Theirs, *, min_interval_ms: int) -> None:
+        """Serve this consumer; what `attach` does for each assignor."""
+        self._part.min_interval_ms, self._part.is_attached = min_interval_ms, True
+        self._consumer = weakref.ref(consumer)
+        private.listen(private.cluster_of(consumer, self.client), self.on_metadata)
+
+    def attached(self) -> Theirs | None:
+        """The consumer, while there is one that `join_to` was told of."""
+        return None if self._consumer is None else self._consumer()
+
+    def has(self) -> Iterable[TopicPartition] | None:
+        """What the client has now; None where it cannot tell before it joins."""
+        return None
+
+    def said(self, topics: Iterable[str]) -> bytes:
+        """What this member says when it joins."""
+        listed = tuple(sorted(topics))
+        try:
+            return self._part.subscription(listed, has=self.has())
+        except Exception as error:  # noqa: BLE001, nothing may leave a callback
+            self._part.failed(error)
+            return self._part.plain_subscription(listed)
+
+    def answered(
+        self, cluster: Theirs, ids: Sequence[str], told: Iterable[Told]
+    ) -> dict[str, bytes]:
+        """What each member gets, as the leader of the group; `told` is read here."""
+        try:
+            heard = list(told)
+            self._part.topics = frozenset(topic for each in heard for topic in each.topics)
+            given = self._part.answer(heard, self._view(cluster)).partitions
+            return {each: encode_assignment(VERSION, given[each]) for each in ids}
+        except Exception as error:  # noqa: BLE001, nothing may leave a callback
+            self._part.failed(error)
+            return {each: encode_assignment(VERSION, ()) for each in ids}
+
+    def taken(self, assignment: Theirs, generation: int | None) -> None:
+        """Take note of what this member was given; None: the attached client knows since when."""
+        try:
+            consumer, view = self.attached(), None
+            if generation is None:
+                generation = private.generation(consumer)
+            if consumer is not None:
+                view = self._view(private.cluster_of(consumer, self.client))
+            partitions = [TopicPartition(*tp) for tp in assignment.partitions()]
+            if self._part.settled(partitions, generation, view) and consumer is not None:
+                private.request_rejoin(consumer)
+        except Exception as error:  # noqa: BLE001, nothing may leave a callback
+            self._part.failed(error)
+
+    def _view(self, cluster: Theirs) -> RackView:
+        return RackView(
+            brokers=self.brokers_of(cluster),
+            replicas=private.replicas(cluster, self._part.topics),
+            now_ms=self._part.now_ms(),
+            in_sync=private.in_sync(cluster, self._part.topics),
+        )
+
+
+def join_all(
+    consumer: Theirs, fetched: str | None, assignors: Iterable[Serving], *, min_interval_ms: int
+) -> None:
+    """Join assignors to a consumer that fetches from a rack.
+
+    Raises `RackMismatch`, and `InvalidConfig` for an assignor that serves another consumer.
+    """
+    every = list(assignors)
+    for assignor in every:
+        if assignor.rack != fetched:
+            raise mismatch(assignor.rack, fetched)
+        if assignor.attached() not in {None, consumer}:
+            raise InvalidConfig(
+                f"an assignor for each consumer is wanted; this {assignor.name} has another one",
+                wanted="an assignor for each consumer",
+                had=assignor.name,
+                hint="make a new one: it remembers what its consumer has",
+            )
+    for assignor in every:
+        assignor.join_to(consumer, min_interval_ms=min_interval_ms)
+
+
+class DecidesRange:
+    """Kafka's "range"."""
+
+    rule = Rule(name="range")
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """As Java's `RangeAssignor`."""
+        return assign_range(members, racks)
+
+
+class DecidesRoundRobin:
+    """Kafka's "roundrobin"."""
+
+    rule = Rule(name="roundrobin")
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """As Java's `RoundRobinAssignor`."""
+        return assign_roundrobin(members, racks)
+
+
+class DecidesSticky:
+    """Kafka's "sticky"."""
+
+    rule = Rule(name="sticky", travel="sticky")
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """As Java's `StickyAssignor`."""
+        return assign_sticky(members, racks)
+
+
+class DecidesCooperativeSticky:
+    """Kafka's "cooperative-sticky"."""
+
+    rule = Rule(
+        name="cooperative-sticky",
+        travel="owned",
+        mode="cooperative",
+        has_java_generation=True,
+        settles=True,
+    )
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """As Java's `CooperativeStickyAssignor`."""
+        return assign_cooperative(members, racks)
+
+
+class DecidesOptimal:
+    """The proven best."""
+
+    rule = Rule(name="rack-optimal", travel="owned")
+    _optimum: Optimum
+
+    def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
+        """The proven best, and what of it must wait a round."""
+        return self._optimum.decide(members, racks)

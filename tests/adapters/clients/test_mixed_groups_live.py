@@ -1,0 +1,66 @@
+"""Groups of several clients on real brokers."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from consumer_groups import Crew, racks_of, topic_on
+from rackwise.adapters.clients import aiokafka_group
+from rackwise.adapters.clients.kafka_python_group import (
+    RackCooperativeSticky,
+    RackOptimal,
+    RackRange,
+)
+from rackwise.adapters.kafka import connect
+
+SPREAD = [[0, 1], [1, 2], [2, 0], [0, 1], [1, 2], [2, 0]]
+ASSIGNORS = {"range": RackRange, "cooperative-sticky": RackCooperativeSticky}
+LEAST_LOCAL = 5
+"""Of six partitions: Kafka's rules let the first member take what only the second has near."""
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("strategy", ASSIGNORS)
+@pytest.mark.parametrize("leads", ["ours", "theirs"])
+def test_librdkafka_and_ours_agree(kraft_cluster, strategy, leads):
+    topic = f"{strategy}-{leads}"
+    racks = {topic: racks_of(kraft_cluster, SPREAD)}
+    ours = ASSIGNORS[strategy]("a")
+    with (
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+        topic_on(admin, topic, SPREAD),
+        Crew(kraft_cluster.bootstrap, topic, [topic]) as crew,
+    ):
+        join = {
+            "ours": lambda: crew.join("m-a", ours),
+            "theirs": lambda: crew.join_confluent("m-b", strategy, "b"),
+        }
+        join.pop(leads)()
+        crew.rest(racks)
+        join.popitem()[1]()
+        crew.rest(racks)
+        assert crew.local(racks) >= LEAST_LOCAL
+        assert (ours.last_report is not None) == (leads == "ours")
+
+
+@pytest.mark.kafka
+def test_aiokafka_alone_and_with_kafka_python(kraft_cluster):
+    racks = {"loops": racks_of(kraft_cluster, SPREAD)}
+    first = aiokafka_group.RackOptimal("a")
+    with (
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+        topic_on(admin, "loops", SPREAD),
+        Crew(kraft_cluster.bootstrap, "loops", ["loops"]) as crew,
+    ):
+        crew.join_aiokafka("m-a", first)
+        crew.join_aiokafka("m-b", aiokafka_group.RackOptimal("b"))
+        crew.rest(racks)
+        assert crew.local(racks) == 6
+        crew.join("m-c", RackOptimal("c", mode="eager"))
+        crew.rest(racks)
+        assert crew.local(racks) == 6
+        crew.leave("m-a")
+        crew.rest(racks)
+        assert crew.local(racks) == 6

@@ -1,0 +1,101 @@
+"""Where this process is, by what it was told."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from rackwise.adapters.clients import detect_rack
+
+AWS = {
+    ("PUT", "/latest/api/token"): "token",
+    ("GET", "/latest/meta-data/placement/availability-zone-id"): "use1-az4",
+}
+GOOGLE = {("GET", "/computeMetadata/v1/instance/zone"): "projects/7/zones/europe-west1-b"}
+AZURE = {
+    ("GET", "/metadata/instance/compute/location?api-version=2021-02-01&format=text"): "westeurope",
+    ("GET", "/metadata/instance/compute/zone?api-version=2021-02-01&format=text"): "3",
+}
+HEADERS = {
+    "token": "X-aws-ec2-metadata-token-ttl-seconds",
+    "use1-az4": "X-aws-ec2-metadata-token",
+    "projects/7/zones/europe-west1-b": "Metadata-Flavor",
+}
+
+
+@contextmanager
+def service(answers):
+    """A metadata service on loopback, which wants the headers that the real ones want."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self):
+            text = answers.get((self.command, self.path))
+            is_right = text is not None and self.headers[HEADERS.get(text, "Metadata")]
+            self.send_response(200 if is_right else 404)
+            self.end_headers()
+            self.wfile.write((text or "").encode() if is_right else b"no")
+
+        do_GET = do_PUT = answer  # noqa: N815
+
+        def log_message(self, *_told):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield server.server_address
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def no_variable(monkeypatch):
+    monkeypatch.delenv("KAFKA_CLIENT_RACK", raising=False)
+
+
+def test_the_environment_comes_first(monkeypatch, tmp_path):
+    file = tmp_path / "rack"
+    file.write_text("from-file\n")
+    monkeypatch.setenv("KAFKA_CLIENT_RACK", " ")
+    assert detect_rack(file=file) == "from-file"
+    monkeypatch.setenv("KAFKA_CLIENT_RACK", "use1-az1 ")
+    assert detect_rack(file=file) == "use1-az1"
+
+
+def test_variables_of_other_names(monkeypatch):
+    monkeypatch.setenv("ZONE", "z")
+    assert detect_rack(env=("NODE_ZONE", "ZONE")) == "z"
+
+
+@pytest.mark.parametrize("text", [None, "", " \n"])
+def test_a_file_that_says_nothing(tmp_path, text):
+    file = tmp_path / "rack"
+    if text is not None:
+        file.write_text(text)
+    assert detect_rack(file=file) is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "rack"),
+    [
+        (AWS, "use1-az4"),
+        (GOOGLE, "europe-west1-b"),
+        (AZURE, "westeurope-3"),
+        (dict(list(AZURE.items())[:1]), None),
+        ({}, None),
+    ],
+    ids=["aws", "google", "azure", "azure without zones", "nobody"],
+)
+def test_the_cloud_is_asked_last_and_only_if_wanted(answers, rack):
+    with service(answers) as address:
+        assert detect_rack(metadata_service=True, address=address) == rack
+        assert detect_rack(address=address) is None
+
+
+def test_a_service_that_is_not_there_says_nothing():
+    with service({}) as address:
+        pass
+    assert detect_rack(metadata_service=True, address=address) is None

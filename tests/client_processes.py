@@ -1,0 +1,39 @@
+"""A member of a group in a process of its own, to be killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+from contextlib import contextmanager
+
+from consumer_groups import POLL_MS, QUICK
+from rackwise.adapters.clients import kafka_python_group
+
+
+@contextmanager
+def reading(bootstrap, topic, assignor, *, rack):
+    """The process, and how many partitions it has."""
+    context = multiprocessing.get_context("spawn")
+    has = context.Value("i", 0)
+    process = context.Process(
+        target=_read, args=(bootstrap, topic, assignor, rack, has), daemon=True
+    )
+    process.start()
+    try:
+        yield process, has
+    finally:
+        process.kill()
+        process.join()
+
+
+def _read(bootstrap, topic, assignor, rack, has):
+    consumer = kafka_python_group.rack_consumer(
+        topic,
+        rack=rack,
+        assignor=getattr(kafka_python_group, assignor)(rack),
+        bootstrap_servers=bootstrap.split(","),
+        group_id=topic,
+        **QUICK,
+    )
+    while True:
+        consumer.poll(timeout_ms=POLL_MS)
+        has.value = len(consumer.assignment() or ())
