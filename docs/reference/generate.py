@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, errors, audit rules, tables and the map of the source.
+"""Writes the generated pages: commands, errors, rules, tables and the map of the source.
 
 Run `python docs/reference/generate.py`; a test regenerates them and compares.
 """
@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rackwise.cli.app import app
 from rackwise.core import errors
-from rackwise.core.audit import RULES
+from rackwise.core.audit import RULES, Rule
+from rackwise.core.reading import READING_RULES
 from rackwise.pipeline import schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "rackwise"
@@ -83,12 +88,23 @@ def error_tree() -> str:
 
 
 def findings() -> str:
-    """Every audit rule."""
-    lines = ["# Audit rules", "", "| rule | severity | broken when |", "|---|---|---|"]
+    """Every rule of audit and of doctor."""
+    lines = ["# Audit rules", "", *_rules(RULES), "", "# Rules of reading", ""]
     lines += [
-        f"| `{rule.name}` | {rule.severity} | {_cell(rule.sentence)} |" for rule in RULES.values()
+        "What `rackwise doctor` judges; the [guide](../guides/doctor.md) says how to mend it."
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_rules(READING_RULES)]) + "\n"
+
+
+def _rules(rules: Mapping[str, Rule]) -> list[str]:
+    return [
+        "| rule | severity | broken when |",
+        "|---|---|---|",
+        *(
+            f"| `{rule.name}` | {rule.severity} | {_cell(rule.sentence)} |"
+            for rule in rules.values()
+        ),
+    ]
 
 
 def tables() -> str:

@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from rackwise.cli.app import app
+from rackwise.core.reading import READING_RULES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -70,6 +71,11 @@ def test_python_blocks_of_the_placers_run_one_after_the_other():
         exec(compile(text, "placers.md", "exec"), names)  # noqa: S102 (our own text)
 
 
+def test_the_doctors_guide_explains_every_rule():
+    guide = (ROOT / "docs" / "guides" / "doctor.md").read_text()
+    assert re.findall(r"^\| `(reading-[a-z-]+)` \| [A-Z]", guide, re.MULTILINE) == [*READING_RULES]
+
+
 def test_the_readme_fits():
     assert len((ROOT / "README.md").read_text().splitlines()) < 200
 
@@ -108,15 +114,16 @@ def printed(words: list[str], out: Path) -> str:
     return done.stdout.replace(str(out), "build/demo")
 
 
-def test_the_audit_shown_is_what_is_printed(tmp_path):
-    words, lines = shown("audit")[0]
+@pytest.mark.parametrize("verb", ["audit", "consumer"])
+def test_what_is_judged_and_shown_is_what_is_printed(tmp_path, verb):
+    words, lines = shown(verb)[0]
     output = printed(words, tmp_path).splitlines()
     assert [line for line in lines if line not in output] == []
 
 
 def test_the_rows_and_placers_shown_are_what_is_printed(tmp_path):
     commands = shown("place", "placers")
-    assert [words[0] for words, _ in commands] == ["place", "place", "place", "placers"]
+    assert [words[0] for words, _ in commands] == ["place", "place", "placers"]
     for words, lines in commands:
         output = printed(words, tmp_path).splitlines()
         assert len(lines) == len(output)
