@@ -233,7 +233,11 @@ def rack_consumer(
     consumer = KafkaConsumer(  # type: ignore[no-untyped-call]
         *topics, client_rack=rack, partition_assignment_strategy=[assignor], **configs
     )
-    attach(consumer, assignor)
+    try:
+        attach(consumer, assignor)
+    except BaseException:
+        consumer.close()  # type: ignore[no-untyped-call]
+        raise
     return consumer
 
 
