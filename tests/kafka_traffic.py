@@ -118,7 +118,8 @@ def consumer(bootstrap, group, topics, *, client_id, rack=None):
         **options,
     )
     try:
-        joined = lambda: bool(made.poll(timeout_ms=100, max_records=1) or made.assignment())  # noqa: E731
+        # kafka-python begins a join anew that ends between two polls: they have to be long
+        joined = lambda: bool(made.poll(timeout_ms=3000, max_records=1) or made.assignment())  # noqa: E731
         until(joined, f"{client_id} to join {group}")
         yield made
     finally:
