@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
@@ -28,15 +29,9 @@ FailOn = Literal["error", "warning", "info", "never"]
 
 def audit(
     context: typer.Context,
-    snapshot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
-    ] = None,
-    bootstrap_server: Annotated[
-        str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
-    ] = None,
-    client_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-    ] = None,
+    snapshot: SnapshotFile = None,
+    bootstrap_server: Server = None,
+    client_config: ClientConfig = None,
     policy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What is wanted, TOML; else the defaults.")
     ] = None,
@@ -78,39 +73,6 @@ def audit(
             audit_text(cluster, findings, losses, has_names=bool(lose), has_color=shell.has_color())
         )
     return 2 if len(findings.at_least(threshold)) else 0
-
-
-def check_source(
-    snapshot: Path | None, bootstrap_server: str | None, client_config: Path | None
-) -> None:
-    """Refuse all but `--snapshot` or `--bootstrap-server [--client-config]`: `InvalidConfig`."""
-    if (snapshot is None) == (bootstrap_server is None):
-        raise InvalidConfig(
-            "exactly one of --snapshot and --bootstrap-server is wanted",
-            wanted=1,
-            had=0 if snapshot is None else 2,
-            hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
-        )
-    if client_config is not None and bootstrap_server is None:
-        raise InvalidConfig(
-            "--client-config goes with --bootstrap-server",
-            wanted="--bootstrap-server",
-            had="--snapshot",
-            hint="leave --client-config out, or give --bootstrap-server instead of --snapshot",
-        )
-
-
-def cluster_of(
-    shell: Shell, snapshot: Path | None, bootstrap_server: str | None, client_config: Path | None
-) -> Cluster:
-    """The cluster of a source that `check_source` let through."""
-    if snapshot is not None:
-        from rackwise.adapters import files
-
-        return files.read_snapshot(snapshot, max_bytes=shell.max_input)
-    from rackwise.cli.snapshot import cluster_of_brokers
-
-    return cluster_of_brokers(shell, bootstrap_server or "", client_config)
 
 
 def policy_for(shell: Shell, path: Path | None, cluster: Cluster) -> Policy:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.audit import check_source
 from rackwise.cli.consumer_checks import tell_added
 from rackwise.cli.consumer_groups import (
     Source,
@@ -19,6 +18,7 @@ from rackwise.cli.consumer_groups import (
     tell_unknown,
 )
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source
 from rackwise.core.errors import MissingDependency
 from rackwise.core.text import escaped
 
@@ -38,23 +38,12 @@ if TYPE_CHECKING:
 TargetName = Literal["follower", "leader", "nearest"]
 BalanceName = Literal["total", "per-topic", "columns"]
 ROUNDS = 12
-"""So many partitions are named in a warning."""
 
 app = typer.Typer(
     help="Consumer groups: how local their reads are, and how local they could be.",
     rich_markup_mode=None,
 )
 
-SnapshotFile = Annotated[
-    Path | None,
-    typer.Option("--snapshot", metavar="FILE", help="A file of rackwise snapshot --groups."),
-]
-Server = Annotated[
-    str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
-]
-ClientConfig = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-]
 GroupNames = Annotated[
     list[str] | None, typer.Option(metavar="G", help="Only this group; repeatable.")
 ]

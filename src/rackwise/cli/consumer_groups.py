@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwise.cli.consumer_checks import check_weighed, some, tell_racks
+from rackwise.cli.source import cluster_of
 from rackwise.core.errors import GroupNotFound, GroupNotStable, InvalidConfig, InvalidMember
 from rackwise.core.text import counted, escaped
 
@@ -195,16 +196,7 @@ def _pairs(texts: Sequence[str] | None, *, option: str, form: str) -> tuple[tupl
 
 def _cluster(shell: Shell, source: Source) -> Cluster:
     """What the source has, its notes told."""
-    if source.snapshot is not None:
-        from rackwise.adapters import files
-
-        cluster = files.read_snapshot(source.snapshot, max_bytes=shell.max_input)
-    else:
-        from rackwise.cli.snapshot import cluster_of_brokers
-
-        cluster = cluster_of_brokers(
-            shell, source.bootstrap_server or "", source.client_config, sizes=False, groups=True
-        )
+    cluster = cluster_of(shell, *source, sizes=False, groups=True)
     for note in cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
     return cluster

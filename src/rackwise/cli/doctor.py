@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rackwise.cli.audit import check_source
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
-from rackwise.cli.snapshot import utc_now
+from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, utc_now
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.core.text import escaped
 
@@ -37,15 +36,9 @@ NO_GROUPS = "the snapshot holds no groups; rackwise snapshot --groups takes them
 
 def doctor(
     context: typer.Context,
-    snapshot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
-    ] = None,
-    bootstrap_server: Annotated[
-        str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
-    ] = None,
-    client_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-    ] = None,
+    snapshot: SnapshotFile = None,
+    bootstrap_server: Server = None,
+    client_config: ClientConfig = None,
     group: Annotated[
         list[str] | None, typer.Option(metavar="G", help="Only this group; repeatable.")
     ] = None,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.audit import check_source, cluster_of
 from rackwise.cli.place_options import (
     BrokerList,
     IgnoreRacks,
@@ -24,6 +22,7 @@ from rackwise.cli.place_options import (
     terms,
 )
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -38,15 +37,9 @@ def place(
     context: typer.Context,
     partitions: Annotated[str, typer.Option(metavar="P", help="How many partitions.")],
     replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas of each.")],
-    snapshot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
-    ] = None,
-    bootstrap_server: Annotated[
-        str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
-    ] = None,
-    client_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-    ] = None,
+    snapshot: SnapshotFile = None,
+    bootstrap_server: Server = None,
+    client_config: ClientConfig = None,
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
     rack_mode: RackModeName = None,

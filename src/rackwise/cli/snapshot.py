@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rackwise.cli.shell import Shell
-from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.cli.source import ClientConfig, cluster_of_brokers, utc_now
+from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -28,9 +27,7 @@ def snapshot(
     bootstrap_server: Annotated[
         str | None, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")
     ] = None,
-    client_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-    ] = None,
+    client_config: ClientConfig = None,
     reassignment: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Kafka's reassignment JSON, no cluster.")
     ] = None,
@@ -79,47 +76,6 @@ def snapshot(
     files.write_snapshot(cluster, out)
     _show(shell, cluster, out)
     return 0
-
-
-def cluster_of_brokers(
-    shell: Shell,
-    bootstrap: str,
-    client_config: Path | None,
-    *,
-    topics: Sequence[str] = ("*",),
-    sizes: bool = True,
-    groups: bool = False,
-    resolve: bool = False,
-) -> Cluster:
-    """A running cluster as it is now, with progress on stderr."""
-    try:
-        from rackwise.adapters import kafka
-    except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"{error.name} is wanted to talk to brokers; it is not installed",
-            wanted=error.name,
-            hint="pip install 'rackwise[kafka]'",
-        ) from None
-
-    settings = kafka.read_client_config(client_config) if client_config is not None else {}
-    with (
-        closing(kafka.connect(bootstrap, settings)) as admin,
-        shell.progress("reading the cluster") as advance,
-    ):
-        return kafka.read_cluster(
-            admin,
-            taken_at=utc_now(),
-            topics=topics,
-            sizes=sizes,
-            groups=groups,
-            resolve=kafka.resolved_addresses if resolve else None,
-            progress=advance,
-        )
-
-
-def utc_now() -> str:
-    """The clock: UTC to the second, ISO 8601 with `Z`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: TID251 (the one reading of it)
 
 
 def _refuse(given: Mapping[str, object], *, wanted: str) -> None:

@@ -34,7 +34,7 @@ from rackwise.cli.place_options import (
 )
 from rackwise.cli.placers import made, pairs
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
-from rackwise.cli.snapshot import utc_now
+from rackwise.cli.source import ClientConfig, utc_now
 from rackwise.cli.topic_rows import (
     Size,
     added,
@@ -69,9 +69,6 @@ app = typer.Typer(
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The topic.")]
 Server = Annotated[str, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")]
-ClientConfig = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
-]
 ByHand = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Rows by hand, as 5:4,3:2: partition 0 on 5 and 4, ..."),
