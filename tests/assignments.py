@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,15 @@ def given(told: Mapping[str, Iterable[Sequence[Any]]]) -> dict[str, tuple[TopicP
 def assignment_of(told: Mapping[str, Iterable[Sequence[Any]]]) -> Assignment:
     """An assignment of a vector."""
     return Assignment.of(given(told))
+
+
+def members_after(case: Mapping[str, Any]) -> Members:
+    """The members of a vector once each has what is expected of it, no generation known."""
+    expected = given(case["expected"])
+    return {
+        name: replace(member, owned=expected[name], generation=-1)
+        for name, member in members_of(case["members"]).items()
+    }
 
 
 def mismatches(

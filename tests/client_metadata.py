@@ -24,8 +24,11 @@ BROKERS = {1: "a", 2: "b", 3: "c"}
 TOPICS = {"t": [[1, 2], [2, 3], [3, 1]]}
 
 
-def answer(brokers, topics):
-    """A metadata response: broker -> rack, topic -> partition -> brokers, the leader first."""
+def answer(brokers, topics, in_sync=None):
+    """A metadata response: broker -> rack, topic -> partition -> brokers, the leader first.
+
+    `in_sync`: topic -> partition -> brokers; else all are.
+    """
     topic = MetadataResponse.MetadataResponseTopic
     partition = topic.MetadataResponsePartition
     made = MetadataResponse(
@@ -48,7 +51,7 @@ def answer(brokers, topics):
                         leader_id=replicas[0],
                         leader_epoch=1,
                         replica_nodes=sorted(replicas),
-                        isr_nodes=sorted(replicas),
+                        isr_nodes=sorted((in_sync or topics)[name][number]),
                         offline_replicas=[],
                     )
                     for number, replicas in enumerate(partitions)
@@ -60,21 +63,21 @@ def answer(brokers, topics):
     return MetadataResponse.decode(made.encode(version=VERSION), version=VERSION)
 
 
-def metadata(brokers, topics):
+def metadata(brokers, topics, in_sync=None):
     """kafka-python's view of a cluster."""
     made = ClusterMetadata()
-    made.update_metadata(answer(brokers, topics))
+    made.update_metadata(answer(brokers, topics, in_sync))
     return made
 
 
-def aiokafka_metadata(brokers, topics):
+def aiokafka_metadata(brokers, topics, in_sync=None):
     """aiokafka's view of it."""
     made = AiokafkaMetadata()
-    made.update_metadata(aiokafka_answer(brokers, topics))
+    made.update_metadata(aiokafka_answer(brokers, topics, in_sync))
     return made
 
 
-def aiokafka_answer(brokers, topics):
+def aiokafka_answer(brokers, topics, in_sync=None):
     return MetadataResponse_v1(
         [(each, "h", 1, rack) for each, rack in brokers.items()],
         min(brokers),
@@ -84,7 +87,13 @@ def aiokafka_answer(brokers, topics):
                 name,
                 False,
                 [
-                    (0, number, replicas[0], sorted(replicas), sorted(replicas))
+                    (
+                        0,
+                        number,
+                        replicas[0],
+                        sorted(replicas),
+                        sorted((in_sync or topics)[name][number]),
+                    )
                     for number, replicas in enumerate(partitions)
                 ],
             )

@@ -39,6 +39,8 @@ class Reader:
     Polls are long: kafka-python throws a join away that ends between two polls.
     """
 
+    poll_ms = POLL_MS
+
     def __init__(self, consumer, name, keep):
         self.name = name
         self.consumer = consumer
@@ -56,13 +58,17 @@ class Reader:
             self.error = error
 
     def poll(self):
-        for where, records in self.consumer.poll(timeout_ms=POLL_MS).items():
+        for where, records in self.consumer.poll(timeout_ms=self.poll_ms).items():
             self._keep(self.name, where.topic, where.partition, [each.offset for each in records])
 
     def check(self):
         if self.error is not None:
             message = f"{self.name} ended"
             raise AssertionError(message) from self.error
+
+    def join(self):
+        """Wait until it ends by itself."""
+        self._thread.join()
 
     def partitions(self):
         return [TopicPartition(*tp) for tp in self.consumer.assignment() or ()]
@@ -111,18 +117,25 @@ class AiokafkaReader(Reader):
     async def _read(self):
         topics, assignors, configs = self.consumer
         made = AIOKafkaConsumer(*topics, **configs)
-        aiokafka_group.attach(made, *assignors)
-        await made.start()
         try:
+            aiokafka_group.attach(made, *assignors)
+            self.prepare(made)
+            await made.start()
             while not self._is_over.is_set():
-                for where, records in (await made.getmany(timeout_ms=200)).items():
-                    offsets = [each.offset for each in records]
-                    self._keep(self.name, where.topic, where.partition, offsets)
+                await self.take(made, await made.getmany(timeout_ms=200))
                 joining = made._coordinator._rejoin_needed_fut.done()
                 self.number = None if joining else made._coordinator.generation
                 self.has = sorted(made.assignment())
         finally:
             await made.stop()
+
+    def prepare(self, made):
+        """What is to be done before it starts."""
+
+    async def take(self, _made, batches):
+        for where, records in batches.items():
+            offsets = [each.offset for each in records]
+            self._keep(self.name, where.topic, where.partition, offsets)
 
     def partitions(self):
         return [TopicPartition(*tp) for tp in self.has]
@@ -138,6 +151,9 @@ class AiokafkaReader(Reader):
 class Crew:
     """Members of one group, by name."""
 
+    reader = Reader
+    loop = AiokafkaReader
+
     def __init__(self, bootstrap, group, topics):
         self.bootstrap = bootstrap
         self.group = group
@@ -146,6 +162,7 @@ class Crew:
         self.assignors = {}
         self.racks = {}
         self.read = {}
+        self.keep = self._keep
         self._lock = threading.Lock()
 
     def __enter__(self):
@@ -169,7 +186,7 @@ class Crew:
         )
         ours = [each for each in assignors if isinstance(each, RackAssignor)]
         attach(made, *ours)
-        self._let(name, rack, Reader(made, name, self._keep), ours)
+        self._let(name, rack, self.reader(made, name, self.keep), ours)
 
     def join_aiokafka(self, name, *assignors, **configs):
         """Start a member of aiokafka."""
@@ -182,7 +199,7 @@ class Crew:
             **QUICK,
             **configs,
         }
-        reader = AiokafkaReader((self.topics, assignors, made), name, self._keep)
+        reader = self.loop((self.topics, assignors, made), name, self.keep)
         self._let(name, assignors[0].rack, reader, assignors)
 
     def join_confluent(self, name, strategy, rack):
@@ -201,7 +218,7 @@ class Crew:
             }
         )
         made.subscribe(list(self.topics))
-        self._let(name, rack, ConfluentReader(made, name, self._keep), ())
+        self._let(name, rack, ConfluentReader(made, name, self.keep), ())
 
     def _let(self, name, rack, reader, assignors):
         self.racks[name], self.readers[name] = rack, reader

@@ -13,9 +13,11 @@ What is left out is said, with its reason and number, in the first and the last 
 from __future__ import annotations
 
 import os
+import socket
 import warnings
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
@@ -102,6 +104,26 @@ def pytest_collection_modifyitems(config, items):
     if gone:
         config.hook.pytest_deselected(items=gone)
         items[:] = kept
+
+
+def pytest_runtest_setup(item):
+    if any(item.get_closest_marker(name) for name in JARS):
+        let_dropped_sockets_close()
+
+
+class OwnSocket(socket.socket):
+    """Closes itself when it is dropped, and nobody is warned."""
+
+    def __del__(self):
+        self.close()
+
+
+@cache
+def let_dropped_sockets_close():
+    """kafka-python drops a socket when it is closed while it connects; others are still told of."""
+    from kafka.net.inet import KafkaNetSocket
+
+    KafkaNetSocket.socket = lambda _self, *told: OwnSocket(*told)
 
 
 def pytest_report_header(config):

@@ -6,10 +6,11 @@ from contextlib import closing, contextmanager
 
 import pytest
 from confluent_kafka import Consumer
-from kafka import KafkaConsumer
 
+from consumer_groups import Crew, racks_of
 from consumer_snapshots import document
 from kafka_traffic import RackRangeAssignor, create, until
+from rackwise.adapters.clients.kafka_python_group import RackOptimal
 from rackwise.adapters.kafka import connect
 from refusals import called
 
@@ -35,7 +36,7 @@ def evaluated(bootstrap, group, *options):
     return (code, document(out)["groups"][0]) if code != 1 else (code, err)
 
 
-def when_settled(bootstrap, group, poll):
+def when_settled(bootstrap, group, poll=lambda: None):
     """The exit code and document once both members have their partitions."""
     found = []
 
@@ -54,25 +55,9 @@ def when_settled(bootstrap, group, poll):
     return found[-1]
 
 
-@contextmanager
-def classic_members(bootstrap, group):
-    """A member in each rack; by their ids the one in rack a comes first."""
-    made = [
-        KafkaConsumer(
-            TOPIC,
-            bootstrap_servers=bootstrap.split(","),
-            group_id=group,
-            client_id=f"app-{rack}",
-            client_rack=rack,
-            partition_assignment_strategy=[type("Range", (RackRangeAssignor,), {"rack": rack})],
-        )
-        for rack in RACKS
-    ]
-    try:
-        yield lambda: [member.poll(timeout_ms=50) for member in made]
-    finally:
-        for member in made:
-            member.close()
+def plain_range(rack):
+    """Range as brokers see it of a client that tells its rack and heeds none."""
+    return type("Range", (RackRangeAssignor,), {"rack": rack})
 
 
 @contextmanager
@@ -100,9 +85,16 @@ def modern_members(bootstrap, group):
 
 
 @pytest.mark.kafka
-def test_a_group_that_range_leaves_at_85_percent(bootstrap, tmp_path):
-    with classic_members(bootstrap, "by-range") as poll:
-        code, told = when_settled(bootstrap, "by-range", poll)
+def test_a_group_that_range_leaves_at_85_percent_until_it_is_changed_to_rack_optimal(
+    kraft_cluster, bootstrap, tmp_path
+):
+    """By their ids the member in rack a comes first."""
+    racks = {TOPIC: racks_of(kraft_cluster, [[leader] for leader in LEADERS])}
+    with Crew(bootstrap, "changed", [TOPIC]) as crew:
+        for rack in RACKS:
+            crew.join(f"app-{rack}", plain_range(rack))
+        crew.rest(racks)
+        code, told = when_settled(bootstrap, "changed")
         assert code == 2
         assert (told["protocol"], told["assignor"]) == ("classic", "range")
         assert (told["local"], told["local_share"], told["best_local"]) == (17, 0.85, 19)
@@ -110,9 +102,16 @@ def test_a_group_that_range_leaves_at_85_percent(bootstrap, tmp_path):
         file = tmp_path / "s.json"
         words = ["--bootstrap-server", bootstrap, "--groups", "--no-sizes", "--out", file]
         assert called("snapshot", *words)[0] == 0
-        code, out, _ = called("consumer", "evaluate", "--snapshot", file, "--group", "by-range")
+        code, out, _ = called("consumer", "evaluate", "--snapshot", file, "--group", "changed")
         assert code == 2
         assert "local 17 (85 %)  best 19 (95 %)" in out
+        for rack in RACKS:
+            crew.leave(f"app-{rack}")
+            crew.join(f"app-{rack}", RackOptimal(rack, mode="eager"), plain_range(rack))
+            crew.rest(racks)
+        code, told = when_settled(bootstrap, "changed")
+        assert (code, told["assignor"], told["is_better"]) == (0, "rack-optimal", False)
+        assert (told["local"], told["best_local"]) == (19, 19)
 
 
 @pytest.mark.kafka

@@ -27,7 +27,7 @@ from rackwise.adapters.clients.aiokafka_group import (
     install_v3_decoder,
 )
 from rackwise.adapters.clients.group import Rule
-from rackwise.core.errors import RackMismatch
+from rackwise.core.errors import InvalidConfig, RackMismatch
 from rackwise.core.wire import (
     Subscription,
     decode_assignment,
@@ -164,21 +164,25 @@ class TestNothingLeavesACallback:
         assert member.fallbacks == 3
 
 
-def with_consumer(use, assignor, **configs):
-    """What `use` makes of a consumer of aiokafka that never meets a broker."""
+def with_consumer(use, assignor, *, count=1, **configs):
+    """What `use` makes of consumers of aiokafka that never meet a broker."""
 
     async def made():
-        consumer = AIOKafkaConsumer(
-            "t",
-            bootstrap_servers=NOWHERE,
-            group_id="g",
-            partition_assignment_strategy=[assignor],
-            **configs,
-        )
+        consumers = [
+            AIOKafkaConsumer(
+                "t",
+                bootstrap_servers=NOWHERE,
+                group_id="g",
+                partition_assignment_strategy=[assignor],
+                **configs,
+            )
+            for _ in range(count)
+        ]
         try:
-            use(consumer)
+            use(*consumers)
         finally:
-            await consumer.stop()
+            for each in consumers:
+                await each.stop()
 
     asyncio.run(made())
 
@@ -189,6 +193,17 @@ class TestAttach:
         member = RackRange("a")
         with pytest.raises(RackMismatch, match='"a" is wanted'):
             with_consumer(lambda made: attach(made, member), member, client_rack=client_rack)
+
+    def test_of_one_assignor_to_two_consumers_is_refused(self):
+        member = RackRange("a")
+
+        def use(first, second):
+            for _ in range(2):
+                attach(first, member)
+            with pytest.raises(InvalidConfig, match="an assignor for each consumer"):
+                attach(second, member)
+
+        with_consumer(use, member, count=2, client_rack="a")
 
     def test_lets_a_leader_ask_when_racks_change_for_good(self, monkeypatch):
         asked = []

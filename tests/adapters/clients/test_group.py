@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from assignments import tps
-from rackwise.adapters.clients.group import Participant, Rule, Told
-from rackwise.core.assignors import Assignment
+from rackwise.adapters.clients.group import FRUITLESS, Participant, Rule, Told
+from rackwise.core.assignors import Assignment, Member
 from rackwise.core.assignors.watch import RackView
 
 VIEW = RackView(brokers={1: "a", 2: "b"}, replicas={"t": [[1], [2]]}, now_ms=0)
@@ -25,6 +25,12 @@ class ToAndFro:
     def __call__(self, members, _racks):
         self.heeded.append(any(member.rack for member in members.values()))
         return Assignment.of(NEITHER[len(self.heeded) % 2 if self.heeded[-1] else 0])
+
+
+def member(**told):
+    """A member that is given nothing, but for what is told."""
+    made = {"decide": lambda _members, _racks: Assignment.of({"m": ()}), "clock": lambda: 0.0}
+    return Participant(**{**made, **told})
 
 
 def rounds(rule, count):
@@ -51,17 +57,68 @@ def test_a_rule_that_settles_by_itself_always_heeds_them():
 
 
 def test_partitions_that_cannot_be_are_not_owned():
-    part = Participant(
+    part = member(
         rule=Rule(name="r", travel="owned"),
         decide=lambda members, _racks: Assignment.of(
             {member: told.owned for member, told in members.items()}
         ),
-        clock=lambda: 0.0,
     )
     told = Told(
         member_id="m", topics=("t",), owned=(*tps("t-0"), tps("t-1")[0]._replace(partition=-1))
     )
     assert part.answer([told], VIEW).partitions == {"m": tps("t-0")}
+
+
+def warnings(caplog):
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_attached", "told"),
+    [("cooperative", False, 1), ("cooperative", True, 0), ("eager", False, 0)],
+)
+def test_a_member_that_keeps_what_it_has_says_once_that_it_is_not_attached(
+    caplog, mode, is_attached, told
+):
+    part = member(rule=Rule(name="r", mode=mode), is_attached=is_attached)
+    for _ in range(2):
+        part.subscription(["t"])
+    assert [each.startswith("r is not attached") for each in warnings(caplog)] == [True] * told
+
+
+def test_a_leader_that_is_given_nothing_round_after_round_says_so(caplog):
+    part = member(rule=Rule(name="r"))
+    told = [Told(member_id="m", topics=("t",))]
+    for answers, warned in ((FRUITLESS, 0), (1, 1), (FRUITLESS - 1, 1), (1, 2)):
+        for _ in range(answers):
+            part.answer(told, VIEW)
+        assert len(warnings(caplog)) == warned
+    assert warnings(caplog)[0].startswith("r: 5 rounds in a row")
+    part.settled((), 1, None)
+    part.answer(told, VIEW)
+    assert (part.fruitless, len(warnings(caplog))) == (1, 2)
+
+
+def test_user_data_that_cannot_be_read_leave_what_the_subscription_says():
+    seen = {}
+    part = member(
+        rule=Rule(name="r", travel="owned"),
+        decide=lambda members, _racks: seen.update(members) or Assignment.of({"m": ()}),
+    )
+    told = Told(
+        member_id="m",
+        topics=("t",),
+        user_data=b"RW\x01\x00",
+        owned=tps("t-0"),
+        generation=7,
+        rack="a",
+        instance_id="i",
+    )
+    part.answer([told], VIEW)
+    assert seen["m"] == Member(
+        topics=("t",), rack="a", instance_id="i", owned=tps("t-0"), generation=7
+    )
+    assert (part.unreadable, part.fallbacks) == (1, 0)
 
 
 @pytest.mark.parametrize(

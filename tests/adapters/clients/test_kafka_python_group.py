@@ -96,6 +96,15 @@ class TestWhatAMemberSays:
         blob = decode_blob(told.user_data)
         assert (blob.owned, blob.generation) == (tps("t-0 t-2"), 7)
 
+    @pytest.mark.parametrize("assignor", [RackRange, RackRoundRobin])
+    def test_is_the_same_in_every_generation_where_nothing_is_kept(self, assignor):
+        """A coordinator starts a round for a member that says something new."""
+        member = assignor("a")
+        first = member.metadata({"t"})
+        for generation in (1, 2):
+            member.on_assignment(given(tps("t-0")), generation)
+            assert member.metadata({"t"}) == first
+
     def test_of_sticky_is_javas_user_data(self):
         member = RackSticky("a")
         member.on_assignment(given(tps("t-1")), 4)
@@ -206,6 +215,7 @@ class TestNothingLeavesACallback:
         errors = [each for each in caplog.records if each.levelno >= logging.ERROR]
         assert len(errors) == 1
         assert "Traceback" in caplog.text
+        assert leader.last_error.__traceback__ is None  # its frames would keep the consumer
 
     def test_nor_in_the_cooperative_mode(self):
         class Keeping(Failing):
@@ -228,6 +238,11 @@ class TestNothingLeavesACallback:
         member = RackRange("r" * 2**15)
         assert said(member) == Subscription(topics=("t",))
         assert isinstance(member.last_error, RackwiseError)
+
+    def test_and_names_what_it_keeps(self):
+        member = RackCooperativeSticky("r" * 2**15)
+        member.on_assignment(given(tps("t-0")), 7)
+        assert said(member) == Subscription(topics=("t",), owned=tps("t-0"), generation=7)
 
     def test_an_assignment_that_is_none_is_counted(self):
         member = RackRange("a")

@@ -38,9 +38,9 @@ def attached(clock):
         yield made
 
 
-def shown(made, brokers, topics):
+def shown(made, brokers, topics, in_sync=None):
     """Whether the consumer means to join again after it saw this."""
-    made._client.cluster.update_metadata(answer(brokers, topics))
+    made._client.cluster.update_metadata(answer(brokers, topics, in_sync))
     asked, made._coordinator.rejoin_needed = made._coordinator.rejoin_needed, False
     return asked
 
@@ -54,6 +54,11 @@ class TestTheWatch:
         moved = {"t": [[1, 3], [2, 3], [3, 1]]}
         assert shown(attached, BROKERS, moved)
         assert not shown(attached, BROKERS, moved)
+
+    def test_a_replica_that_still_copies_asks_for_nothing(self, attached):
+        begun = {"t": [[1, 2, 3], [2, 3], [3, 1]]}
+        assert not shown(attached, BROKERS, begun, in_sync=TOPICS)
+        assert shown(attached, BROKERS, begun)
 
     def test_another_leader_asks_for_nothing(self, attached):
         assert not shown(attached, BROKERS, {"t": [[2, 1], [3, 2], [1, 3]]})
@@ -77,6 +82,14 @@ class TestTheWatch:
         assignor.metadata({"t"})
         assignor.on_assignment(given(tps("t-0")), 2)
         assert not shown(attached, BROKERS, {"t": [[1, 3], [2, 3], [3, 1]]})
+
+    def test_a_member_that_does_not_lead_remembers_racks_of_brokers(self):
+        member = RackRange("c")
+        with consumer(member, client_rack="c") as made:
+            attach(made, member)
+            made._client.cluster.update_metadata(answer(BROKERS, TOPICS))
+            lead(member, topics={"t": [[3], [1]]}, brokers={1: "a", 2: "b"})
+        assert member.last_report.local == 1
 
     def test_a_leader_that_withheld_something_asks(self):
         leader, other = RackCooperativeSticky("a"), RackCooperativeSticky("b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.structs import TopicPartition
 
-from client_metadata import aiokafka_metadata, consumer, metadata
+from client_metadata import aiokafka_answer, aiokafka_metadata, answer, consumer, metadata
 from rackwise.adapters.clients import private
 from rackwise.core.errors import UnsupportedClient
 
@@ -36,6 +36,49 @@ def test_replicas_are_told_by_public_ways_where_the_private_one_is_gone():
 def test_replicas_are_none_where_there_is_no_way():
     found = private.replicas(Public(metadata(BROKERS, TOPICS), "partitions_for_topic"), ["t"])
     assert found == {"t": [(), ()]}
+
+
+@pytest.mark.parametrize("view", [metadata, aiokafka_metadata])
+def test_who_is_in_sync_is_told_of_topics_that_are_there(view):
+    behind = {"t": [[2], [3, 1]], "u": [[1]]}
+    found = private.in_sync(view(BROKERS, TOPICS, behind), {"t", "absent"})
+    assert found == {"t": [{2}, {1, 3}]}
+
+
+def test_who_is_in_sync_is_not_known_where_it_is_hidden():
+    assert private.in_sync(Public(metadata(BROKERS, TOPICS), "partitions_for_topic"), {"t"}) is None
+
+
+@pytest.mark.parametrize(
+    ("view", "told"), [(metadata, answer), (aiokafka_metadata, aiokafka_answer)]
+)
+def test_listeners_may_come_while_the_client_walks_them(view, told):
+    cluster, heard = view(BROKERS, TOPICS), []
+
+    def late(_cluster):
+        heard.append("late")
+
+    def early(seen):
+        heard.append("early")
+        private.listen(seen, late)
+
+    private.listen(cluster, early)
+    walked = cluster._listeners
+    for listener in walked:  # as the client's own thread does
+        listener(cluster)
+    assert heard == ["early"]
+    cluster.update_metadata(told(BROKERS, TOPICS))
+    assert sorted(heard) == ["early", "early", "late"]
+
+
+def test_listeners_are_added_in_public_where_the_private_set_is_gone():
+    added = []
+
+    class Other:
+        add_listener = added.append
+
+    private.listen(Other(), print)
+    assert added == [print]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
-from consumer_groups import Crew, racks_of, topic_on
-from kafka_traffic import producer, until
+from at_least_once import CommittingCrew, load
+from consumer_groups import racks_of, topic_on
+from kafka_traffic import until
 from rackwise.adapters.clients.kafka_python_group import (
     RackCooperativeSticky,
     RackOptimal,
@@ -42,28 +42,6 @@ COLUMNS = {
 }
 
 
-@contextmanager
-def load(bootstrap, topic, partitions):
-    """Records are written until the block ends; then it is known how many of each partition."""
-    written = dict.fromkeys(range(partitions), 0)
-    is_over = threading.Event()
-
-    def write():
-        with producer(bootstrap, linger_ms=5) as sender:
-            while not is_over.wait(0.02):
-                pending = [sender.send(topic, partition=each, value=b"x") for each in written]
-                for each in pending:
-                    written[each.get(timeout=30).partition] += 1
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield written
-    finally:
-        is_over.set()
-        thread.join()
-
-
 @pytest.mark.kafka
 @pytest.mark.parametrize("column", COLUMNS)
 def test_every_record_is_read_while_the_assignor_changes(kraft_cluster, column):
@@ -72,17 +50,15 @@ def test_every_record_is_read_while_the_assignor_changes(kraft_cluster, column):
     with (
         closing(connect(kraft_cluster.bootstrap)) as admin,
         topic_on(admin, topic, SPREAD),
-        Crew(kraft_cluster.bootstrap, topic, [topic]) as crew,
+        CommittingCrew(kraft_cluster.bootstrap, topic, [topic]) as crew,
     ):
         with load(kraft_cluster.bootstrap, topic, len(SPREAD)) as written:
             for stage in COLUMNS[column]:
                 for name, rack in MEMBERS.items():
                     if name in crew.readers:
                         crew.leave(name)
-                    crew.join(name, *stage(rack), rack=rack, enable_auto_commit=True)
+                    crew.join(name, *stage(rack), rack=rack)
                     crew.rest(racks)
-        wanted = {(topic, number): set(range(count)) for number, count in written.items()}
-        until(
-            lambda: {key: set(found) for key, found in crew.read.items()} == wanted, "all records"
-        )
-        assert min(written.values()) > 0
+        until(lambda: crew.ledger.has_read(written), "all records")
+        assert crew.ledger.broken == []
+        assert {each.partition(":")[0] for each in written} == {"0", "1", "2", "3"}

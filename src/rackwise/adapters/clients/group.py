@@ -27,6 +27,10 @@ A leader that withheld something asks for the next round. Another round is asked
 racks changed while this one was under way, or later; at most one in `min_interval_ms`. What changes
 inside that time is asked for at the first update of metadata after it.
 
+Two mistakes are told to the log, as nothing else shows them: a member that keeps what it has and
+was never attached, once; a leader that answers round after round and is given nothing, each
+`FRUITLESS` rounds: its client throws joins away that end between two short polls.
+
 What this does not do: input and output, threads, or anything with a client.
 
 Source: KIP-429, KIP-881; `ConsumerCoordinator` (Kafka 3.5 and later).
@@ -78,6 +82,9 @@ Decide: TypeAlias = Callable[[Members, ReplicaRacks], Assignment]
 Travel: TypeAlias = Literal["no", "sticky", "owned"]
 Mode: TypeAlias = Literal["eager", "cooperative"]
 
+FRUITLESS = 5
+"""Answers in a row after which a leader that is given nothing says so."""
+
 _GENERATION_BYTES = 4
 
 
@@ -114,6 +121,7 @@ class Participant:
     """The member that this process is. `decide` is asked while it leads; `clock` gives seconds.
 
     `is_attached`: somebody calls `observe`; else changes of racks are logged when they are met.
+    `fruitless`: answers in a row that this member was given nothing after.
     """
 
     rule: Rule
@@ -125,10 +133,12 @@ class Participant:
     is_attached: bool = False
     fallbacks: int = 0
     unreadable: int = 0
+    fruitless: int = 0
     last_error: BaseException | None = None
     topics: frozenset[str] = frozenset()
     _owned: tuple[TopicPartition, ...] = ()
     _generation: int = NO_GENERATION
+    _is_warned: bool = False
     _leads: bool = False
     _watches: bool = False
     _watch: RackWatch = field(default_factory=RackWatch)
@@ -162,6 +172,7 @@ class Participant:
         is_lost = bool(self._owned) and not owned
         generation = NO_GENERATION if is_lost else self._generation
         keeps = self.rule.mode == "cooperative"
+        self._warn_unattached()
         return encode_subscription(
             Subscription(
                 topics=tuple(topics),
@@ -175,6 +186,7 @@ class Participant:
     def answer(self, told: Sequence[Told], view: RackView) -> Assignment:
         """Who gets what, as the leader of those who told."""
         self._leads = True
+        self._warn_fruitless()
         self._log_unasked(view)
         self._watch = self._watch.after_assignment(view)
         members = {each.member_id: self._member(each) for each in told}
@@ -195,7 +207,7 @@ class Participant:
         self, partitions: Iterable[TopicPartition], generation: int, view: RackView | None
     ) -> bool:
         """Remember what this member was given; whether it should ask for another round."""
-        self._owned, self._generation = tuple(partitions), generation
+        self._owned, self._generation, self.fruitless = tuple(partitions), generation, 0
         if not self._leads or self._last is None:
             return False
         self._watches = True
@@ -244,6 +256,27 @@ class Participant:
         self.fallbacks += 1
         LOG.error("%s failed, going on without racks", self.rule.name, exc_info=error)
         self.last_error = error.with_traceback(None)  # its frames would keep the consumer alive
+
+    def _warn_unattached(self) -> None:
+        """Say once that nobody asks for what this member's rounds withhold."""
+        if self.rule.mode == "cooperative" and not self.is_attached and not self._is_warned:
+            self._is_warned = True
+            LOG.warning(
+                "%s is not attached to its consumer: what a round withholds may stay unread until "
+                "the next one; call attach before the first poll",
+                self.rule.name,
+            )
+
+    def _warn_fruitless(self) -> None:
+        """Count this answer; say so where many in a row came to nothing."""
+        if self.fruitless and self.fruitless % FRUITLESS == 0:
+            LOG.warning(
+                "%s: %s in a row, and this member was given nothing; poll for a second at a time: "
+                "a join that ends between two polls is thrown away",
+                self.rule.name,
+                counted(self.fruitless, "round"),
+            )
+        self.fruitless += 1
 
     def _log_unasked(self, view: RackView) -> None:
         """Say which changes nobody asked a round for, where no consumer is attached."""

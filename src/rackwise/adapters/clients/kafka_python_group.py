@@ -28,7 +28,8 @@ what was withheld is given in a round that the leader asks for. Without it a coo
 fell out of its group may leave partitions unread until the next join.
 
 kafka-python discards a join that ends between two polls and begins it again: poll each consumer
-from a thread of its own, for a second or so at a time.
+from a thread of its own, for a second or so at a time. A leader whose rounds come to nothing so,
+and a cooperative member that was never attached, say so in the log.
 
 Callbacks run on the client's network thread, do no input and output, and raise nothing.
 

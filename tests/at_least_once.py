@@ -1,0 +1,268 @@
+"""Which records a group reads and commits under load, and the law of at-least-once delivery.
+
+A stay is the time from when a member is given a partition until it is taken away. The law: in a
+stay no record is read twice, and none that was committed before the stay began. So what is read
+twice was not committed when its reader lost it.
+
+```
+offsets of t-0         0 1 2 3 4 5
+a: reads, commits 3    r r r r r        a is killed
+b: is given t-0              r r r      may begin with 3, not with 2
+```
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from ast import literal_eval
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiokafka
+import aiokafka.errors
+import kafka
+import kafka.errors
+
+from consumer_groups import QUICK, AiokafkaReader, Crew, Reader
+from kafka_traffic import producer
+from rackwise.adapters.clients.kafka_python_group import RackOptimal, rack_consumer
+
+LOAD_PAUSE_S = 0.02
+
+
+class Ledger:
+    """What members of one group were given, read and committed, as they tell it."""
+
+    def __init__(self):
+        self.read_at = {}
+        self.broken = []
+        self._done = {}
+        self._stays = {}
+        self._lock = threading.Lock()
+
+    def given(self, member, partitions):
+        """A member begins a stay in each of these."""
+        with self._lock:
+            for where in partitions:
+                self._stays[member, where] = self._done.get(where, 0)
+
+    def read(self, member, where, records):
+        """A member has (offset, id) of these records."""
+        with self._lock:
+            for offset, identity in records:
+                wanted = self._stays.get((member, where), 0)
+                if offset < wanted:
+                    self.broken.append(f"{member} reads {where} {offset}, {wanted} is next")
+                self._stays[member, where] = offset + 1
+                self.read_at.setdefault(identity, []).append((where, offset))
+
+    def committed(self, _member, offsets):
+        """A member's commit of the next offsets to read was accepted."""
+        with self._lock:
+            for where, offset in offsets:
+                self._done[where] = max(offset, self._done.get(where, 0))
+
+    def absorb(self, path):
+        """What a member of another process wrote down before it was killed."""
+        other = Ledger()
+        for kind, *told in noted(path):
+            getattr(other, kind)(*told)
+        self.broken += other.broken
+        self.committed(None, other._done.items())
+        with self._lock:
+            for identity, places in other.read_at.items():
+                self.read_at.setdefault(identity, []).extend(places)
+
+    def has_read(self, ids):
+        """Whether each of these records was read."""
+        with self._lock:
+            return self.read_at.keys() >= set(ids)
+
+    def twice(self):
+        """How many records were read more often than once from the same place."""
+        with self._lock:
+            return sum(len(places) > len(set(places)) for places in self.read_at.values())
+
+
+class Notes:
+    """The same, written down line by line: what a process says that is to be killed."""
+
+    def __init__(self, path):
+        self._file = path.open("ab", buffering=0)
+
+    def _note(self, *told):
+        self._file.write(f"{told!r}\n".encode())
+
+    def given(self, member, partitions):
+        self._note("given", member, list(partitions))
+
+    def read(self, member, where, records):
+        self._note("read", member, where, list(records))
+
+    def committed(self, member, offsets):
+        self._note("committed", member, list(offsets))
+
+
+def noted(path):
+    """What was written down whole; nothing where nothing was."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [literal_eval(line) for line in lines if line.endswith("\n")]
+
+
+def has_uncommitted(path):
+    """Whether a member has committed something, and has read on."""
+    kinds = [kind for kind, *_ in noted(path)]
+    return "committed" in kinds and kinds[-1] == "read"
+
+
+class Stays(kafka.ConsumerRebalanceListener):
+    """Tells the ledger when a member of kafka-python is given partitions."""
+
+    def __init__(self, member, ledger):
+        self.member = member
+        self.ledger = ledger
+
+    def on_partitions_assigned(self, assigned):
+        self.ledger.given(self.member, map(tuple, assigned))
+
+    def on_partitions_revoked(self, revoked):
+        pass
+
+
+class LoopStays(Stays, aiokafka.ConsumerRebalanceListener):
+    """The same for aiokafka."""
+
+
+class CommittingReader(Reader):
+    """Commits after each poll what it has read; where that fails, with the next."""
+
+    def __init__(self, consumer, name, keep):
+        self._next = {}
+        consumer.subscribe(list(consumer.subscription()), listener=Stays(name, keep))
+        super().__init__(consumer, name, keep)
+
+    def poll(self):
+        for where, records in self.consumer.poll(timeout_ms=self.poll_ms).items():
+            self._keep.read(self.name, tuple(where), map(told, records))
+            self._next[where] = records[-1].offset + 1
+        has = self.consumer.assignment() or ()
+        self._next = {where: offset for where, offset in self._next.items() if where in has}
+        if self._next:
+            self._commit()
+
+    def _commit(self):
+        offsets = {
+            where: kafka.OffsetAndMetadata(offset, "", -1) for where, offset in self._next.items()
+        }
+        try:
+            self.consumer.commit(offsets)
+        except kafka.errors.KafkaError:
+            return
+        self._keep.committed(self.name, [(tuple(where), at) for where, at in self._next.items()])
+        self._next = {}
+
+
+class OnceCommittingReader(CommittingReader):
+    """Commits no more once a commit was accepted: what it reads then is for others to read."""
+
+    has_committed = False
+
+    def _commit(self):
+        if not self.has_committed:
+            super()._commit()
+            self.has_committed = not self._next
+
+
+class CommittingLoop(AiokafkaReader):
+    """The same for aiokafka."""
+
+    def prepare(self, made):
+        self._next = {}
+        made.subscribe(list(self.consumer[0]), listener=LoopStays(self.name, self._keep))
+
+    async def take(self, made, batches):
+        for where, records in batches.items():
+            self._keep.read(self.name, tuple(where), map(told, records))
+            self._next[where] = records[-1].offset + 1
+        has = made.assignment()
+        mine = {where: offset for where, offset in self._next.items() if where in has}
+        self._next = mine
+        if mine:
+            try:
+                await made.commit(mine)
+            except (aiokafka.errors.KafkaError, aiokafka.errors.IllegalStateError):
+                return
+            self._keep.committed(self.name, [(tuple(where), at) for where, at in mine.items()])
+            self._next = {}
+
+
+class CommittingCrew(Crew):
+    """A group whose members keep one ledger."""
+
+    reader = CommittingReader
+    loop = CommittingLoop
+
+    def __init__(self, bootstrap, group, topics):
+        super().__init__(bootstrap, group, topics)
+        self.keep = self.ledger = Ledger()
+
+
+def told(record):
+    """Offset and id of a record of `load`."""
+    return record.offset, record.value.decode()
+
+
+@contextmanager
+def load(bootstrap, topic, partitions):
+    """Records are written until the block ends; the ids of those that brokers have taken so far."""
+    acknowledged = set()
+    is_over = threading.Event()
+
+    def write():
+        number = 0
+        with producer(bootstrap, linger_ms=5) as sender:
+            while not is_over.wait(LOAD_PAUSE_S):
+                for partition in range(partitions):
+                    identity = f"{partition}:{number}"
+                    sent = sender.send(topic, partition=partition, value=identity.encode())
+                    sent.add_callback(lambda _where, identity=identity: acknowledged.add(identity))
+                number += 1
+            sender.flush()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield acknowledged
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def committing(bootstrap, group, topic, *, rack, notes):
+    """A member in a process of its own, which commits once and writes down what it does."""
+    process = multiprocessing.get_context("spawn").Process(
+        target=_commit_for_ever,
+        args=(bootstrap, group, topic, rack, str(notes)),
+        daemon=True,
+    )
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+def _commit_for_ever(bootstrap, group, topic, rack, notes):
+    consumer = rack_consumer(
+        topic,
+        rack=rack,
+        assignor=RackOptimal(rack),
+        bootstrap_servers=bootstrap.split(","),
+        group_id=group,
+        client_id=f"m-{rack}",
+        **QUICK,
+    )
+    OnceCommittingReader(consumer, f"m-{rack}", Notes(Path(notes))).join()
