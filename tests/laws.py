@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rackwise.core.blast import RackLoss
     from rackwise.core.findings import Findings
     from rackwise.core.model import Cluster, FairLoads
+    from rackwise.core.partitioner import PartitionerConfig, PartitionLoad, TopicView
     from rackwise.core.policy import Policy
 
 
@@ -246,3 +247,43 @@ def _first_difference(told: Sequence[object], wanted: Sequence[object]) -> str:
         if a != b:
             return f"{a} was told; {b} is wanted"
     return "none"
+
+
+def check_choice(
+    choice: int, config: PartitionerConfig, view: TopicView, load: PartitionLoad | None
+) -> None:
+    """A draw by the text of KIP-1123: of a usable partition, in the nearest rack that has one.
+
+    Partition, leader and use: the partition exists, has a leader if any has, is usable if any is.
+    Nearness: no usable partition is led from a rack that shares more levels with the client's.
+    """
+    assert 0 <= choice < len(view.leaders), "law of choice: the partition exists"
+    led = {p for p, leader in enumerate(view.leaders) if leader is not None}
+    assert choice in led or not led, "law of choice: a leader if any has one"
+    windows = load.windows if load else {}
+    cap = config.backlog_cap_windows or float("inf")
+    usable = {
+        p
+        for p in led
+        if windows.get(p, 0) < cap and not (load and view.leaders[p] in load.excluded_nodes)
+    }
+    assert choice in usable or not usable, "law of choice: usable if any is"
+    is_blank = all(character <= " " for character in config.rack or "")
+    if choice not in usable or not config.rack_aware or is_blank:
+        return
+    depth = config.rack_depth or len(_rack_levels(config.rack))
+    near = {p: min(depth, _shared_levels(config.rack, view, p)) for p in usable}
+    assert near[choice] == max(near.values()), "law of choice: the nearest rack that has any"
+
+
+def _rack_levels(rack: str | None) -> list[str]:
+    return (rack or "").removeprefix("/").split("/") if (rack or "")[:1] == "/" else [rack or ""]
+
+
+def _shared_levels(rack: str | None, view: TopicView, partition: int) -> int:
+    leader = view.leaders[partition]
+    theirs = view.racks.get(leader) if leader is not None else None
+    if not theirs:
+        return 0
+    pairs = list(zip(_rack_levels(rack), _rack_levels(theirs), strict=False))
+    return next((n for n, (ours, other) in enumerate(pairs) if ours != other), len(pairs))

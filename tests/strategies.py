@@ -21,6 +21,7 @@ from rackwise.core.model import (
     PartitionTable,
     Topic,
 )
+from rackwise.core.partitioner import PartitionerConfig, PartitionLoad, TopicView
 from rackwise.core.policy import (
     AtLeast,
     AuditPolicy,
@@ -426,3 +427,44 @@ def few_partitions(draw: st.DrawFn, *, same: bool = False) -> tuple[Members, Rep
         )
         for member in ids
     }, topics
+
+
+CLIENT_RACKS = st.sampled_from(["a", "b", "/eu/a", "/eu/a/r7", "/us/b", "z"])
+"""Few, so that they meet; of one to three levels."""
+LEADER_RACKS = CLIENT_RACKS | st.sampled_from([None, "", "/eu/b/r7"])
+
+
+@st.composite
+def topic_views(
+    draw: st.DrawFn, *, racks: st.SearchStrategy[str | None] = LEADER_RACKS
+) -> TopicView:
+    """A topic of some partitions on few nodes; leaders and racks may be missing."""
+    nodes = st.none() | st.integers(0, 5)
+    leaders = tuple(draw(st.lists(nodes, min_size=1, max_size=12)))
+    return TopicView(leaders, draw(st.dictionaries(st.integers(0, 5), racks)))
+
+
+@st.composite
+def partition_loads(draw: st.DrawFn) -> PartitionLoad:
+    """Windows of some partitions, perhaps of others than the topic has, and late nodes."""
+    windows = draw(st.dictionaries(st.integers(0, 13), st.integers(0, 9)))
+    return PartitionLoad(windows, draw(st.frozensets(st.integers(0, 6), max_size=3)))
+
+
+@st.composite
+def partitioner_configs(draw: st.DrawFn) -> PartitionerConfig:
+    """Semantics `kip`, small windows, a cap that is reached."""
+    rack = draw(st.none() | st.just(" ") | CLIENT_RACKS)
+    return PartitionerConfig(
+        rack_aware=draw(st.booleans()),
+        rack=rack,
+        adaptive=draw(st.booleans()),
+        sticky_bytes=draw(st.integers(1, 200)),
+        rack_depth=draw(st.none() | st.just(1)),
+        backlog_cap_windows=draw(st.sampled_from([0, 2, 64])),
+    )
+
+
+st.register_type_strategy(TopicView, topic_views())
+st.register_type_strategy(PartitionLoad, partition_loads())
+st.register_type_strategy(PartitionerConfig, partitioner_configs())

@@ -15,6 +15,7 @@ from typer.main import get_command
 from rackwise.cli.app import app
 from rackwise.core import errors
 from rackwise.core.audit import RULES, Rule
+from rackwise.core.partitioner import PRODUCER_RULES
 from rackwise.core.reading import READING_RULES
 from rackwise.pipeline import schemas
 
@@ -93,7 +94,11 @@ def findings() -> str:
     lines += [
         "What `rackwise doctor` judges; the [guide](../guides/doctor.md) says how to mend it."
     ]
-    return "\n".join([*lines, "", *_rules(READING_RULES)]) + "\n"
+    lines += ["", *_rules(READING_RULES), "", "# Rules of producing", ""]
+    lines += [
+        "What `PartitionerConfig.problems` and `rackwise producer` tell; no send fails for it."
+    ]
+    return "\n".join([*lines, "", *_rules(PRODUCER_RULES)]) + "\n"
 
 
 def _rules(rules: Mapping[str, Rule]) -> list[str]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rackwise.core.model import Partition as Partition
     from rackwise.core.model import PartitionTable as PartitionTable
     from rackwise.core.model import Topic as Topic
+    from rackwise.core.partitioner import PartitionerConfig as PartitionerConfig
+    from rackwise.core.partitioner import TopicPartitioner as TopicPartitioner
+    from rackwise.core.partitioner import split_by_balance as split_by_balance
     from rackwise.core.placement import Kip36 as Kip36
     from rackwise.core.placement import Levels as Levels
     from rackwise.core.placement import Placement as Placement
@@ -45,6 +48,7 @@ _HOMES = {
     "Member": "rackwise.core.assignors",
     "Partition": "rackwise.core.model",
     "PartitionTable": "rackwise.core.model",
+    "PartitionerConfig": "rackwise.core.partitioner",
     "Placement": "rackwise.core.placement",
     "Policy": "rackwise.core.policy",
     "Price": "rackwise.core.traffic",
@@ -53,6 +57,7 @@ _HOMES = {
     "RackMode": "rackwise.core.placement",
     "RackwiseError": "rackwise.core.errors",
     "Topic": "rackwise.core.model",
+    "TopicPartitioner": "rackwise.core.partitioner",
     "add_partitions": "rackwise.core.placement",
     "assign_optimal": "rackwise.core.assignors",
     "audit": "rackwise.core.audit",
@@ -61,6 +66,7 @@ _HOMES = {
     "evaluate": "rackwise.core.assignors",
     "explain": "rackwise.core.assignors",
     "place": "rackwise.core.placement",
+    "split_by_balance": "rackwise.core.partitioner",
 }
 
 __all__ = [
@@ -73,6 +79,7 @@ __all__ = [
     "Member",
     "Partition",
     "PartitionTable",
+    "PartitionerConfig",
     "Placement",
     "Policy",
     "Price",
@@ -81,6 +88,7 @@ __all__ = [
     "RackMode",
     "RackwiseError",
     "Topic",
+    "TopicPartitioner",
     "add_partitions",
     "assign_optimal",
     "audit",
@@ -89,6 +97,7 @@ __all__ = [
     "evaluate",
     "explain",
     "place",
+    "split_by_balance",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from choice_cases import key_case, load_case, ready_case, sticky_case
 from group_cases import group_case, only_what_exists
 from placement_cases import alternate_case, kip36_case, striped_case
 
@@ -16,6 +17,10 @@ LINES = {
     "assign.range": "4.3.1",
     "assign.roundrobin": "4.3.1",
     "assign.sticky": "4.3.1",
+    "choice.key": "4.4.0",
+    "choice.load": "4.4.0",
+    "choice.ready": "4.4.0",
+    "choice.sticky": "4.4.0",
     "place.alternate": "3.9.2",
     "place.kip36": "3.9.2",
     "place.striped": "4.3.1",
@@ -25,11 +30,13 @@ LINES = {
 """Which Kafka line answers an operation."""
 JUDGES = {
     "assign": ("kafka-clients",),
+    "choice": ("kafka-clients",),
     "place": ("kafka-metadata", "kafka-server-common"),
     "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
 }
 """The jars that an answer comes from, by the first word of the operation."""
 PLACEMENTS, ALTERNATIONS, GROUPS = 500, 100, 60
+CHOICES, QUEUES = 200, 60
 MOST_PARTITIONS = 16
 """Of one frozen case."""
 
@@ -48,6 +55,47 @@ FILES = {
     '[{"topic":"e","partition":0,"replicas":[1,2],"log_dirs":["any"]}]}',
     "not JSON": '{"version":1,"partitions":[',
 }
+SIX_BROKERS = {
+    "leaders": [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5],
+    "racks": {"0": "a", "1": "b", "2": "c", "3": "a", "4": "b", "5": "c"},
+    "rack_aware": True,
+    "rack": "a",
+    "draws": list(range(100)),
+    "timeout_ms": 0,
+    "late": [],
+}
+QUEUES_OF_UPSTREAM = {
+    "only nearby partitions had records": SIX_BROKERS
+    | {
+        "unkeyed": 60,
+        "entries": [{"partition": 0, "queue": 5}],
+        "windows": 19,
+    },
+    "not rack-aware, all partitions had records": SIX_BROKERS
+    | {
+        "rack_aware": False,
+        "unkeyed": 60,
+        "entries": [{"partition": 0, "queue": 5}],
+        "windows": 19,
+    },
+    "a late node's queue is left in its slot": {
+        "leaders": [0, 1, 2],
+        "racks": {},
+        "rack_aware": False,
+        "rack": None,
+        "draws": list(range(100)),
+        "timeout_ms": 100,
+        "late": [0],
+        "unkeyed": 1,
+        "entries": [
+            {"partition": 0, "queue": 5},
+            {"partition": 1, "queue": 0},
+            {"partition": 2, "queue": 1},
+        ],
+        "windows": 6,
+    },
+}
+"""What upstream's accumulator makes of its queues, where reading its source said so."""
 
 
 def random_rows(rng: Random) -> list[dict]:
@@ -87,3 +135,12 @@ def cases() -> Iterator[tuple[str, dict]]:
         case = only_what_exists(group_case(rng, most=MOST_PARTITIONS // 2))
         yield "assign.sticky", case
         yield "assign.cooperative", case
+    rng = Random(1123)
+    for _ in range(CHOICES):
+        yield "choice.sticky", sticky_case(rng, most=MOST_PARTITIONS)
+        yield "choice.load", load_case(rng, most=MOST_PARTITIONS)
+        yield "choice.key", key_case(rng)
+    for _ in range(QUEUES):
+        yield "choice.ready", ready_case(rng)
+    for case in QUEUES_OF_UPSTREAM.values():
+        yield "choice.ready", case

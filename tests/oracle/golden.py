@@ -23,15 +23,21 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.pipeline.java import find_java
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-SETS = {"3.9.2": (jars.KAFKA_3, "oracle-4.3.1"), "4.3.1": (jars.KAFKA_4, "oracle-4.3.1")}
-FOREIGN = {"3.9.2": ("kafka-tools-4.3.1.jar",), "4.3.1": ()}
+SETS = {
+    "3.9.2": (jars.KAFKA_3, "oracle-4.3.1"),
+    "4.3.1": (jars.KAFKA_4, "oracle-4.3.1"),
+    "4.4.0": ("kafka-clients-4.4.0",),
+}
+GROUP_LINES = ("3.9.2", "4.3.1")
+"""Lines that are asked for assignments of consumer groups."""
+FOREIGN = {"3.9.2": ("kafka-tools-4.3.1.jar",)}
 """Jars of the sets that belong to another line."""
 
 
 def upstream(folder: Path, line: str, *, heap: str = "256m") -> Oracle:
     """The oracle of one Kafka line on the locked jars and the Java of this machine."""
     found = [path for name in SETS[line] for path in jars.resolve(name)]
-    kept = [path for path in found if path.name not in FOREIGN[line]]
+    kept = [path for path in found if path.name not in FOREIGN.get(line, ())]
     return Oracle(find_java(os.environ).home, kept, folder / line, line=line, heap=heap)
 
 

@@ -13,7 +13,7 @@ import pytest
 from group_cases import group_case
 
 from assignments import our_assignment
-from golden import SETS, answered
+from golden import GROUP_LINES, answered
 
 pytestmark = pytest.mark.java
 
@@ -30,7 +30,7 @@ def seed(request):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("line", SETS)
+@pytest.mark.parametrize("line", GROUP_LINES)
 @pytest.mark.parametrize("operation", ["assign.range", "assign.roundrobin"])
 def test_our_assignments_are_upstreams(oracles, seed, operation, line, part):
     rng = Random(f"{seed} {part}")

@@ -15,7 +15,7 @@ import pytest
 from group_cases import group_case, only_what_exists
 
 from assignments import check_sticky_answers, consumer_vectors, members_of, verbatim_sticky
-from golden import SETS
+from golden import GROUP_LINES
 from oracle import OracleError
 
 pytestmark = pytest.mark.java
@@ -37,7 +37,7 @@ def upstreams(oracle, case, operation):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("line", SETS)
+@pytest.mark.parametrize("line", GROUP_LINES)
 def test_our_assignments_are_upstreams_where_those_are_lawful(oracles, seed, line, part):
     rng = Random(f"{seed} {part}")
     for number in range(COUNT // PARTS // (1 if IS_EXHAUSTIVE else A_FEW)):
@@ -46,7 +46,7 @@ def test_our_assignments_are_upstreams_where_those_are_lawful(oracles, seed, lin
         check_sticky_answers(case, partial(upstreams, oracles[line], case), where)
 
 
-@pytest.mark.parametrize("line", SETS)
+@pytest.mark.parametrize("line", GROUP_LINES)
 def test_upstream_throws_where_its_answer_is_missing(oracles, line):
     (case,) = [c for c in consumer_vectors("upstream_defects") if c["id"] == "null-pointer"]
     blank = {"rack": None, "instance": None}

@@ -13,6 +13,7 @@ from rackwise.cli.doctor import doctor
 from rackwise.cli.generate import generate
 from rackwise.cli.place import place
 from rackwise.cli.placers import placers
+from rackwise.cli.producer import app as producer
 from rackwise.cli.report import report
 from rackwise.cli.sandbox import sandbox
 from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
@@ -64,3 +65,4 @@ for command in (snapshot, audit, doctor, place, placers, analyze, report, genera
     app.command(command.__name__)(command)
 app.add_typer(topic, name="topic")
 app.add_typer(consumer, name="consumer")
+app.add_typer(producer, name="producer")

@@ -9,7 +9,9 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
 │  ├─ UnknownTopic
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
-│  └─ OptimumTooLarge  NoFlow  RackMismatch
+│  ├─ OptimumTooLarge  NoFlow  RackMismatch
+│  ├─ PartitionerConfigError  ViewError
+│  └─ SplitError  SplitFileError
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
@@ -18,12 +20,13 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ WorldError                          a neighbour failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
 │  ├─ TopicExists  OutcomeUnknown
-│  └─ GroupNotFound  GroupNotStable
+│  ├─ GroupNotFound  GroupNotStable
+│  └─ RackSourceError  MockClusterError
 ├─ ProtocolError                       bytes that are no message of Kafka's
 │  └─ LocalProtocolError  RemoteProtocolError
 └─ MissingDependency (ImportError)     says the exact pip command
    ├─ JavaMissing  SparkMissing  JarMissing
-   └─ UnsupportedClient
+   └─ UnsupportedClient  MissingClientError
 ```
 
 `str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
@@ -184,6 +187,22 @@ class RackMismatch(InputError):
     """A client fetches from one rack, and its assignor was told another."""
 
 
+class PartitionerConfigError(InputError):
+    """An option of the partitioner that is not known, out of range, or at odds with another."""
+
+
+class ViewError(InputError):
+    """What is said of a topic's partitions or of their load cannot be."""
+
+
+class SplitError(InputError):
+    """Rates, weights, shares or a bound from which no split of bytes over racks can be made."""
+
+
+class SplitFileError(InputError):
+    """A file of producers' rates, or of a split of them, that cannot be what it says."""
+
+
 class AuditFailed(RackwiseError):
     """Raised by `Findings.raise_if_any`; the findings are its `.findings`."""
 
@@ -276,6 +295,14 @@ class GroupNotStable(WorldError):
     """A consumer group rebalances, so that what its members subscribe to is not told."""
 
 
+class RackSourceError(WorldError):
+    """Whoever was asked for the brokers' racks did not tell them."""
+
+
+class MockClusterError(WorldError):
+    """The mock cluster of librdkafka is not there, or refused what it was told."""
+
+
 class OutcomeUnknown(WorldError):
     """A write was sent and not answered, and what became of it cannot be seen."""
 
@@ -325,3 +352,7 @@ class JarMissing(MissingDependency):
 
 class UnsupportedClient(MissingDependency):
     """A Kafka client of a version whose insides are not known here."""
+
+
+class MissingClientError(MissingDependency):
+    """The Kafka client that a plug-in is for is not installed."""

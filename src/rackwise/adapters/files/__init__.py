@@ -1,10 +1,12 @@
 """Files: every format that Rackwise reads or writes, strictly and whole.
 
 ```
-strict_json  reading  tables        text, bytes and CSV rows, with all faults of a file found at
-once snapshot  snapshot_text             rackwise.snapshot/1 reassignment  policy
-Kafka's own JSON with a racks CSV; rackwise.policy/1 prices  subnets  rates              tables for
-the bill writing  publishing                 whole or not at all: one file, one result folder
+strict_json  reading  tables        text, bytes and CSV rows, with all faults of a file at once
+snapshot  snapshot_text             rackwise.snapshot/1
+reassignment  policy                Kafka's own JSON with a racks CSV; rackwise.policy/1
+prices  subnets  rates  weights     tables for the bill and for consumers
+rack_rates  split                   rackwise-rates/1 and rackwise-split/1, for producers
+writing  publishing                 whole or not at all: one file, one result folder
 ```
 """
 
@@ -22,6 +24,13 @@ from rackwise.adapters.files.publishing import (
     publish,
     read_published,
 )
+from rackwise.adapters.files.rack_rates import (
+    RackRatesFile,
+    parse_rack_rates,
+    rack_rates_text,
+    read_rack_rates,
+    write_rack_rates,
+)
 from rackwise.adapters.files.rates import parse_clients, parse_rates, read_clients, read_rates
 from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
 from rackwise.adapters.files.reassignment import (
@@ -33,6 +42,13 @@ from rackwise.adapters.files.reassignment import (
 )
 from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
 from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
+from rackwise.adapters.files.split import (
+    SplitFile,
+    parse_split,
+    read_split,
+    split_text,
+    write_split,
+)
 from rackwise.adapters.files.subnets import read_subnets
 from rackwise.adapters.files.weights import parse_weights, read_weights
 from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
@@ -41,6 +57,8 @@ __all__ = [
     "MAX_BYTES",
     "PolicyFile",
     "Published",
+    "RackRatesFile",
+    "SplitFile",
     "check_out",
     "csv_text",
     "fingerprint",
@@ -50,27 +68,35 @@ __all__ = [
     "parse_placement",
     "parse_policy",
     "parse_prices",
+    "parse_rack_rates",
     "parse_rates",
     "parse_snapshot",
+    "parse_split",
     "parse_weights",
     "publish",
+    "rack_rates_text",
     "read_bytes",
     "read_clients",
     "read_placement",
     "read_policy",
     "read_prices",
     "read_published",
+    "read_rack_rates",
     "read_rates",
     "read_reassignment",
     "read_snapshot",
+    "read_split",
     "read_subnets",
     "read_weights",
     "reassignment_text",
     "shipped_price_table",
     "shipped_prices",
     "snapshot_bytes",
+    "split_text",
     "write_bytes",
+    "write_rack_rates",
     "write_reassignment",
     "write_snapshot",
+    "write_split",
     "write_text",
 ]

@@ -135,6 +135,15 @@ class Node:
         self.wrong(wanted, hint=hint)
         return low
 
+    def number(
+        self, wanted: str, low: float = 0.0, high: float = 2.0**63, *, hint: str | None = None
+    ) -> float:
+        """A number of `low..high`, with a point or without."""
+        if type(self.value) in {int, float} and low <= self.value <= high:
+            return float(self.value)
+        self.wrong(wanted, hint=hint)
+        return low
+
     def broker_id(self) -> int:
         """A broker id, 0..2^31-1."""
         return self.integer("a broker id", 0, MAX_ID, hint=ID_HINT)

@@ -7,6 +7,7 @@ final class Operations {
         "assign.range", GroupAssignment::range,
         "assign.roundrobin", GroupAssignment::roundrobin,
         "assign.sticky", StickyAssignment::sticky,
+        "choice.sticky", PlainChoice::sticky,
         "place.striped", StripedPlacement::place,
         "reassignment.write", ReassignmentJson::write,
         "reassignment.read", ReassignmentJson::read,

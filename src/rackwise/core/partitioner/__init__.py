@@ -1,0 +1,122 @@
+"""Which partition a record without a key goes to: near the producer, and no rack too full.
+
+```
+choice      TopicPartitioner: windows of KIP-794, candidates and weights of KIP-1123
+load        WindowLedger: windows that are not acknowledged, nodes that answer too late
+keys        partition_for_key: Kafka's murmur2 over all partitions
+bounded     split_by_balance: as much local as a bound on the racks' load lets; SplitSchedule
+            gives a producer's windows to racks by share; prices where rates are not known
+```
+"""
+
+from __future__ import annotations
+
+from rackwise.core.partitioner.advice import (
+    BOUNDS,
+    BoundPrice,
+    SplitAdvice,
+    advised_leaders,
+    split_advice,
+)
+from rackwise.core.partitioner.candidates import Candidates
+from rackwise.core.partitioner.config import PartitionerConfig
+from rackwise.core.partitioner.cost import (
+    CrossCost,
+    EvenCross,
+    cross_cost,
+    even_cross,
+    produce_cost,
+)
+from rackwise.core.partitioner.counters import Bytes, PartitionerCounters
+from rackwise.core.partitioner.findings import PRODUCER_RULES, PartitionerFinding, producer_finding
+from rackwise.core.partitioner.keys import murmur2, partition_for_key, record_bytes
+from rackwise.core.partitioner.ledger import WindowLedger
+from rackwise.core.partitioner.prices import price_step, shares_from_prices
+from rackwise.core.partitioner.rates import RackRates
+from rackwise.core.partitioner.replay import (
+    MODES,
+    BrokerFault,
+    Mode,
+    ProducerScenario,
+    SimulationResult,
+    simulate_producers,
+)
+from rackwise.core.partitioner.schedule import SplitSchedule
+from rackwise.core.partitioner.split import (
+    RENEWED,
+    Split,
+    full_locality_eps,
+    kip_load_factor,
+    largest_change,
+    least_eps,
+    split_by_balance,
+    uniform_local_weight,
+    uniform_shares,
+)
+from rackwise.core.partitioner.sticky import TopicPartitioner
+from rackwise.core.partitioner.topic_racks import (
+    Capacity,
+    leaders_without_rack,
+    rack_weights,
+    topic_view,
+)
+from rackwise.core.partitioner.view import (
+    PartitionLoad,
+    QueueEntry,
+    TopicView,
+    UpstreamLoad,
+    upstream_load,
+)
+
+__all__ = [
+    "BOUNDS",
+    "MODES",
+    "PRODUCER_RULES",
+    "RENEWED",
+    "BoundPrice",
+    "BrokerFault",
+    "Bytes",
+    "Candidates",
+    "Capacity",
+    "CrossCost",
+    "EvenCross",
+    "Mode",
+    "PartitionLoad",
+    "PartitionerConfig",
+    "PartitionerCounters",
+    "PartitionerFinding",
+    "ProducerScenario",
+    "QueueEntry",
+    "RackRates",
+    "SimulationResult",
+    "Split",
+    "SplitAdvice",
+    "SplitSchedule",
+    "TopicPartitioner",
+    "TopicView",
+    "UpstreamLoad",
+    "WindowLedger",
+    "advised_leaders",
+    "cross_cost",
+    "even_cross",
+    "full_locality_eps",
+    "kip_load_factor",
+    "largest_change",
+    "leaders_without_rack",
+    "least_eps",
+    "murmur2",
+    "partition_for_key",
+    "price_step",
+    "produce_cost",
+    "producer_finding",
+    "rack_weights",
+    "record_bytes",
+    "shares_from_prices",
+    "simulate_producers",
+    "split_advice",
+    "split_by_balance",
+    "topic_view",
+    "uniform_local_weight",
+    "uniform_shares",
+    "upstream_load",
+]

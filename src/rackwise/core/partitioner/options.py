@@ -1,0 +1,124 @@
+"""Options by Kafka's names, as texts or as values: read, or refused with the nearest name.
+
+```
+"partitioner.rack.aware": "True"     -> rack_aware=True          true or false, any case
+"batch.size": 0                      -> sticky_bytes=1           as Kafka reads it
+"partitioner.rack.awar": "true"      refused: partitioner.rack.aware is the nearest name
+"linger.ms": 5                       passed over: it is another part's
+```
+
+What this does not do: judge values against one another. Source: `ProducerConfig` of Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.errors import PartitionerConfigError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+OWN_PREFIXES = ("partitioner.", "rackwise.")
+PARTITIONER_CLASS = "partitioner.class"
+HINT = "the options are listed at PartitionerConfig"
+
+
+def read_options(options: Mapping[str, object]) -> dict[str, Any]:
+    """Field of `PartitionerConfig` -> value, for the options that are given.
+
+    Raises `PartitionerConfigError` for an unknown `partitioner.*` or `rackwise.*`, and for a value
+    of another kind.
+    """
+    found: dict[str, Any] = {}
+    for name in sorted(options):
+        if name in OPTIONS:
+            field, read = OPTIONS[name]
+            found[field] = read(name, options[name])
+        elif name.startswith(OWN_PREFIXES) and name != PARTITIONER_CLASS:
+            nearest = get_close_matches(name, [*OPTIONS, PARTITIONER_CLASS], n=1, cutoff=0)[0]
+            raise PartitionerConfigError(
+                f"no option is called {escaped(name)}; {nearest} is",
+                wanted=nearest,
+                had=escaped(name),
+                hint=HINT,
+                where=escaped(name),
+            )
+    return found
+
+
+def _refused(name: str, wanted: str, value: object) -> PartitionerConfigError:
+    had = escaped(str(value))
+    return PartitionerConfigError(
+        f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=HINT, where=name
+    )
+
+
+def _boolean(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = value.strip().lower() if isinstance(value, str) else None
+    if text not in {"true", "false"}:
+        raise _refused(name, "true or false", value)
+    return text == "true"
+
+
+def _integer(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    try:
+        return int(value.strip() if isinstance(value, str) else "")
+    except ValueError:
+        raise _refused(name, "an integer", value) from None
+
+
+def _batch_size(name: str, value: object) -> int:
+    return _integer(name, value) or 1
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    try:
+        return float(value.strip() if isinstance(value, str) else "")
+    except ValueError:
+        raise _refused(name, "a number", value) from None
+
+
+def _maybe_integer(name: str, value: object) -> int | None:
+    return None if value is None else _integer(name, value)
+
+
+def _maybe_number(name: str, value: object) -> float | None:
+    return None if value is None else _number(name, value)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _refused(name, "a text", value)
+    return value
+
+
+def _maybe_text(name: str, value: object) -> str | None:
+    return None if value is None else _text(name, value)
+
+
+OPTIONS: Mapping[str, tuple[str, Callable[[str, object], object]]] = MappingProxyType(
+    {
+        "batch.size": ("sticky_bytes", _batch_size),
+        "client.rack": ("rack", _maybe_text),
+        "partitioner.adaptive.partitioning.enable": ("adaptive", _boolean),
+        "partitioner.availability.timeout.ms": ("availability_timeout_ms", _integer),
+        "partitioner.ignore.keys": ("ignore_keys", _boolean),
+        "partitioner.rack.aware": ("rack_aware", _boolean),
+        "rackwise.backlog.cap.windows": ("backlog_cap_windows", _integer),
+        "rackwise.eps": ("eps", _number),
+        "rackwise.max.skew": ("max_skew", _maybe_number),
+        "rackwise.rack.depth": ("rack_depth", _maybe_integer),
+        "rackwise.semantics": ("semantics", _text),
+    }
+)
+"""Option -> field of `PartitionerConfig`, and what reads its value."""

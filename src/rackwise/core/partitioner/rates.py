@@ -1,0 +1,171 @@
+"""What producers of each rack send, and what each rack of leaders should take of it.
+
+```
+free     bytes_per_s of records that may go anywhere, by the rack of their producers
+pinned   bytes_per_s of records whose partition is given (a key, a number), by its leader's rack
+weight   what a rack should take: its leaders of the topic, or its brokers; only ratios count
+mean     (all free + all pinned) * weight / all weights: what an even load would give the rack
+```
+
+A rack that one of them does not name has 0 of it there. All racks are paths of one depth.
+
+What this does not do: measure rates, or judge which weights are right.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidRack, SplitError
+from rackwise.core.racks import Rack
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class RackRates:
+    """Rack -> bytes_per_s: `free` by the producers' rack, `pinned` by the leaders' rack.
+
+    Raises `SplitError` for a rate that is negative or not finite.
+    """
+
+    free: Mapping[str, float]
+    pinned: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for name in ("free", "pinned"):
+            rates = {rack: getattr(self, name)[rack] for rack in sorted(getattr(self, name))}
+            for rack, rate in rates.items():
+                check_number(f"{name} rate", rack, rate)
+            object.__setattr__(self, name, MappingProxyType(rates))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackColumns:
+    """Rates and weights as columns of equal length, racks in the order of their texts.
+
+    `paths`: rack -> its levels, coarsest first, all of one length `depth`; `mean`: bytes_per_s.
+    """
+
+    racks: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
+    free: tuple[float, ...]
+    pinned: tuple[float, ...]
+    weights: tuple[float, ...]
+    mean: tuple[float, ...]
+
+    @classmethod
+    def of(cls, rates: RackRates, weights: Mapping[str, float]) -> RackColumns:
+        """Raises `SplitError`: weights that are 0 or no numbers, pinned bytes without leaders."""
+        check_weights(weights)
+        racks = tuple(sorted({*rates.free, *rates.pinned, *weights}))
+        column = tuple(float(weights.get(rack, 0)) for rack in racks)
+        _check_leaders(rates, weights)
+        free = tuple(float(rates.free.get(rack, 0)) for rack in racks)
+        pinned = tuple(float(rates.pinned.get(rack, 0)) for rack in racks)
+        total, whole = math.fsum((*free, *pinned)), math.fsum(column)
+        return cls(
+            racks=racks,
+            paths=rack_paths(racks),
+            free=free,
+            pinned=pinned,
+            weights=column,
+            mean=tuple(total * (weight / whole) for weight in column),
+        )
+
+    @property
+    def depth(self) -> int:
+        """Levels of every rack."""
+        return len(self.paths[0])
+
+
+def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The levels of each rack, all of one length and one form. Raises `SplitError`."""
+    paths = tuple(_path(rack) for rack in racks)
+    for rack, path in zip(racks, paths, strict=True):
+        if len(path) != len(paths[0]) or Rack(rack).is_path != Rack(racks[0]).is_path:
+            raise SplitError(
+                f"racks of one depth are wanted; {escaped(racks[0])} has {len(paths[0])} and "
+                f"{escaped(rack)} has {len(path)}",
+                wanted=f"{len(paths[0])} levels, as {racks[0]}",
+                had=rack,
+                hint="write all racks as paths of the same number of levels, or none as a path",
+                where=rack,
+            )
+    return paths
+
+
+GREATEST = 2.0**63
+"""The greatest rate or weight: whatever adds them up stays finite."""
+
+
+def check_number(noun: str, rack: str, value: float) -> None:
+    """Refuse what is no number of 0 to 2^63: `SplitError` with the rack and the value."""
+    if not 0 <= value <= GREATEST:
+        raise SplitError(
+            f"a {noun} from 0 to 2^63 is wanted; {escaped(rack)} has {value}",
+            wanted="0 to 2^63",
+            had=value,
+            hint="measure it again; a rack that sends nothing has 0",
+            where=rack,
+        )
+
+
+def check_eps(eps: float) -> None:
+    """Refuse a bound that is negative or no number: `SplitError`."""
+    if not eps >= 0:
+        raise SplitError(
+            f"eps of 0 or more is wanted; {eps} was given",
+            wanted=">= 0",
+            had=eps,
+            hint="0.1 lets a rack take a tenth more than its even part",
+        )
+
+
+def check_weights(weights: Mapping[str, float]) -> None:
+    """Refuse weights that are no numbers, or all 0: `SplitError`."""
+    for rack in sorted(weights):
+        check_number("weight", rack, weights[rack])
+    if not any(weights.values()):
+        raise SplitError(
+            "a rack with a weight above 0 is wanted; there is none",
+            wanted="a weight above 0",
+            had=", ".join(sorted(weights)) or None,
+            hint="are the leaders missing in the snapshot?",
+        )
+
+
+def _check_leaders(rates: RackRates, weights: Mapping[str, float]) -> None:
+    for rack, rate in rates.pinned.items():
+        if rate and not weights.get(rack):
+            raise SplitError(
+                f"leaders are wanted where bytes are pinned; {escaped(rack)} has {rate} "
+                "bytes_per_s and weight 0",
+                wanted="a weight above 0",
+                had=0,
+                hint="are the leaders missing in the snapshot?",
+                where=rack,
+            )
+
+
+def _path(rack: str) -> tuple[str, ...]:
+    try:
+        path = Rack(rack).levels
+    except InvalidRack as error:
+        raise SplitError(
+            error.message, wanted=error.wanted, had=error.had, hint=error.hint, where=rack
+        ) from None
+    if not path:
+        raise SplitError(
+            "a rack below the root is wanted; / was given",
+            wanted="/level",
+            had=rack,
+            hint="write a rack such as /eu/a or use1-az1",
+            where=rack,
+        )
+    return path

@@ -1,0 +1,99 @@
+"""Which leader rack takes the next window: shares kept without a coin.
+
+Goals, in order: after any number of windows each rack has had its share of the bytes, to within
+about one window; the same shares give the same windows; a draw costs one pass over the racks.
+
+A coin per window would need about 2500 windows until a share is right to one percent; credits need
+three. Each rack has a credit in bytes, 0 at first. The next window goes to the greatest
+`credit + share * sticky_bytes`, ties to the first rack in the order of their texts. After a window
+of B bytes every rack gains `share * B`, and the rack that got it loses B, so the credits keep to
+a sum of 0.
+
+```
+shares a 11/15, c 4/15     windows   a c a a a c a a a c a a a c a     a 11, c 4
+```
+
+`phase`: producers that start at the same moment with the same shares would all go the same way, so
+each skips some windows of its own.
+
+What this does not do: know whether the rack has a partition that can be had. Who takes another one
+charges that one, also where it has no share. Source: smooth weighted round robin, in bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import SplitError
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SHARE_SUM_TOLERANCE = 1e-6
+"""So far from 1 the shares of a row may add up, since files hold decimal texts."""
+
+
+class SplitSchedule:
+    """The windows of one producer and topic; not thread-safe.
+
+    `shares`: leader rack -> share of the bytes, adding up to 1. `sticky_bytes`: bytes of a window.
+    `phase`: so many windows are skipped at first. Raises `SplitError`.
+    """
+
+    __slots__ = ("_credits", "_shares", "_sticky_bytes")
+
+    def __init__(self, shares: Mapping[str, float], sticky_bytes: int, *, phase: int = 0) -> None:
+        check_shares(shares)
+        _check_from("sticky_bytes", sticky_bytes, 1, hint="use the producer's batch.size")
+        _check_from("phase", phase, 0, hint="adapters draw one of 0 to 15")
+        self._shares = {rack: shares[rack] for rack in sorted(shares) if shares[rack] > 0}
+        self._credits = dict.fromkeys(self._shares, 0.0)
+        self._sticky_bytes = sticky_bytes
+        for _ in range(phase):
+            self.window_done(self.next_rack(), sticky_bytes)
+
+    def next_rack(self) -> str:
+        """The leader rack of the next window; changes nothing."""
+        had, size = self._credits, self._sticky_bytes
+        return max(self._shares, key=lambda rack: had[rack] + self._shares[rack] * size)
+
+    def window_done(self, rack: str, size: int) -> None:
+        """Charge a window of so many bytes to the rack that got it."""
+        had = self._credits
+        for each, share in self._shares.items():
+            had[each] += share * size
+        if rack in had:
+            had[rack] -= size
+
+
+def check_shares(shares: Mapping[str, float]) -> None:
+    """Refuse shares that are no shares, or do not add up to 1: `SplitError`."""
+    for rack in sorted(shares):
+        if not (math.isfinite(shares[rack]) and shares[rack] >= 0):
+            raise SplitError(
+                f"a share of 0 or more is wanted; {escaped(rack)} has {shares[rack]}",
+                wanted="0 or more",
+                had=shares[rack],
+                hint="make the split again: rackwise producer split",
+                where=rack,
+            )
+    total = math.fsum(shares.values())
+    if abs(total - 1) > SHARE_SUM_TOLERANCE:
+        raise SplitError(
+            f"shares that add up to 1 are wanted; these add up to {total:.9g}",
+            wanted=1,
+            had=total,
+            hint="make the split again: rackwise producer split",
+        )
+
+
+def _check_from(name: str, value: int, least: int, *, hint: str) -> None:
+    if value < least:
+        raise SplitError(
+            f"{name} of {least} or more is wanted; {value} was given",
+            wanted=f">= {least}",
+            had=value,
+            hint=hint,
+        )

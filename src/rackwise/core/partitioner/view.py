@@ -1,0 +1,148 @@
+"""What a producer sees: a topic's leaders and their racks, and how far behind its partitions are.
+
+Two kinds of load, one for each semantics:
+
+```
+PartitionLoad    windows {0: 5, 3: 1}, nodes {4} left out      what the window ledger counts
+UpstreamLoad     queue_sizes   5 1 0                           what RecordAccumulator hands to
+                 partition_ids 1 2 0                           BuiltInPartitioner
+                 leader_racks  a b a      length 2
+```
+
+`upstream_load` does what `RecordAccumulator.partitionReady` does with the queues, one entry after
+the other. A partition of a late node is left out by taking its slot back, and the next partition
+takes that slot; where its queue is empty it does not write a size, and inherits the one that is
+there:
+
+```
+entry             slot   sizes       ids
+0: 5, left out    0      5           0        slot 0 is taken back
+1: 0              0      5           1        partition 1 has nothing, and counts as 5
+2: 1              1      5 1         1 2
+```
+
+Source: `RecordAccumulator.partitionReady` and `BuiltInPartitioner.updatePartitionLoadStats` of
+kafka-clients 4.4.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import ViewError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """What metadata says of one topic.
+
+    `leaders`: partition -> leader node, None = no leader; at least one partition. `racks`: node ->
+    rack, None or empty = broker without rack; a node that is not listed has none. Raises
+    `ViewError`.
+    """
+
+    leaders: tuple[int | None, ...]
+    racks: Mapping[int, str | None]
+
+    def __post_init__(self) -> None:
+        if not self.leaders:
+            raise ViewError(
+                "a topic of at least one partition is wanted; the view has 0",
+                wanted=">= 1 partition",
+                had=0,
+                hint="read the topic's metadata first",
+            )
+
+    def leader_rack(self, partition: int) -> str | None:
+        """The rack of a partition's leader; None where partition, leader or rack is missing."""
+        leader = self.leaders[partition] if 0 <= partition < len(self.leaders) else None
+        return (self.racks.get(leader) or None) if leader is not None else None
+
+    def leader_weights(self) -> Mapping[str, int]:
+        """Rack -> number of partitions led from it, in the order of the racks' texts."""
+        found: dict[str, int] = {}
+        for partition in range(len(self.leaders)):
+            rack = self.leader_rack(partition)
+            if rack is not None:
+                found[rack] = found.get(rack, 0) + 1
+        return MappingProxyType(dict(sorted(found.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLoad:
+    """The load under semantics `kip`.
+
+    `windows`: partition -> windows that ended and are not acknowledged, absent = 0.
+    `excluded_nodes`: nodes whose partitions are not to be chosen.
+    """
+
+    windows: Mapping[int, int]
+    excluded_nodes: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamLoad:
+    """The load under semantics `upstream`: the arguments of `updatePartitionLoadStats`.
+
+    `queue_sizes`, `partition_ids`, `leader_racks`: a slot each, of which the first `length` count.
+    Raises `ViewError` where they are not of one length.
+    """
+
+    queue_sizes: tuple[int, ...]
+    partition_ids: tuple[int, ...]
+    leader_racks: tuple[str | None, ...]
+    length: int
+
+    def __post_init__(self) -> None:
+        sizes = (len(self.queue_sizes), len(self.partition_ids), len(self.leader_racks))
+        if len(set(sizes)) > 1 or not 0 <= self.length <= sizes[0]:
+            raise ViewError(
+                "queue sizes, partition ids and leader racks of one length are wanted, and that "
+                f"many count at most; {', '.join(map(str, sizes))} are there and {self.length} "
+                "count",
+                wanted="arrays of one length",
+                had=sizes,
+                hint="build the load with upstream_load",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """One queue of `RecordAccumulator`: batches that wait for a partition that had a record.
+
+    `node`: the partition's leader, None = no leader. `rack`: the leader's. `queue`: batches.
+    `excluded`: the node is late, by partitioner.availability.timeout.ms.
+    """
+
+    partition: int
+    node: int | None
+    rack: str | None = None
+    queue: int = 0
+    excluded: bool = field(default=False, kw_only=True)
+
+
+def upstream_load(entries: Sequence[QueueEntry], partition_count: int) -> UpstreamLoad | None:
+    """The load that upstream makes of its queues, in their order; None: no weights.
+
+    There are weights only when every partition has had a record, that is, has an entry.
+    """
+    if len(entries) < partition_count:
+        return None
+    sizes, ids = [0] * len(entries), [0] * len(entries)
+    racks: list[str | None] = [None] * len(entries)
+    slot = -1
+    for entry in entries:
+        if entry.node is None:
+            continue
+        slot += 1
+        ids[slot], racks[slot] = entry.partition, entry.rack
+        if entry.queue:
+            sizes[slot] = entry.queue
+            if entry.excluded:
+                slot -= 1
+    return UpstreamLoad(tuple(sizes), tuple(ids), tuple(racks), slot + 1)

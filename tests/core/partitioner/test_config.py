@@ -1,0 +1,172 @@
+"""Options of the partitioner: taken by Kafka's names, refused, or found to be without effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwise.core.errors import PartitionerConfigError
+from rackwise.core.partitioner import PRODUCER_RULES, PartitionerConfig
+
+ALL = {
+    "batch.size": "1000",
+    "client.rack": "/eu/a",
+    "partitioner.adaptive.partitioning.enable": "FALSE",
+    "partitioner.availability.timeout.ms": " 250 ",
+    "partitioner.ignore.keys": "True",
+    "partitioner.rack.aware": True,
+    "rackwise.backlog.cap.windows": 7,
+    "rackwise.eps": "0.2",
+    "rackwise.max.skew": 2,
+    "rackwise.rack.depth": "1",
+    "rackwise.semantics": "kip",
+    "linger.ms": 5,
+    "bootstrap.servers": "partitioner.nothing",
+}
+
+
+def test_options_are_read_by_kafkas_names():
+    assert PartitionerConfig.from_kafka(ALL) == PartitionerConfig(
+        rack_aware=True,
+        rack="/eu/a",
+        ignore_keys=True,
+        adaptive=False,
+        availability_timeout_ms=250,
+        sticky_bytes=1000,
+        rack_depth=1,
+        backlog_cap_windows=7,
+        max_skew=2.0,
+        eps=0.2,
+    )
+
+
+def test_no_options_are_kafkas_defaults():
+    config = PartitionerConfig.from_kafka({})
+    assert config == PartitionerConfig()
+    assert (config.rack_aware, config.adaptive, config.sticky_bytes) == (False, True, 16_384)
+
+
+def test_what_may_be_absent_may_be_none():
+    names = ("client.rack", "rackwise.max.skew", "rackwise.rack.depth", "partitioner.class")
+    assert PartitionerConfig.from_kafka(dict.fromkeys(names)) == PartitionerConfig()
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "had"),
+    [
+        ({"partitioner.rack.awar": "true"}, "partitioner.rack.aware", "partitioner.rack.awar"),
+        ({"rackwise.epsilon": 1}, "rackwise.eps", "rackwise.epsilon"),
+        ({"partitioner.klass": "x"}, "partitioner.class", "partitioner.klass"),
+        ({"partitioner.rack.aware": "yes"}, "true or false", "yes"),
+        ({"partitioner.rack.aware": 1}, "true or false", "1"),
+        ({"batch.size": "many"}, "an integer", "many"),
+        ({"batch.size": True}, "an integer", "True"),
+        ({"batch.size": -1}, ">= 1", -1),
+        ({"partitioner.availability.timeout.ms": -1}, ">= 0", -1),
+        ({"rackwise.backlog.cap.windows": "-1"}, ">= 0", -1),
+        ({"rackwise.eps": "much"}, "a number", "much"),
+        ({"rackwise.eps": False}, "a number", "False"),
+        ({"rackwise.eps": "-0.1"}, ">= 0", -0.1),
+        ({"rackwise.max.skew": 0.5}, ">= 1", 0.5),
+        ({"client.rack": 7}, "a text", "7"),
+        ({"rackwise.semantics": "java"}, "kip or upstream", "java"),
+        ({"rackwise.semantics": None}, "a text", "None"),
+        ({"client.rack": "/eu/a", "rackwise.rack.depth": 3}, "1 to 2, the levels of /eu/a", 3),
+        ({"rackwise.rack.depth": 0}, ">= 1", 0),
+    ],
+)
+def test_what_can_only_be_a_mistake_is_refused(options, wanted, had):
+    with pytest.raises(PartitionerConfigError) as raised:
+        PartitionerConfig.from_kafka(options)
+    assert (raised.value.wanted, raised.value.had) == (wanted, had)
+    assert str(wanted) in str(raised.value)
+    assert str(had) in str(raised.value)
+    assert raised.value.where
+
+
+def test_a_window_of_no_bytes_is_refused_with_a_hint():
+    with pytest.raises(PartitionerConfigError, match="sticky_bytes wants >= 1; 0 was") as raised:
+        PartitionerConfig(sticky_bytes=0)
+    assert raised.value.hint == "use the producer's batch.size"
+
+
+def test_not_a_number_is_refused():
+    with pytest.raises(PartitionerConfigError, match="eps wants >= 0; nan was given"):
+        PartitionerConfig(eps=float("nan"))
+
+
+@pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}])
+def test_upstream_has_neither_levels_nor_a_bound(fields):
+    with pytest.raises(PartitionerConfigError, match="wants semantics kip"):
+        PartitionerConfig(rack="/eu/a", semantics="upstream", **fields)
+
+
+def test_upstream_wants_a_rack_also_beside_a_custom_partitioner():
+    options = {
+        "partitioner.rack.aware": "true",
+        "partitioner.class": "com.example.Mine",
+        "rackwise.semantics": "upstream",
+    }
+    with pytest.raises(PartitionerConfigError, match=r"a client\.rack is wanted because") as raised:
+        PartitionerConfig.from_kafka(options)
+    assert raised.value.had == "''"
+    assert raised.value.hint == "set client.rack"
+    config = PartitionerConfig.from_kafka(options | {"client.rack": "a"})
+    assert (config.rack_aware, config.adaptive) == (True, False)
+
+
+class TestACustomPartitioner:
+    """KIP-1123: "This has no effect when a custom partitioner is used"."""
+
+    CONFIG = PartitionerConfig.from_kafka(
+        {"partitioner.class": "Mine", "partitioner.rack.aware": "true", "client.rack": "a"}
+    )
+
+    def test_it_turns_racks_and_weights_off(self):
+        assert (self.CONFIG.rack_aware, self.CONFIG.adaptive) == (False, False)
+
+    def test_it_is_told(self):
+        (found,) = self.CONFIG.problems(["a"])
+        assert found.rule == "custom-partitioner"
+        assert "no effect when a custom partitioner is used" in found.wanted
+        assert found.had == "Mine"
+
+
+class TestProblems:
+    def test_a_blank_rack(self):
+        (found,) = PartitionerConfig(rack_aware=True, rack="\t").problems(["a"])
+        assert found.rule == "blank-rack"
+        assert found.severity == PRODUCER_RULES["blank-rack"].severity
+        assert found.message == (
+            "producer: blank-rack: wanted a client.rack because partitioner.rack.aware is true; "
+            r"had '\t'"
+        )
+        assert found.as_dict()["hint"] == "set client.rack"
+
+    def test_a_rack_that_no_broker_has(self):
+        config = PartitionerConfig(rack_aware=True, rack="us-east-1a")
+        (found,) = config.problems(["use1-az2", "use1-az1", None, "use1-az1"])
+        assert found.rule == "rack-unmatched"
+        assert (found.wanted, found.had) == ("one of use1-az1, use1-az2", "us-east-1a")
+        assert found.hint == "zone names differ per account: use zone ids"
+
+    def test_brokers_without_racks(self):
+        (found,) = PartitionerConfig(rack_aware=True, rack="a").problems([None, ""])
+        assert (found.wanted, found.hint) == (
+            "brokers with racks",
+            "set broker.rack on every broker",
+        )
+
+    def test_a_rack_is_met_as_deep_as_is_asked(self):
+        shallow = PartitionerConfig(rack_aware=True, rack="/eu/a", rack_depth=1)
+        assert shallow.problems(["/eu/b"]) == ()
+        assert PartitionerConfig(rack_aware=True, rack="/eu/a").problems(["/eu/b"])
+
+    @pytest.mark.parametrize("racks", [None, ["a"], ["b", "a"]])
+    def test_nothing_to_tell(self, racks):
+        assert PartitionerConfig(rack_aware=True, rack="a").problems(racks) == ()
+
+    def test_a_rack_alone_changes_nothing(self):
+        assert PartitionerConfig(rack="nowhere").problems(["a"]) == ()
+
+    def test_a_no_break_space_is_a_rack(self):
+        assert PartitionerConfig(rack_aware=True, rack="\xa0").problems(["\xa0"]) == ()
