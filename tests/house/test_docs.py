@@ -71,6 +71,11 @@ def test_python_blocks_of_the_placers_run_one_after_the_other():
         exec(compile(text, "placers.md", "exec"), names)  # noqa: S102 (our own text)
 
 
+def test_the_values_in_the_consumers_guide_hold():
+    *_, text = python_of(ROOT / "docs" / "guides" / "consumers.md")
+    exec(compile(text, "consumers.md", "exec"), {"__name__": "consumers"})  # noqa: S102 (our own text)
+
+
 def test_the_doctors_guide_explains_every_rule():
     guide = (ROOT / "docs" / "guides" / "doctor.md").read_text()
     assert re.findall(r"^\| `(reading-[a-z-]+)` \| [A-Z]", guide, re.MULTILINE) == [*READING_RULES]
