@@ -1,4 +1,4 @@
-"""A proxy before each broker, which counts the bytes of fetch answers that leave it, by client.
+"""A proxy before each broker, which counts what it is sent to keep and what it gives, by client.
 
 ```
                           127.0.0.1
@@ -18,10 +18,12 @@ answer    int32 size | int32 correlation id
 
 A fetch request leaves its correlation id and its client id; the answer with that correlation id,
 its size field too, is counted for the client before it is passed on: what a client has, is counted.
+A produce request is counted itself, before it is passed on: what a broker has kept, is counted.
 
 It does no TLS, no SASL, and keeps one frame per direction and connection in memory.
 
-Source: the Kafka protocol guide; Fetch has the api key 1, and all headers start with these fields.
+Source: the Kafka protocol guide; Produce has the api key 0, Fetch 1, and all headers start with
+these fields.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 HOST = "127.0.0.1"
-FETCH = 1
+PRODUCE, FETCH = 0, 1
 SIZE = struct.Struct(">i")
 REQUEST = struct.Struct(">hhih")
 CORRELATION = struct.Struct(">i")
@@ -56,7 +58,8 @@ class CountingProxies:
 
     def __init__(self, brokers: int) -> None:
         self.targets: Sequence[int] = ()
-        self._counted: Counter[tuple[int, str]] = Counter()
+        self._fetched: Counter[tuple[int, str]] = Counter()
+        self._produced: Counter[tuple[int, str]] = Counter()
         self._listening = [socket.create_server((HOST, 0)) for _ in range(brokers)]
         self.ports: tuple[int, ...] = tuple(each.getsockname()[1] for each in self._listening)
         self._is_over = asyncio.Event()
@@ -78,7 +81,11 @@ class CountingProxies:
 
     def fetched(self, broker: int, client: str) -> int:
         """Bytes of fetch answers that a broker has sent to a client."""
-        return self._counted[broker, client]
+        return self._fetched[broker, client]
+
+    def produced(self, broker: int, client: str) -> int:
+        """Bytes of produce requests that a client has sent to a broker."""
+        return self._produced[broker, client]
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -109,20 +116,22 @@ class CountingProxies:
             with closing(forth):
                 try:
                     async with asyncio.TaskGroup() as ways:
-                        ways.create_task(self._requests(client, forth, fetches))
+                        ways.create_task(self._requests(client, forth, fetches, broker))
                         ways.create_task(self._answers(server, back, fetches, broker))
                 except* (EOFError, OSError):
                     pass
 
     async def _requests(
-        self, client: StreamReader, forth: StreamWriter, fetches: dict[int, str]
+        self, client: StreamReader, forth: StreamWriter, fetches: dict[int, str], broker: int
     ) -> None:
         while True:
             size, request = await frame(client)
             key, _, correlation, length = REQUEST.unpack_from(request)
+            name = request[REQUEST.size : REQUEST.size + max(length, 0)].decode()
             if key == FETCH:
-                name = request[REQUEST.size : REQUEST.size + max(length, 0)]
-                fetches[correlation] = name.decode()
+                fetches[correlation] = name
+            elif key == PRODUCE:
+                self._produced[broker, name] += len(size) + len(request)
             forth.write(size + request)
             await forth.drain()
 
@@ -134,7 +143,7 @@ class CountingProxies:
             (correlation,) = CORRELATION.unpack_from(answer)
             if correlation in fetches:
                 client = fetches.pop(correlation)
-                self._counted[broker, client] += len(size) + len(answer)
+                self._fetched[broker, client] += len(size) + len(answer)
             back.write(size + answer)
             await back.drain()
 

@@ -11,7 +11,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "consumers"
 PATIENCE_S = 30
-FETCH, METADATA = 1, 3
+PRODUCE, FETCH, METADATA = 0, 1, 3
 
 
 @pytest.fixture
@@ -65,12 +65,25 @@ def test_fetch_answers_are_counted_by_broker_and_client(proxied):
     assert counted == [18, 200_008, 38, 0]
 
 
+def test_produce_requests_are_counted_by_broker_and_client(proxied):
+    proxies, pair = proxied
+    for broker, name, size in ((0, b"a", 10), (0, b"b", 200_000), (1, b"a", 30), (1, b"a", 30)):
+        client, server = pair(broker)
+        sent = request(PRODUCE, 7, name, bytes(size))
+        assert goes(client, server, sent)
+        assert goes(server, client, answer(7, 100))
+    counted = [proxies.produced(broker, name) for broker in (0, 1) for name in "ab"]
+    assert counted == [25, 200_015, 90, 0]
+    assert proxies.fetched(0, "a") == 0
+
+
 def test_other_answers_pass_and_are_not_counted(proxied):
     proxies, pair = proxied
     client, server = pair(0)
     assert goes(client, server, request(METADATA, 1, b"a") + request(FETCH, 2, b"a"))
     assert goes(server, client, answer(1, 1000) + answer(2, 5) + answer(1, 1000))
     assert proxies.fetched(0, "a") == 13
+    assert proxies.produced(0, "a") == 0
 
 
 def test_a_client_without_a_name_is_counted_as_the_empty_one(proxied):

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from rackwise.adapters.clients import detect_rack
+from rackwise.adapters.clients import detect_rack, inkless_client_id
 
 AWS = {
     ("PUT", "/latest/api/token"): "token",
@@ -99,3 +99,7 @@ def test_a_service_that_is_not_there_says_nothing():
     with service({}) as address:
         pass
     assert detect_rack(metadata_service=True, address=address) is None
+
+
+def test_a_client_id_tells_diskless_topics_where_the_client_is():
+    assert inkless_client_id("app", "az1") == "app,diskless_az=az1"

@@ -7,14 +7,21 @@ serving              what both do for their one consumer, and what assignors dec
 group                what both share: from what members said to the answer, without any client
 private              all that is touched inside a client
 rack                 the rack that this process is in
+
+kafka_python_producer   KIP-1123 for kafka-python's KafkaProducer
+aiokafka_producer       the same for AIOKafkaProducer
+confluent_producer      the same for confluent-kafka's Producer; beside it its views and statistics
+steering, topics        what the three share: one topic's choice, all topics of a producer
+rack_source             which broker is in which rack, for clients that do not tell
 ```
 
 confluent-kafka (librdkafka) has KIP-881 built in and takes no assignor from outside: set its
-`client.rack`. A plug-in imports its own client and no other, and only where it is used.
+`client.rack`. Producers' plug-ins touch nothing inside a client. A plug-in imports its own client
+and no other, and only where it is used.
 """
 
 from __future__ import annotations
 
-from rackwise.adapters.clients.rack import detect_rack
+from rackwise.adapters.clients.rack import detect_rack, inkless_client_id
 
-__all__ = ["detect_rack"]
+__all__ = ["detect_rack", "inkless_client_id"]

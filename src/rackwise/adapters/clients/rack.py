@@ -55,6 +55,18 @@ def detect_rack(
     return _asked(address) if metadata_service else None
 
 
+def inkless_client_id(client_id: str, az: str) -> str:
+    """A client id that tells a diskless topic's brokers where the client is.
+
+    Diskless topics are led by no broker in particular: brokers of Inkless answer metadata so that
+    a client meets those of the zone in its id.
+
+    >>> inkless_client_id("app", "az1")
+    'app,diskless_az=az1'
+    """
+    return f"{client_id},diskless_az={az}"
+
+
 def _asked(address: tuple[str, int]) -> str | None:
     return _aws(address) or _google(address) or _azure(address)
 

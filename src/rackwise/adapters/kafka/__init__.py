@@ -16,6 +16,7 @@ from rackwise.adapters.kafka.create import (
     topic_rows,
     unknown_topic,
 )
+from rackwise.adapters.kafka.leader_load import leader_rack_load
 from rackwise.adapters.kafka.probe import ask_leaders, read_fetch_versions
 from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_addresses
 
@@ -28,6 +29,7 @@ __all__ = [
     "connect",
     "create_topic",
     "ensure_topic",
+    "leader_rack_load",
     "missing_topic",
     "read_brokers",
     "read_client_config",

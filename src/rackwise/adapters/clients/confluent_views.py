@@ -1,0 +1,156 @@
+"""Leaders and racks for confluent-kafka, which tells a producer neither when they change.
+
+```
+at construction          the rack source must answer, else RackSourceError
+first record of a topic  its metadata is waited for, as other clients do before they send
+every 30 s               a daemon thread asks; sooner by topic.metadata.refresh.interval.ms
+statistics.interval.ms   leaders come with them instead; only racks are still asked for
+a broker went away       asked at once, then 6 times more, each twice as late: elections take time
+```
+
+What fails leaves the last answer where it was.
+
+Source: librdkafka's CONFIGURATION.md and STATISTICS.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Final
+
+from rackwise.adapters.clients.rack_source import unanswered
+from rackwise.core.partitioner import TopicView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from rackwise.adapters.clients.rack_source import RackSource
+
+REFRESH_S: Final = 30.0
+METADATA_S: Final = 10.0
+"""How long the first record of a topic waits for its leaders, and a refresh for an answer."""
+SOON_S: Final = 0.25
+SOON_TURNS: Final = 6
+
+
+class LeaderViews:
+    """The views of a producer's topics, kept fresh on a thread of its own until `close`.
+
+    `producer`: what has `list_topics`; `took(topic, view)`: told of each view, on that thread or in
+    the caller's; `failed(error)`: told what went wrong there. Raises `RackSourceError`.
+    """
+
+    def __init__(
+        self,
+        producer: Any,  # noqa: ANN401 (untyped)
+        racks: RackSource,
+        *,
+        every_s: float,
+        took: Callable[[str, TopicView], None],
+        failed: Callable[[Exception], None],
+        has_statistics: bool,
+    ) -> None:
+        try:
+            self._racks: Mapping[int, str | None] = dict(racks())
+        except Exception as error:
+            raise unanswered(error) from error
+        self._source = racks
+        self._producer = producer
+        self._took, self._failed = took, failed
+        self._every_s = every_s
+        self._has_statistics = has_statistics
+        self._leaders: dict[str, tuple[int | None, ...]] = {}
+        self._wake = threading.Event()
+        self._is_over = False
+        self._soon = 0
+        self._thread = threading.Thread(
+            target=_keep_fresh,
+            args=(weakref.ref(self), self._wake),
+            name="rackwise leaders",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def knows(self, topic: str) -> bool:
+        """Whether a topic was asked for, be it in vain."""
+        return topic in self._leaders
+
+    def ask(self, topic: str) -> None:
+        """The leaders of a topic, waited for. Raises the client's error; it is asked for again."""
+        self._leaders.setdefault(topic, ())
+        try:
+            metadata = self._producer.list_topics(topic, timeout=METADATA_S).topics[topic]
+            self.told(topic, {number: each.leader for number, each in metadata.partitions.items()})
+        except Exception:
+            self.stale()
+            raise
+
+    def told(self, topic: str, leaders: Mapping[int, int]) -> None:
+        """Partition -> leader, below 0 for none, from metadata or statistics."""
+        if not leaders:
+            self.stale()
+            return
+        rows = (leaders.get(partition, -1) for partition in range(max(leaders) + 1))
+        self._leaders[topic] = tuple(None if leader < 0 else leader for leader in rows)
+        self._tell(topic)
+
+    def stale(self) -> None:
+        """Something went wrong: look again now, and some more times."""
+        if self._soon == 0:
+            self._soon = SOON_TURNS
+            self._wake.set()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_over = True
+        self._wake.set()
+
+    def refresh(self) -> None:
+        """Ask for racks and leaders; what fails stays as it was."""
+        try:
+            self._racks = dict(self._source())
+        except Exception as error:  # noqa: BLE001, the last answer stays
+            self._failed(error)
+        for topic in list(self._leaders):
+            try:
+                if self._has_statistics and self._leaders[topic]:
+                    self._tell(topic)
+                else:
+                    self.ask(topic)
+            except Exception as error:  # noqa: BLE001, the last answer stays
+                self._failed(error)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was closed."""
+        return self._is_over
+
+    def wait_s(self) -> float:
+        """How long until the next refresh."""
+        if self._soon == 0:
+            return self._every_s
+        self._soon -= 1
+        late = float(1 << (SOON_TURNS - 1 - self._soon))
+        return min(self._every_s, SOON_S * late)
+
+    def _tell(self, topic: str) -> None:
+        self._took(topic, TopicView(leaders=self._leaders[topic], racks=self._racks))
+
+
+def _keep_fresh(weak: weakref.ref[LeaderViews], wake: threading.Event) -> None:
+    """Refresh while somebody holds the views; between turns nothing here holds them."""
+    while True:
+        views = weak()
+        if views is None or views.is_over:
+            return
+        wait_s = views.wait_s()
+        del views
+        wake.wait(wait_s)
+        wake.clear()
+        views = weak()
+        if views is None or views.is_over:
+            return
+        views.refresh()
+        del views

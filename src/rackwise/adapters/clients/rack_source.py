@@ -1,0 +1,65 @@
+"""Which broker is in which rack, for a client whose metadata has no racks.
+
+librdkafka shows leaders, but no broker.rack: a producer on confluent-kafka is given a source.
+
+```
+fixed_racks({0: "use1-az1", 1: "use1-az2"})    what you know
+admin_racks(AdminClient({...}))                what the brokers say, asked anew at every call
+```
+
+A source is called with the views of topics, on a thread of its own. One that raises leaves the
+last answer where it was; only the first call has to succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.errors import RackSourceError
+from rackwise.core.racks import Rack
+
+if TYPE_CHECKING:
+    from typing import Any
+
+RackSource: TypeAlias = Callable[[], Mapping[int, str | None]]
+"""Broker id -> rack, None for a broker without one; may raise."""
+
+TIMEOUT_S = 10.0
+
+
+def fixed_racks(racks: Mapping[int, str]) -> RackSource:
+    """A source that always says this. Raises `InvalidRack` for a text that is no rack."""
+    for rack in racks.values():
+        _ = Rack(rack).levels
+    known: Mapping[int, str | None] = dict(racks)
+    return lambda: known
+
+
+def admin_racks(admin: Any, *, timeout_s: float = TIMEOUT_S) -> RackSource:  # noqa: ANN401 (untyped)
+    """A source that asks the brokers; `admin` is an AdminClient of confluent-kafka.
+
+    Its calls raise `RackSourceError` where no broker answers in time.
+    """
+
+    def ask() -> Mapping[int, str | None]:
+        try:
+            described = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s)
+        except Exception as error:
+            raise unanswered(error) from error
+        return {node.id: node.rack for node in described.nodes}
+
+    return ask
+
+
+def unanswered(error: Exception) -> RackSourceError:
+    """What a source that failed is told as."""
+    if isinstance(error, RackSourceError):
+        return error
+    said = str(error) or type(error).__name__
+    return RackSourceError(
+        f"the racks of the brokers are wanted; their source says {said}",
+        wanted="broker id -> rack",
+        had=said,
+        hint="say them with fixed_racks, or look whether the brokers answer DescribeCluster",
+    )

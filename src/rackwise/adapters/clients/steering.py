@@ -1,0 +1,330 @@
+"""What a producer's plug-in does for one topic, whichever client that is.
+
+```
+client                          here                       core
+metadata, or what broke it      see                        TopicPartitioner.set_view
+a record that may go anywhere   peek, add or defer of choice: the choice and its windows
+a window began, a window ended  began -> opens, ends       WindowLedger.open_window, end_window
+completion of a marked record   done                       WindowLedger.done
+every window's end              -> the load, the split     set_load, set_split where it grew old
+```
+
+Windows are marked and not records: a window's last record stands for it, for a partition keeps its
+order; with `partitioner.availability.timeout.ms` its first one is marked too, so that a leader that
+has died is seen while a window is open.
+
+```
+records of a window   o o o o o o o o
+marked                ^ with a time-out
+                                    ^ always
+```
+
+Who steers holds the topic's `lock`; in one event loop none is needed. `acquire` and `release` are
+its own: for each record they cost half of what a `with` does. What fails in here
+is kept by who calls: the client then chooses as it would without.
+
+Source: KIP-794, KIP-1123; `RecordAccumulator` and `BuiltInPartitioner` of Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Final, cast
+
+from rackwise.core.partitioner import (
+    PartitionLoad,
+    QueueEntry,
+    TopicPartitioner,
+    TopicView,
+    WindowLedger,
+    upstream_load,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from rackwise.core.partitioner import (
+        PartitionerConfig,
+        PartitionerCounters,
+        UpstreamLoad,
+    )
+
+NOBODY: Final = -1
+"""The node of a partition that has no leader."""
+DRAW_BITS: Final = 31
+PHASES: Final = 16
+KEPT: Final = 3
+"""A split that is stale is kept for so many times its validity."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTerms:
+    """A split as one client was given it.
+
+    `shares`: leader rack -> share. `weights`: those it was made for, None = not looked at.
+    `valid_for_ms`: None = for ever.
+    """
+
+    shares: Mapping[str, float]
+    weights: Mapping[str, float] | None = None
+    valid_for_ms: int | None = None
+
+
+class Steering:
+    """One topic of one producer.
+
+    `choice`: which partition. `lock`: to be held by who calls anything here. `is_stale`: the view
+    is to be taken anew. `has_drawn`: a window began, of which `began` was not told yet. `room`: so
+    many bytes end nothing, and go to `partition`. `ends`, `opens`: marks that wait for the window's
+    last and first record.
+    `rng`: draws. `clock`: seconds, rising; None: no ledger, for there are no completions.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_config",
+        "_given_ms",
+        "_is_timed",
+        "_late_nodes",
+        "_rng",
+        "_seen",
+        "_split",
+        "_split_state",
+        "_stale_ms",
+        "acquire",
+        "add",
+        "choice",
+        "defer",
+        "due_ms",
+        "ends",
+        "has_drawn",
+        "is_stale",
+        "ledger",
+        "lock",
+        "opens",
+        "partition",
+        "release",
+        "room",
+        "view",
+    )
+
+    def __init__(
+        self,
+        config: PartitionerConfig,
+        view: TopicView,
+        *,
+        rng: Random,
+        clock: Callable[[], float] | None,
+        late_nodes: Callable[[], frozenset[int]] = frozenset,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._late_nodes = late_nodes
+        self._rng = rng
+        self._is_timed = config.availability_timeout_ms > 0 and clock is not None
+        self._seen: set[int] = set()
+        self._split: SplitTerms | None = None
+        self._split_state = _NO_SPLIT
+        self._given_ms = 0
+        self._stale_ms: int | None = None
+        self.lock = Lock()
+        self.acquire, self.release = self.lock.acquire, self.lock.release
+        self.ledger = WindowLedger(config.availability_timeout_ms) if clock else None
+        self.view = view
+        self.choice = TopicPartitioner(
+            config, view, rng=cast("Random", self), on_window_end=self._window_ended
+        )
+        self.add, self.defer = self.choice.add, self.choice.defer
+        if config.max_skew is not None:
+            self.choice.set_split(None, phase=self._phase())
+        self.has_drawn = False
+        self.partition = NOBODY
+        self.room = 0
+        self.is_stale = False
+        self.ends: list[int] = []
+        self.opens: list[int] = []
+        self.due_ms: int | None = None
+        for finding in config.problems(list(view.racks.values())):
+            log.warning("%s: wanted %s, had %s", finding.rule, finding.wanted, finding.had)
+
+    def getrandbits(self, bits: int) -> int:
+        """A draw: the choice asks for one where a window begins."""
+        self.has_drawn = True
+        self.room = 0
+        return self._rng.getrandbits(bits)
+
+    def see(self, view: TopicView) -> None:
+        """Take what metadata says now; of brokers that are gone the rack is still known."""
+        self.is_stale = False
+        if not self.view.racks.keys() <= view.racks.keys():
+            view = TopicView(view.leaders, {**self.view.racks, **view.racks})
+        if view != self.view:
+            self.view = view
+            self.room = 0
+            self.choice.set_view(view)
+            if self._split is not None:
+                self._look_at_split(self.now_ms())
+
+    def steer(self, size: int) -> int:
+        """The partition of a record, which is counted; for who is asked once for each record."""
+        partition = self.chosen()
+        self.choice.add(size)
+        return partition
+
+    def chosen(self) -> int:
+        """The partition of a record, which is not counted yet."""
+        if self.due_ms is not None:
+            self.look_at_time()
+        self.partition = partition = self.choice.peek()
+        if self.has_drawn:
+            self.began(partition)
+        if self.due_ms is None:
+            self.room = self._config.sticky_bytes - self.choice.window_bytes
+        return partition
+
+    def began(self, partition: int) -> None:
+        """A window began with this draw: mark its first record where leaders are timed."""
+        self.has_drawn = False
+        self._seen.add(partition)
+        if self._is_timed and self.ledger is not None:
+            self.opens.append(
+                self.ledger.open_window(partition, self.node(partition), self.now_ms())
+            )
+            self.due_ms = self.ledger.next_deadline_ms
+
+    def look_at_time(self) -> None:
+        """Look at the load again where a leader may be late by now, or may be tried again."""
+        now_ms = self.now_ms()
+        if self.due_ms is not None and now_ms >= self.due_ms:
+            self.choice.set_load(self._load(now_ms))
+
+    def look_at_nodes(self) -> None:
+        """Look at the load again, for another node is late, or late no more."""
+        self.room = 0
+        if self.ledger is not None:
+            self.choice.set_load(self._load(self.now_ms()))
+
+    def take_marks(self) -> list[int]:
+        """All marks that wait, now the caller's."""
+        taken = self.opens + self.ends
+        self.opens, self.ends = [], []
+        return taken
+
+    def refused(self) -> None:
+        """The client refused the record that was to bear the marks; the next one is the first."""
+        self.done(self.take_marks(), ok=False)
+        self.has_drawn = True
+        self.room = 0
+
+    def done(self, marks: list[int], *, ok: bool) -> None:
+        """The record that bears these marks is acknowledged, or failed."""
+        if self.ledger is not None:
+            now_ms = self.now_ms()
+            for token in marks:
+                self.ledger.done(token, now_ms, ok=ok)
+            self.due_ms = self.ledger.next_deadline_ms
+
+    def set_split(self, terms: SplitTerms | None) -> None:
+        """Give windows to leader racks by share, until that grows old; None: no longer."""
+        self._split, self._split_state = terms, _NO_SPLIT
+        self._stale_ms = None
+        self.choice.set_split(None if terms is None else terms.shares, phase=self._phase())
+        if terms is not None:
+            self._split_state = _FRESH
+            self._given_ms = self.now_ms()
+            self._look_at_split(self._given_ms)
+
+    def counters(self) -> PartitionerCounters:
+        """What was counted of this topic so far."""
+        return self.choice.counters(self.ledger)
+
+    def node(self, partition: int) -> int:
+        """The leader of a partition, below 0 for none."""
+        leaders = self.view.leaders
+        leader = leaders[partition] if partition < len(leaders) else None
+        return NOBODY if leader is None else leader
+
+    def now_ms(self) -> int:
+        """The time; 0 where there is no clock."""
+        return 0 if self._clock is None else int(self._clock() * 1000)
+
+    def _phase(self) -> int:
+        """Producers that begin at the same moment do not all begin with the same rack."""
+        return self._rng.getrandbits(DRAW_BITS) % PHASES
+
+    def _window_ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
+        """Mark the window's last record; the load to draw the next partition with."""
+        self.room = 0
+        if self.ledger is None:
+            return None
+        now_ms = self.now_ms()
+        self.ends.append(self.ledger.end_window(partition, self.node(partition), now_ms))
+        if self._split is not None:
+            self._look_at_split(now_ms)
+        return self._load(now_ms)
+
+    def _load(self, now_ms: int) -> PartitionLoad | UpstreamLoad | None:
+        if self.ledger is None:
+            return None
+        found = self.ledger.load(now_ms)
+        late = found.excluded_nodes | self._late_nodes()
+        self.due_ms = self.ledger.next_deadline_ms if self._is_timed else None
+        if self._config.semantics == "kip":
+            return PartitionLoad(found.windows, late)
+        leaders, racks = self.view.leaders, self.view.racks
+        entries = [
+            QueueEntry(
+                each,
+                leaders[each],
+                None if leaders[each] is None else racks.get(self.node(each)),
+                found.windows.get(each, 0),
+                excluded=leaders[each] in late,
+            )
+            for each in sorted(self._seen)
+            if each < len(leaders)
+        ]
+        return upstream_load(entries, len(leaders))
+
+    def _look_at_split(self, now_ms: int) -> None:
+        """Say of a split that it is stale, and give it up in the end."""
+        terms = self._split
+        if terms is None:
+            return
+        valid_ms = terms.valid_for_ms
+        is_old = valid_ms is not None and now_ms - self._given_ms > valid_ms
+        if is_old or (terms.weights is not None and not self._has_weights(terms.weights)):
+            self._stale_ms = now_ms if self._stale_ms is None else self._stale_ms
+        else:
+            self._stale_ms = None
+        state = self._state_of_split(now_ms, valid_ms)
+        if state != self._split_state:
+            self._split_state = state
+            shares = None if state == _GIVEN_UP else terms.shares
+            self.choice.set_split(shares, phase=self._phase(), stale=state != _FRESH)
+
+    def _state_of_split(self, now_ms: int, valid_ms: int | None) -> str:
+        if self._stale_ms is None:
+            return _FRESH
+        if valid_ms is not None and now_ms - self._stale_ms > KEPT * valid_ms:
+            return _GIVEN_UP
+        return _STALE
+
+    def _has_weights(self, weights: Mapping[str, float]) -> bool:
+        """Whether the leaders are still spread over racks as they were for the split."""
+        now = self.view.leader_weights()
+        whole, before = sum(now.values()), sum(weights.values())
+        racks = {*now, *weights}
+        return all(
+            abs(now.get(rack, 0) * before - weights.get(rack, 0.0) * whole)
+            <= _NEAR * before * whole
+            for rack in racks
+        )
+
+
+_NO_SPLIT, _FRESH, _STALE, _GIVEN_UP = "none", "fresh", "stale", "given up"
+_NEAR = 1e-9

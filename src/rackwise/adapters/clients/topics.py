@@ -1,0 +1,121 @@
+"""All topics of one producer, steered: what the three plug-ins share beside one topic's choice."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.clients.steering import DRAW_BITS, SplitTerms, Steering
+from rackwise.core.partitioner import TopicPartitioner, TopicView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rackwise.core.partitioner import PartitionerConfig, PartitionerCounters
+
+log = logging.getLogger(__name__)
+
+
+class Failures:
+    """What was kept from a client: how many errors, and the last one; the first one is logged."""
+
+    __slots__ = ("count", "last")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last: Exception | None = None
+
+    def keep(self, error: Exception) -> None:
+        """Count an error, and log the first."""
+        self.count += 1
+        self.last = error
+        if self.count == 1:
+            log.warning("rack-aware partitioning failed; the client goes on", exc_info=error)
+
+
+class SteeredTopics:
+    """The topics of one producer by name, `by_name`, from their first record on.
+
+    `rng` draws; `clock`: seconds, rising, None = no ledger; `late_nodes`: nodes that the client
+    itself knows to be away. `failures`: what was kept from the client.
+    """
+
+    def __init__(
+        self,
+        config: PartitionerConfig,
+        *,
+        rng: random.Random | None = None,
+        clock: Callable[[], float] | None = None,
+        late_nodes: Callable[[], frozenset[int]] = frozenset,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.failures = Failures()
+        self.by_name: dict[str, Steering] = {}
+        self._rng = rng or random.Random()  # noqa: S311 (no secret)
+        self._spare = random.Random()  # noqa: S311 (no secret)
+        self._late_nodes = late_nodes
+        self._splits: dict[str, SplitTerms] = {}
+
+    def met(self, topic: str, view: TopicView) -> Steering:
+        """A topic has its first view; who comes second gets what the first has made."""
+        made = Steering(
+            self.config, view, rng=self._rng, clock=self.clock, late_nodes=self._late_nodes
+        )
+        if topic in self._splits:
+            made.set_split(self._splits[topic])
+        return self.by_name.setdefault(topic, made)
+
+    def failed(self, topic: str, error: Exception) -> None:
+        """A choice has failed: the record goes anywhere."""
+        self.failures.keep(error)
+        steering = self.by_name.get(topic)
+        if steering is not None:
+            steering.choice.count_internal()
+
+    def any_of(self, partitions: list[int]) -> int:
+        """One of these, each as likely."""
+        return partitions[self._spare.getrandbits(DRAW_BITS) % len(partitions)]
+
+    def stale(self, _metadata: object = None) -> None:
+        """Take each topic's view anew at its next record."""
+        for steering in list(self.by_name.values()):
+            steering.is_stale = True
+
+    def counters(self) -> Mapping[str, PartitionerCounters]:
+        """Topic -> what was counted; of topics that had a record, by name."""
+        found = {}
+        for topic, steering in sorted(self.by_name.copy().items()):
+            with steering.lock:
+                found[topic] = steering.counters()
+        return found
+
+    def set_split(
+        self,
+        topic: str,
+        shares: Mapping[str, float] | None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        valid_for_ms: int | None = None,
+    ) -> None:
+        """This client's shares of a topic: leader rack -> share, adding up to 1; None = none.
+
+        `weights`: what the split was made for; where leaders are spread otherwise it is stale.
+        `valid_for_ms`: how long it is not; it is then kept for 3 times as long, and given up. A
+        plug-in without a clock keeps it for ever. Raises `SplitError`, and `PartitionerConfigError`
+        under semantics `upstream`.
+        """
+        TopicPartitioner(self.config, _ANY_VIEW, rng=self._spare).set_split(shares)
+        terms = None if shares is None else SplitTerms(shares, weights, valid_for_ms)
+        if terms is None:
+            self._splits.pop(topic, None)
+        else:
+            self._splits[topic] = terms
+        steering = self.by_name.get(topic)
+        if steering is not None:
+            with steering.lock:
+                steering.set_split(terms)
+
+
+_ANY_VIEW = TopicView(leaders=(None,), racks={})

@@ -1,0 +1,193 @@
+"""A cluster without brokers: librdkafka's own mock, in this process, for faults on demand.
+
+```
+with MockCluster(["az1", "az2", "az3"]) as cluster:      # brokers 1, 2, 3
+    cluster.topic("orders", partitions=3)                # led by 1, 2, 3
+    cluster.rtt(1, 300)                                  # broker 1 answers 300 ms late
+    cluster.leader("orders", 0, 2)                       # partition 0 moves
+    cluster.down(3)
+    cluster.bootstrap                                    # 127.0.0.1:40815,127.0.0.1:44491,...
+```
+
+A broker that is late by so many milliseconds, or a leader that moves between two records, no real
+broker gives on demand. It serves producers and metadata with racks; records are kept in memory. It
+does not answer describe_cluster, describe_topics and create_topics, elects no leaders and copies to
+no replicas: what depends on these wants real brokers.
+
+The library is the one inside the wheel of confluent-kafka, called by ctypes. kafka-python needs
+`api_version=(2, 1)` there.
+
+Source: librdkafka's `rdkafka_mock.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rackwise.core.errors import MockClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+REPLICAS: Final = 3
+BREATH_S: Final = 0.002
+"""The mock's thread sleeps for a second on a call that comes before it has gone to wait again."""
+_PRODUCER: Final = 0
+_TEXT_BYTES: Final = 512
+_CALLS: Final = {
+    "rd_kafka_conf_new": (ctypes.c_void_p, ()),
+    "rd_kafka_conf_set": (ctypes.c_int, "pttti"),
+    "rd_kafka_new": (ctypes.c_void_p, "ipti"),
+    "rd_kafka_destroy": (None, "p"),
+    "rd_kafka_mock_cluster_new": (ctypes.c_void_p, "pi"),
+    "rd_kafka_mock_cluster_bootstraps": (ctypes.c_char_p, "p"),
+    "rd_kafka_mock_cluster_destroy": (None, "p"),
+    "rd_kafka_mock_broker_set_rack": (ctypes.c_int, "pit"),
+    "rd_kafka_mock_broker_set_rtt": (ctypes.c_int, "pii"),
+    "rd_kafka_mock_broker_set_down": (ctypes.c_int, "pi"),
+    "rd_kafka_mock_broker_set_up": (ctypes.c_int, "pi"),
+    "rd_kafka_mock_topic_create": (ctypes.c_int, "ptii"),
+    "rd_kafka_mock_partition_set_leader": (ctypes.c_int, "ptii"),
+}
+"""What is called: the answer, and the arguments; p pointer, t text, i integer."""
+_KINDS: Final = {"p": ctypes.c_void_p, "t": ctypes.c_char_p, "i": ctypes.c_int}
+
+
+class MockCluster:
+    """Brokers 1, 2, .. in these racks, None for one without; ended by `close` or its block.
+
+    Raises `MockClusterError` where the library is not there or has no mock.
+    """
+
+    def __init__(self, racks: Sequence[str | None]) -> None:
+        if not racks:
+            raise _refused("a mock cluster of at least 1 broker is wanted; racks of 0 were given")
+        self._library = _library()
+        self._client: int | None = None
+        self._cluster: int | None = None
+        self.brokers = len(racks)
+        try:
+            self._start()
+            for broker, rack in enumerate(racks, start=1):
+                if rack is not None:
+                    self._do("broker_set_rack", broker, rack.encode())
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        conf = self._library.rd_kafka_conf_new()
+        text = ctypes.create_string_buffer(_TEXT_BYTES)
+        self._library.rd_kafka_conf_set(conf, b"log_level", b"0", text, _TEXT_BYTES)
+        self._client = self._library.rd_kafka_new(_PRODUCER, conf, text, _TEXT_BYTES)
+        if not self._client:
+            raise _refused(f"a client of librdkafka is wanted; it says {text.value.decode()}")
+        self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, self.brokers)
+        if not self._cluster:
+            raise _refused(f"a mock cluster of {self.brokers} brokers is wanted; there is none")
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of every broker, comma between, as clients want it."""
+        found: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._alive())
+        return found.decode()
+
+    def topic(self, name: str, *, partitions: int) -> None:
+        """A topic; partition p is led by broker p mod brokers + 1."""
+        self._do("topic_create", name.encode(), partitions, min(REPLICAS, self.brokers))
+        for partition in range(partitions):
+            self.leader(name, partition, partition % self.brokers + 1)
+
+    def leader(self, topic: str, partition: int, broker: int | None) -> None:
+        """Let a partition be led by this broker from now on; None: by nobody."""
+        self._do(
+            "partition_set_leader", topic.encode(), partition, -1 if broker is None else broker
+        )
+
+    def rack(self, broker: int, rack: str) -> None:
+        """Put a broker into another rack."""
+        self._do("broker_set_rack", broker, rack.encode())
+
+    def rtt(self, broker: int, milliseconds: int) -> None:
+        """Let a broker answer this late."""
+        self._do("broker_set_rtt", broker, milliseconds)
+
+    def down(self, broker: int) -> None:
+        """Close a broker's connections and refuse new ones; it leads what it led."""
+        self._do("broker_set_down", broker)
+
+    def up(self, broker: int) -> None:
+        """Let a broker accept connections again."""
+        self._do("broker_set_up", broker)
+
+    def close(self) -> None:
+        """End it; a second time does nothing."""
+        if self._cluster:
+            self._library.rd_kafka_mock_cluster_destroy(self._cluster)
+        if self._client:
+            self._library.rd_kafka_destroy(self._client)
+        self._cluster = self._client = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _alive(self) -> int:
+        if self._cluster is None:
+            raise _refused("a running mock cluster is wanted; this one was closed")
+        return self._cluster
+
+    def _do(self, call: str, *arguments: int | bytes) -> None:
+        code = getattr(self._library, f"rd_kafka_mock_{call}")(self._alive(), *arguments)
+        time.sleep(BREATH_S)
+        if code:
+            raise MockClusterError(
+                f"the mock cluster is wanted to do {call} of {arguments!r}; "
+                f"librdkafka answers with error {code}",
+                wanted=call,
+                had=code,
+                hint="name a broker from 1 on, a topic and a partition that are there",
+            )
+
+
+def _library() -> ctypes.CDLL:
+    found = find_spec("confluent_kafka")
+    if found is None or found.origin is None:
+        raise _refused("confluent-kafka, which has the mock cluster, is wanted; it is not there")
+    beside = Path(found.origin).parent.with_name("confluent_kafka.libs")
+    return opened(sorted(beside.glob("librdkafka-*")) or sorted(beside.glob("librdkafka*")))
+
+
+def opened(files: Sequence[Path]) -> ctypes.CDLL:
+    """The first of these libraries, its calls typed. Raises `MockClusterError`."""
+    if not files:
+        raise _refused("librdkafka is wanted in the wheel of confluent-kafka; it is not in it")
+    try:
+        library = ctypes.CDLL(str(files[0]))
+        for name, (answer, kinds) in _CALLS.items():
+            call = getattr(library, name)
+            call.restype, call.argtypes = answer, [_KINDS[kind] for kind in kinds]
+    except (OSError, AttributeError) as error:
+        raise _refused(f"librdkafka with a mock cluster is wanted; {error}") from error
+    return library
+
+
+def _refused(message: str) -> MockClusterError:
+    return MockClusterError(
+        message,
+        wanted="confluent-kafka >= 2.16",
+        hint="pip install 'confluent-kafka>=2.16'; it brings the library on Linux and macOS",
+    )
