@@ -157,7 +157,8 @@ def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
             again.topics,
             again.partitions,
         )
-        assert [each.group for each in seen.groups if each.members] == ["readers"]
+        (readers,) = (each for each in seen.groups if each.group == "readers")
+        assert [each.client_id for each in readers.members] == ["app"]
         admin.delete_topics(["told"])
 
 
