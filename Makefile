@@ -6,10 +6,11 @@ export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,det
 export KAFKA
 BIN := .venv/bin
 SLOWEST := --durations=15
+CORE := tests/core src/rackwise/core
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live test test-plain test-spark test-kafka check bench golden lock
+.PHONY: help venv minimal demo live test test-plain test-spark test-kafka long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -30,17 +31,23 @@ test: venv minimal ## all suites, real Kafka and Spark among them
 	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-plain"
 	@$(MAKE) test-kafka
 
-# These two run at the same time; they share no port, no folder and no cache.
+# These two run at the same time; they share no port, no folder and no cache. The tests of core run
+# once, where numpy is all there is.
 test-plain:
-	$(BIN)/python -m coverage run -m pytest $(SLOWEST) -m "not server"
+	$(BIN)/python -m coverage erase
+	build/minimal/bin/python -m coverage run -p -m pytest $(SLOWEST) $(CORE)
+	$(BIN)/python -m coverage run -p -m pytest $(SLOWEST) -m "not server" $(CORE:%=--ignore=%)
+	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
-	build/minimal/bin/python -m pytest $(SLOWEST) tests/core src/rackwise/core
 
 test-spark:
 	$(BIN)/python -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/spark -m spark
 
 test-kafka:
-	$(BIN)/python -m pytest $(SLOWEST) -m "server and not spark"
+	$(BIN)/python -m pytest $(SLOWEST) -m "server and not spark and not long"
+
+long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
+	@$(BIN)/python -m pytest $(SLOWEST) -m long
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .

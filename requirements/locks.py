@@ -21,6 +21,7 @@ LOCKS = ROOT / "requirements"
 MARK = "# dependency tables: sha256 "
 MINIMAL = (
     "numpy",
+    "coverage",
     "hypothesis",
     "pytest",
     "pytest-randomly",

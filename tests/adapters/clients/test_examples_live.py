@@ -43,6 +43,7 @@ def test_each_client_reads_what_was_written(kraft_cluster):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_rack_optimal_reads_all_bytes_in_the_own_rack_and_range_does_not():
     before, after = [
         re.fullmatch(r"\S+ +(\S+) of (\S+) MB from the own rack \((\d+)%\)", line).groups()

@@ -98,6 +98,7 @@ def check_rest(crews, racks, acknowledged):
 
 @pytest.mark.kafka
 @pytest.mark.fault
+@pytest.mark.long
 def test_every_record_is_read_though_a_member_and_the_coordinator_are_killed(make_kraft, tmp_path):
     """The coordinator leads partitions, too, and comes back in another rack."""
     cluster, clock, notes = make_kraft(brokers=len(RACKS)), Clock(), tmp_path / "notes"

@@ -50,6 +50,7 @@ def test_each_client_writes_near(kraft_cluster):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_what_producers_write_near_and_what_it_does_to_the_fullest_rack():
     found = {}
     for line in run("before_after.py", patience_s=280):

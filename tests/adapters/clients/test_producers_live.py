@@ -211,6 +211,7 @@ def elected(admin, name, placement):
 
 @pytest.mark.kafka
 @pytest.mark.fault
+@pytest.mark.long
 def test_no_acknowledged_record_is_lost_with_a_leader_or_a_whole_rack(kraft_cluster):
     """SIGKILL of a leader, then of the rest of its rack, under load; both come back."""
     cluster, name = kraft_cluster, "killed"
