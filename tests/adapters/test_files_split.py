@@ -43,7 +43,7 @@ def test_written_and_read(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@given(rack_rates(), st.sampled_from([0, 0.1, 3]))
+@given(rack_rates(), st.sampled_from([0, 0.1, 3, 1e308]))
 def test_any_split_is_read_as_it_was(case, eps):
     given_rates, weights = case
     shares = split_by_balance(given_rates, weights, eps).shares

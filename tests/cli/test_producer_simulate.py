@@ -144,6 +144,16 @@ class TestRefused:
                 "units: ms s min h d",
             ),
             (
+                ["--max-load-factor", "nan"],
+                "--max-load-factor wants 1 or more; nan was given",
+                "1 is an even load; 1.2 lets a rack take a fifth more",
+            ),
+            (
+                ["--max-load-factor", "0.9"],
+                "--max-load-factor wants 1 or more; 0.9 was given",
+                "1 is an even load; 1.2 lets a rack take a fifth more",
+            ),
+            (
                 ["--eps", "-1"],
                 "eps of 0 or more is wanted; -1.0 was given",
                 "0.1 lets a rack take a tenth more than its even part",
@@ -155,12 +165,12 @@ class TestRefused:
             ),
             (
                 ["--usd-per-gib", "inf"],
-                "a price of 0 or more usd per GiB is wanted; inf was given",
+                "a price of 0 to 2^63 usd per GiB is wanted; inf was given",
                 "0.02 is both sides of a crossing between zones at the list price of many clouds",
             ),
             (
                 ["--sticky-bytes", "0"],
-                "sticky_bytes above 0 is wanted; 0 was given",
+                "sticky_bytes above 0, up to 2^63, is wanted; 0 was given",
                 "use the producer's batch.size",
             ),
             (

@@ -101,6 +101,7 @@ def simulate(
         "duration_ms": milliseconds("--duration", duration),
     }
     timeout_ms = int(milliseconds("--availability-timeout", availability_timeout))
+    most = _greatest_factor(max_load_factor)
     cross_cost(0.0, usd_per_gib=usd_per_gib)
     check_eps(eps)
     told = given(shell, (snapshot, bootstrap_server, client_config), topic, rates, capacity)
@@ -129,7 +130,6 @@ def simulate(
         shell.document(form.simulation_document(told, scenarios[0], found, **terms))
     else:
         shell.text(form.simulation_text(told, scenarios[0], found, usd_per_gib=usd_per_gib))
-    most = math.inf if max_load_factor is None else max_load_factor
     over = [each for each in found if not each.load_factor <= most]
     for each in over:
         shell.note(f"{each.mode}: load factor {each.load_factor:.3f}; at most {most} is wanted")
@@ -217,6 +217,20 @@ def _tell_few(shell: Shell, scenario: ProducerScenario) -> None:
             f"the slowest producers end {counted(windows, 'window')} in that time, so shares are "
             "rough; give a longer --duration or a smaller --sticky-bytes"
         )
+
+
+def _greatest_factor(value: float | None) -> float:
+    """The load factor of `--max-load-factor`, infinite where none is given."""
+    if value is None:
+        return math.inf
+    if math.isnan(value) or value < 1:
+        raise InvalidConfig(
+            f"--max-load-factor wants 1 or more; {value} was given",
+            wanted=">= 1",
+            had=value,
+            hint="1 is an even load; 1.2 lets a rack take a fifth more",
+        )
+    return value
 
 
 def _validity(text: str) -> int:

@@ -69,7 +69,7 @@ def split_text(told: Given, advice: SplitAdvice, eps: float, part: str, usd_per_
     factors = [
         f"load factor under KIP-1123  {advice.kip_load_factor:.3f}",
         f"least eps                   {advice.least_eps:.3f}",
-        f"full locality from eps      {advice.full_locality_eps:.3f}",
+        f"full locality at eps        {advice.full_locality_eps:.3f}",
     ]
     rows = [
         (

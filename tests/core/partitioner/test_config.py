@@ -60,6 +60,8 @@ def test_what_may_be_absent_may_be_none():
         ({"partitioner.rack.aware": 1}, "true or false", "1"),
         ({"batch.size": "many"}, "an integer", "many"),
         ({"batch.size": True}, "an integer", "True"),
+        ({"batch.size": "9" * 400}, "an integer of 64 bits", "one of 1330 bits"),
+        ({"rackwise.eps": 10**400}, "an integer of 64 bits", "one of 1330 bits"),
         ({"batch.size": -1}, ">= 1", -1),
         ({"partitioner.availability.timeout.ms": -1}, ">= 0", -1),
         ({"rackwise.backlog.cap.windows": "-1"}, ">= 0", -1),

@@ -45,8 +45,10 @@ def test_at_other_rates_than_it_was_made_for():
     assert raised.value.hint == "make the split from these rates"
 
 
-@pytest.mark.parametrize("price", [-0.01, math.nan, math.inf])
+@pytest.mark.parametrize("price", [-0.01, 1e308, math.nan, math.inf])
 def test_what_is_no_price(price):
     with pytest.raises(SplitError) as raised:
         cross_cost(1, usd_per_gib=price)
-    assert raised.value.message == f"a price of 0 or more usd per GiB is wanted; {price} was given"
+    assert raised.value.message == (
+        f"a price of 0 to 2^63 usd per GiB is wanted; {price} was given"
+    )

@@ -201,6 +201,7 @@ class TestBadScenarios:
         ("name", "value"),
         [
             ("sticky_bytes", 0),
+            pytest.param("sticky_bytes", 10**400, id="401 digits"),
             ("record_bytes", -1),
             ("broker_bytes_per_s", float("nan")),
             ("duration_ms", float("inf")),
@@ -209,7 +210,7 @@ class TestBadScenarios:
     def test_numbers_above_0(self, name, value):
         with pytest.raises(SplitError) as raised:
             replayed(**{name: value})
-        assert raised.value.message == f"{name} above 0 is wanted; {value} was given"
+        assert raised.value.message == f"{name} above 0, up to 2^63, is wanted; {value} was given"
         assert raised.value.hint
 
     def test_a_mode_that_is_none(self):

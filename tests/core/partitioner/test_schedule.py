@@ -51,6 +51,16 @@ def test_a_window_of_a_rack_without_a_share_leaves_the_others_even():
     assert windows(schedule, 4) == ["a", "b", "a", "b"]
 
 
+def test_a_rack_that_was_away_for_long_is_not_owed_all_of_it():
+    shares = {"a": 0.6, "b": 0.2, "c": 0.2}
+    schedule = SplitSchedule(shares, S)
+    for _ in range(1000):
+        schedule.window_done("a", S)
+    windows(schedule, 32)
+    after = windows(schedule, 100)
+    assert {rack: after.count(rack) for rack in shares} == {"a": 60, "b": 20, "c": 20}
+
+
 def test_the_order_of_the_shares_changes_nothing():
     shares = {"c": 0.25, "a": 0.25, "b": 0.5}
     same = dict(sorted(shares.items()))

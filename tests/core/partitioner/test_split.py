@@ -110,6 +110,11 @@ class TestBounds:
         assert split_by_balance(*given, 0.5).local_share == 1
         assert split_by_balance(*given, 0.49).local_share < 1
 
+    def test_full_locality_may_need_less_where_pinned_bytes_fill_a_rack(self):
+        given = rates("b 1", "a 3"), numbers("a 1 b 1")
+        assert full_locality_eps(*given) == pytest.approx(0.5)
+        assert split_by_balance(*given, 0).local_share == 1
+
     def test_nothing_sent(self):
         found = split_by_balance(rates("a 0"), numbers("a 1 b 1"), 0.1)
         assert (found.shares, found.local_share, found.load_factor) == ({}, 1, 1)

@@ -44,7 +44,7 @@ except ImportError as error:
         "confluent-kafka is wanted; it is not installed",
         wanted="confluent-kafka",
         had=None,
-        hint="pip install 'confluent-kafka>=2.16'",
+        hint="pip install 'rackwise[confluent]'",
     ) from error
 
 if TYPE_CHECKING:

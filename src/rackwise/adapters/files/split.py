@@ -111,7 +111,7 @@ def parse_split(data: bytes, *, where: str) -> SplitFile:
         fields["capacity"].wrong("leaders or brokers", hint=_AGAIN)
     found = SplitFile(
         topic=fields["topic"].name(),
-        eps=fields["eps"].number("an eps of 0 or more", hint=_AGAIN),
+        eps=fields["eps"].number("an eps of 0 or more", high=math.inf, hint=_AGAIN),
         capacity="brokers" if capacity == "brokers" else "leaders",
         weights=weights,
         rates=RackRates(free, pinned),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import SplitError
+from rackwise.core.partitioner.rates import GREATEST
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ class EvenCross:
 
 
 def cross_cost(bytes_per_s: float, *, usd_per_gib: float) -> CrossCost:
-    """The price of that many crossing bytes. Raises `SplitError` for a price below 0."""
-    if not (math.isfinite(usd_per_gib) and usd_per_gib >= 0):
+    """The price of that many crossing bytes. Raises `SplitError` for a price not of 0 to 2^63."""
+    if not 0 <= usd_per_gib <= GREATEST:
         raise SplitError(
-            f"a price of 0 or more usd per GiB is wanted; {usd_per_gib} was given",
-            wanted=">= 0",
+            f"a price of 0 to 2^63 usd per GiB is wanted; {usd_per_gib} was given",
+            wanted="0 to 2^63",
             had=usd_per_gib,
             hint="0.02 is both sides of a crossing between zones at the list price of many clouds",
         )

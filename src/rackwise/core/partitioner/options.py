@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 OWN_PREFIXES = ("partitioner.", "rackwise.")
 PARTITIONER_CLASS = "partitioner.class"
 HINT = "the options are listed at PartitionerConfig"
+LONG = 2**63
+"""Below it are Kafka's greatest integers."""
 
 
 def read_options(options: Mapping[str, object]) -> dict[str, Any]:
@@ -68,11 +70,15 @@ def _boolean(name: str, value: object) -> bool:
 
 def _integer(name: str, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    try:
-        return int(value.strip() if isinstance(value, str) else "")
-    except ValueError:
-        raise _refused(name, "an integer", value) from None
+        found = value
+    else:
+        try:
+            found = int(value.strip() if isinstance(value, str) else "")
+        except ValueError:
+            raise _refused(name, "an integer", value) from None
+    if not -LONG <= found < LONG:
+        raise _refused(name, "an integer of 64 bits", f"one of {found.bit_length() + 1} bits")
+    return found
 
 
 def _batch_size(name: str, value: object) -> int:
@@ -80,8 +86,10 @@ def _batch_size(name: str, value: object) -> int:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(_integer(name, value))
     try:
         return float(value.strip() if isinstance(value, str) else "")
     except ValueError:

@@ -101,7 +101,7 @@ def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 GREATEST = 2.0**63
-"""The greatest rate or weight: whatever adds them up stays finite."""
+"""The greatest rate, weight or price: what adds them up or multiplies them stays finite."""
 
 
 def check_number(noun: str, rack: str, value: float) -> None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rackwise.core.errors import SplitError
 from rackwise.core.partitioner.config import PartitionerConfig
 from rackwise.core.partitioner.ledger import WindowLedger
-from rackwise.core.partitioner.rates import RackColumns
+from rackwise.core.partitioner.rates import GREATEST, RackColumns
 from rackwise.core.partitioner.split import split_by_balance
 from rackwise.core.partitioner.sticky import TopicPartitioner
 from rackwise.core.partitioner.view import QueueEntry, upstream_load
@@ -99,10 +99,10 @@ class ProducerScenario:
     def __post_init__(self) -> None:
         for name, hint in _ABOVE_0.items():
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
+            if not 0 < value <= GREATEST:
                 raise SplitError(
-                    f"{name} above 0 is wanted; {value} was given",
-                    wanted="> 0",
+                    f"{name} above 0, up to 2^63, is wanted; {value} was given",
+                    wanted="> 0, <= 2^63",
                     had=value,
                     hint=hint,
                 )

@@ -7,7 +7,8 @@ A coin per window would need about 2500 windows until a share is right to one pe
 three. Each rack has a credit in bytes, 0 at first. The next window goes to the greatest
 `credit + share * sticky_bytes`, ties to the first rack in the order of their texts. After a window
 of B bytes every rack gains `share * B`, and the rack that got it loses B, so the credits keep to
-a sum of 0.
+a sum of 0. No credit goes beyond `OWED` windows either way: a rack that could not be had for long
+is not owed all of it when it comes back.
 
 ```
 shares a 11/15, c 4/15     windows   a c a a a c a a a c a a a c a     a 11, c 4
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 SHARE_SUM_TOLERANCE = 1e-6
 """So far from 1 the shares of a row may add up, since files hold decimal texts."""
+
+OWED = 8
+"""A credit's most, in windows: far from the 3 that shares kept from the start come to."""
 
 
 class SplitSchedule:
@@ -62,10 +66,10 @@ class SplitSchedule:
     def window_done(self, rack: str, size: int) -> None:
         """Charge a window of so many bytes to the rack that got it."""
         had = self._credits
+        bound = OWED * max(self._sticky_bytes, size)
         for each, share in self._shares.items():
-            had[each] += share * size
-        if rack in had:
-            had[rack] -= size
+            taken = size if each == rack else 0
+            had[each] = min(bound, max(-bound, had[each] + share * size - taken))
 
 
 def check_shares(shares: Mapping[str, float]) -> None:

@@ -97,7 +97,12 @@ def least_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
 
 
 def full_locality_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
-    """The least bound from which on nothing crosses that need not. Raises `SplitError`."""
+    """A bound from which on nothing crosses that need not: what KIP-1123 makes of the racks.
+
+    The least one where the fullest rack of KIP-1123 takes free bytes of its own clients alone;
+    where pinned bytes or clients of racks without leaders fill it, a smaller one may do. Raises
+    `SplitError`.
+    """
     return max(0.0, kip_load_factor(rates, weights) - 1)
 
 
