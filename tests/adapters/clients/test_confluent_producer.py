@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -256,3 +257,69 @@ def test_errors_of_leaders_make_the_producer_look_again(make):
     producer.delivered(steering, [], KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
     assert producer.topics.failures.last is None
     assert steering.view == before
+
+
+def test_reports_of_errors_alone_close_no_partition(make):
+    producer, heard = make({"delivery.report.only.error": True}, backlog_cap_windows=2), Heard()
+    for _ in range(30):
+        producer.produce("t", VALUE, on_delivery=heard)
+    assert producer.flush(30) == 0
+    found = producer.counters()["t"]
+    assert found.local_bytes == found.total_bytes == 30 * 112
+    assert (found.fallbacks, found.windows_acknowledged, heard) == ({}, 0, [])
+
+
+@pytest.mark.parametrize("polls", ["poll", "flush"])
+def test_a_callback_that_raises_does_not_raise_where_a_record_was_taken(make, polls):
+    producer, told = make(), []
+
+    def broken(_error, message):
+        told.append(message.partition())
+        if len(told) == 1:
+            raise ArithmeticError
+
+    until(lambda: producer.produce("t", VALUE, on_delivery=broken) or told, "a window's end")
+    with pytest.raises(ArithmeticError):
+        getattr(producer, polls)(timeout=0)
+
+
+def test_a_topic_is_met_once_by_all_threads(make, cluster):
+    cluster.topic("met", partitions=4)
+    producer, together = make(sticky_bytes=10**6), threading.Barrier(4)
+
+    def write():
+        together.wait(30)
+        for _ in range(50):
+            producer.produce("met", VALUE)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    assert producer.flush(30) == 0
+    assert producer.topics.failures.last is None
+    assert producer.counters()["met"].records == 200
+
+
+@pytest.mark.parametrize(("first", "calls"), [(RACKS, 1), ({1: "a"}, 2)])
+def test_while_leaders_move_racks_are_asked_for_only_where_one_is_unknown(
+    make, cluster, first, calls
+):
+    topic, asked = f"led-{calls}", []
+    cluster.topic(topic, partitions=2)
+
+    def racks():
+        asked.append(topic)
+        return first if len(asked) == 1 else RACKS
+
+    producer = make(racks=racks)
+    producer.produce(topic, VALUE)
+    steering = producer.topics.by_name[topic]
+    cluster.leader(topic, 0, 2)
+    producer.delivered(steering, [], KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    until(lambda: steering.view.leaders == (2, 2), "the new leader")
+    cluster.leader(topic, 1, 1)
+    until(lambda: steering.view.leaders == (2, 1), "the next leader")
+    assert len(asked) == calls
+    assert calls == 1 or steering.view.racks == RACKS

@@ -142,6 +142,25 @@ def test_new_metadata_is_seen_at_the_next_record():
     assert counters(inner).local_bytes + counters(inner).cross_bytes == 40 * SIZE
 
 
+def test_metadata_that_changes_while_it_is_read_is_seen_at_the_next_record():
+    inner = client()
+    read = inner.cluster.brokers
+    for first in ("b", "a"):
+        racks = {1: first, 2: "c", 3: "c"}
+
+        def changing(racks=racks):
+            inner.cluster.brokers = read
+            found = read()
+            inner.cluster.update_metadata(answer(racks, TOPICS))
+            return found
+
+        inner.partitioner.topics.stale()
+        inner.cluster.brokers = changing
+        inner.ask()
+        inner.ask()
+        assert inner.partitioner.topics.by_name["t"].view.racks == racks
+
+
 def test_the_rack_of_brokers_that_are_gone_is_still_known():
     inner = client()
     inner.ask()
@@ -362,3 +381,17 @@ def test_upstream_weighs_nothing_until_every_partition_had_a_record():
     found = counters(inner)
     assert found.records == 200
     assert inner.partitioner.topics.failures.last is None
+
+
+def test_a_key_that_is_serialized_to_none_leaves_no_window_behind():
+    inner, now = client(), [0]
+    producer = wrapped(inner, now)
+    ask = inner.ask
+    inner.ask = lambda value, _key, topic: ask(value, None, topic)
+    for _ in range(30):
+        producer.send("t", VALUE, key="")
+        inner.sent[-1][1].success(None)
+    steering = inner.partitioner.topics.by_name["t"]
+    assert steering.ends == []
+    assert steering.ledger.load(0).windows == {}
+    assert counters(inner).windows_acknowledged > 0

@@ -181,6 +181,7 @@ class RackAwareAIOProducer:
         steering = self._by_name.get(topic)
         if steering is None:
             return self.topics.met(topic, view)
+        steering.is_stale = False
         steering.see(view)
         return steering
 

@@ -18,7 +18,9 @@ Steered records get `partition=`; those with a key are left to librdkafka's `par
 It does not tell where a batch begins: a window ends at `batch.size`. What it refuses with a
 `BufferError` was not counted. One record of a window, two with an availability timeout, carries a
 delivery callback of ours, your own is called after it; callbacks run where you poll, and a window's
-end polls once, without waiting.
+end polls once, without waiting. What a callback raises there is raised by your next `poll`, `flush`
+or `close`: the record that ended the window is on its way. With `delivery.report.only.error`
+librdkafka tells of no acknowledgement, and nothing is known to be outstanding.
 
 A broker that the statistics show away for longer than the availability timeout is left out, if
 `statistics.interval.ms` is set; one that was never connected to is not away.
@@ -29,12 +31,13 @@ Source: KIP-794, KIP-1123; confluent-kafka 2.16, librdkafka's STATISTICS.md.
 from __future__ import annotations
 
 import time
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.clients.confluent_statistics import AwayNodes, read_statistics
 from rackwise.adapters.clients.confluent_views import REFRESH_S, LeaderViews
 from rackwise.adapters.clients.topics import SteeredTopics
-from rackwise.core.errors import MissingClientError
+from rackwise.core.errors import MissingClientError, ViewError
 from rackwise.core.partitioner.keys import RECORD_OVERHEAD
 
 try:
@@ -101,7 +104,15 @@ class RackAwareProducer:
         self._ignores_keys = config.ignore_keys
         self._hash = _HASHES.get(str(conf.get("partitioner", "consistent_random")))
         self._away = AwayNodes(config.availability_timeout_ms)
-        self.topics = SteeredTopics(config, rng=rng, clock=clock, late_nodes=self._away.nodes)
+        only_errors = str(conf.get("delivery.report.only.error", False)).lower() in {"true", "1"}
+        self.topics = SteeredTopics(
+            config,
+            rng=rng,
+            clock=None if only_errors else clock,
+            late_nodes=self._away.nodes,
+        )
+        self._meeting = RLock()
+        self._raised: Exception | None = None
         self._by_name = self.topics.by_name
         chained: dict[str, object] = {"error_cb": self._on_error}
         has_statistics = int(str(conf.get("statistics.interval.ms", 0))) > 0
@@ -160,7 +171,17 @@ class RackAwareProducer:
         finally:
             steering.release()
         if is_marked:
-            self._producer.poll(0)
+            self._serve()
+
+    def poll(self, *timeout: float, **named: float) -> Theirs:
+        """`Producer.poll`; raises what a callback raised at the end of a window."""
+        self._raise()
+        return self._producer.poll(*timeout, **named)
+
+    def flush(self, *timeout: float, **named: float) -> Theirs:
+        """`Producer.flush`; raises what a callback raised at the end of a window."""
+        self._raise()
+        return self._producer.flush(*timeout, **named)
 
     def counters(self) -> Mapping[str, PartitionerCounters]:
         """Topic -> what was counted; of topics that had a record."""
@@ -180,7 +201,9 @@ class RackAwareProducer:
     def close(self) -> Theirs:
         """`Producer.close`, which delivers what is queued; leaders are asked for no more."""
         self._views.close()
-        return self._producer.close()
+        found = self._producer.close()
+        self._raise()
+        return found
 
     def __getattr__(self, name: str) -> Theirs:
         return getattr(self._producer, name)
@@ -230,9 +253,30 @@ class RackAwareProducer:
 
     def _met(self, topic: str) -> Steering:
         """A topic's first record: its leaders are waited for, once. Raises if they stay unknown."""
-        if not self._views.knows(topic):
-            self._views.ask(topic)
-        return self._by_name[topic]
+        with self._meeting:
+            if not self._views.knows(topic):
+                self._views.ask(topic)
+        steering = self._by_name.get(topic)
+        if steering is None:
+            raise ViewError(
+                f"the leaders of topic {topic} are wanted; the brokers do not tell them yet",
+                wanted="leaders",
+                had=None,
+                hint="create the topic first; it is steered as soon as they are known",
+            )
+        return steering
+
+    def _serve(self) -> None:
+        """Poll at the end of a window; the caller's errors wait for where the caller polls."""
+        try:
+            self._producer.poll(0)
+        except Exception as error:  # noqa: BLE001, the record is on its way
+            self._raised = self._raised or error
+
+    def _raise(self) -> None:
+        error, self._raised = self._raised, None
+        if error is not None:
+            raise error
 
     def _took(self, topic: str, view: TopicView) -> None:
         """Leaders or racks of a topic, from wherever they came."""

@@ -5,10 +5,12 @@ at construction          the rack source must answer, else RackSourceError
 first record of a topic  its metadata is waited for, as other clients do before they send
 every 30 s               a daemon thread asks; sooner by topic.metadata.refresh.interval.ms
 statistics.interval.ms   leaders come with them instead; only racks are still asked for
-a broker went away       asked at once, then 6 times more, each twice as late: elections take time
+a broker went away       leaders are asked for at once, then 6 times more, each twice as late, for
+                         elections take time; racks at the last of these
 ```
 
-What fails leaves the last answer where it was.
+A source that asks the broker that went away waits for its own timeout: while leaders move it is
+asked only for a leader that it did not name. What fails leaves the last answer where it was.
 
 Source: librdkafka's CONFIGURATION.md and STATISTICS.md.
 """
@@ -108,19 +110,27 @@ class LeaderViews:
         self._wake.set()
 
     def refresh(self) -> None:
-        """Ask for racks and leaders; what fails stays as it was."""
-        try:
-            self._racks = dict(self._source())
-        except Exception as error:  # noqa: BLE001, the last answer stays
-            self._failed(error)
+        """Ask for leaders, and for racks where that can wait; what fails stays as it was."""
         for topic in list(self._leaders):
+            if self._is_over:
+                return
             try:
-                if self._has_statistics and self._leaders[topic]:
-                    self._tell(topic)
-                else:
+                if not (self._has_statistics and self._leaders[topic]):
                     self.ask(topic)
             except Exception as error:  # noqa: BLE001, the last answer stays
                 self._failed(error)
+        if self._soon == 0 or self._has_strangers():
+            self._ask_racks()
+
+    def _ask_racks(self) -> None:
+        try:
+            racks = dict(self._source())
+            if racks != self._racks:
+                self._racks = racks
+                for topic in [name for name, leaders in list(self._leaders.items()) if leaders]:
+                    self._tell(topic)
+        except Exception as error:  # noqa: BLE001, the last answer stays
+            self._failed(error)
 
     @property
     def is_over(self) -> bool:
@@ -134,6 +144,14 @@ class LeaderViews:
         self._soon -= 1
         late = float(1 << (SOON_TURNS - 1 - self._soon))
         return min(self._every_s, SOON_S * late)
+
+    def _has_strangers(self) -> bool:
+        """Whether a leader's rack was never told."""
+        return any(
+            leader is not None and leader not in self._racks
+            for leaders in list(self._leaders.values())
+            for leader in leaders
+        )
 
     def _tell(self, topic: str) -> None:
         self._took(topic, TopicView(leaders=self._leaders[topic], racks=self._racks))

@@ -156,14 +156,16 @@ class RackAwarePartitioner(Partitioner):
         self.topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
 
     def _met(self, topic: str, cluster: Theirs) -> Steering:
-        """A topic's first record, or another cluster's."""
+        """A topic's first record, or another cluster's; what changed meanwhile was not heard of."""
         if cluster is not self._cluster:
             if self._cluster is not None:
                 self._cluster.remove_listener(self.topics.stale)
             self._by_name.clear()
             self._cluster = cluster
             cluster.add_listener(self.topics.stale)
-        return self.topics.met(topic, view_of(topic, cluster))
+        steering = self.topics.met(topic, view_of(topic, cluster))
+        steering.is_stale = True
+        return steering
 
     def _keyed(
         self,
@@ -176,7 +178,7 @@ class RackAwarePartitioner(Partitioner):
         """Where the key says, among all partitions; `size`: of all but the key."""
         if steering.is_stale:
             with steering.lock:
-                steering.see(view_of(topic, cluster))
+                _see(steering, topic, cluster)
         found = partition_for_key(bytes(serialized_key), len(steering.view.leaders))
         with steering.lock:
             steering.choice.count_unsteered(found, size + len(serialized_key))
@@ -246,7 +248,7 @@ class RackAwareProducer:
             return future
         if partition is not None:
             self._count(steering, partition, future)
-        elif key is None or self._ignores_keys:
+        elif key is None or self._ignores_keys or _has_no_key(future):
             if steering.ends or steering.opens:
                 self._hang(topic, steering, future)
             self._last[topic] = future
@@ -321,6 +323,11 @@ class RackAwareProducer:
             steering.choice.count_unsteered(partition, size)
 
 
+def _has_no_key(future: Theirs) -> bool:
+    """Whether the key that was given was serialized to none: the record was steered."""
+    return int(future.args[3]) < 0
+
+
 def view_of(topic: str, cluster: Theirs) -> TopicView:
     """What metadata says of a topic. Raises `ValueError` where it says nothing."""
     known = cluster.partitions_for_topic(topic)
@@ -335,10 +342,20 @@ def view_of(topic: str, cluster: Theirs) -> TopicView:
     )
 
 
+def _see(steering: Steering, topic: str, cluster: Theirs) -> None:
+    """Take the view anew; metadata that changes meanwhile makes it stale again."""
+    steering.is_stale = False
+    try:
+        steering.see(view_of(topic, cluster))
+    except BaseException:
+        steering.is_stale = True
+        raise
+
+
 def _look(steering: Steering, topic: str, cluster: Theirs) -> None:
     """Look at metadata that has changed, and at leaders that may be late."""
     if steering.is_stale:
-        steering.see(view_of(topic, cluster))
+        _see(steering, topic, cluster)
     if steering.due_ms is not None:
         steering.look_at_time()
 
@@ -347,7 +364,7 @@ def _begun(steering: Steering, topic: str, found: int, cluster: Theirs) -> int:
     """A window begins: read the leader again that was drawn, and draw again where it is another."""
     leader = cluster.leader_for_partition(TopicPartition(topic, found))
     if (NOBODY if leader is None else leader) != steering.node(found):
-        steering.see(view_of(topic, cluster))
+        _see(steering, topic, cluster)
         found = steering.choice.redraw()
     steering.began(found)
     return found

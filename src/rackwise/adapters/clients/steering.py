@@ -160,7 +160,6 @@ class Steering:
 
     def see(self, view: TopicView) -> None:
         """Take what metadata says now; of brokers that are gone the rack is still known."""
-        self.is_stale = False
         if not self.view.racks.keys() <= view.racks.keys():
             view = TopicView(view.leaders, {**self.view.racks, **view.racks})
         if view != self.view:

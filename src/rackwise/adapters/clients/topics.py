@@ -56,16 +56,18 @@ class SteeredTopics:
         self._rng = rng or random.Random()  # noqa: S311 (no secret)
         self._spare = random.Random()  # noqa: S311 (no secret)
         self._late_nodes = late_nodes
-        self._splits: dict[str, SplitTerms] = {}
+        self._splits: dict[str, SplitTerms | None] = {}
 
     def met(self, topic: str, view: TopicView) -> Steering:
         """A topic has its first view; who comes second gets what the first has made."""
         made = Steering(
             self.config, view, rng=self._rng, clock=self.clock, late_nodes=self._late_nodes
         )
-        if topic in self._splits:
-            made.set_split(self._splits[topic])
-        return self.by_name.setdefault(topic, made)
+        steering = self.by_name.setdefault(topic, made)
+        with steering.lock:
+            if topic in self._splits:
+                steering.set_split(self._splits[topic])
+        return steering
 
     def failed(self, topic: str, error: Exception) -> None:
         """A choice has failed: the record goes anywhere."""
@@ -108,10 +110,7 @@ class SteeredTopics:
         """
         TopicPartitioner(self.config, _ANY_VIEW, rng=self._spare).set_split(shares)
         terms = None if shares is None else SplitTerms(shares, weights, valid_for_ms)
-        if terms is None:
-            self._splits.pop(topic, None)
-        else:
-            self._splits[topic] = terms
+        self._splits[topic] = terms
         steering = self.by_name.get(topic)
         if steering is not None:
             with steering.lock:

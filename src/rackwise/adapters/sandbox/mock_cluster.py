@@ -105,7 +105,11 @@ class MockCluster:
             self.leader(name, partition, partition % self.brokers + 1)
 
     def leader(self, topic: str, partition: int, broker: int | None) -> None:
-        """Let a partition be led by this broker from now on; None: by nobody."""
+        """Let a partition be led by this broker from now on; None: by nobody.
+
+        A producer of librdkafka that still sends to a partition led by nobody ends the process:
+        the mock names the leader that there is in its answer, and has none.
+        """
         self._do(
             "partition_set_leader", topic.encode(), partition, -1 if broker is None else broker
         )
