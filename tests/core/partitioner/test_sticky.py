@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producer_vectors import Draws
 from rackwise.core.partitioner import (
@@ -208,3 +210,30 @@ class TestCounters:
             "switches": {"size": 1},
             "fallbacks": {},
         } | dict.fromkeys(numbers, 0)
+
+
+@given(st.lists(st.sampled_from([60, 112, -1, -2]), max_size=60))
+def test_to_hold_is_to_defer_where_nothing_ends(steps):
+    """-1: the client opens a batch; -2: a record that may switch."""
+    quick, plain = (partitioner_of(sticky_bytes=300) for _ in range(2))
+    for step in steps:
+        if step == -1:
+            quick.new_batch()
+            plain.new_batch()
+            continue
+        size, may_switch = max(step, 90), step == -2
+        held = -1 if may_switch else quick.hold(size)
+        found = quick.defer(size, may_switch=may_switch) if held < 0 else held
+        assert found == plain.defer(size, may_switch=may_switch)
+        assert quick.counters() == plain.counters()
+
+
+def test_records_counted_at_once_are_those_counted_singly():
+    at_once, singly = (partitioner_of(sticky_bytes=1000) for _ in range(2))
+    for partitioner in (at_once, singly):
+        partitioner.peek()
+    at_once.add_many(360, 3)
+    for size in (100, 120, 140):
+        singly.add(size)
+    assert at_once.counters() == singly.counters()
+    assert at_once.add(640) is singly.add(640) is True

@@ -14,9 +14,10 @@ async with RackAwareAIOProducer(inner, config) as producer:
 aiokafka's own partitioner is told neither topic nor cluster: the wrapper chooses, and passes
 `partition=` for the records that it steers. Keyed ones are left to the client's partitioner.
 
-It does not tell where a batch begins: a window ends at `batch.size`. A choice is counted before the
-client takes the record, since `send` waits while a batch is full; what is refused after that stays
-counted, and is counted as refused.
+It does not tell where a batch begins: a window ends at `batch.size`. As `send` waits where a batch
+is full, a quarter of the client's `max_batch_size` does best for `sticky_bytes`. A choice is
+counted before the client takes the record; what is refused after that stays counted, and is counted
+as refused.
 
 Sizes are those of what is given: of values that are no bytes, those of what the producer's own
 serializers make of them.

@@ -15,11 +15,12 @@ with RackAwareProducer(servers, config, racks=admin_racks(AdminClient(servers)))
 librdkafka uses client.rack for consumers only, and shows a producer no racks: hence the source.
 Steered records get `partition=`; those with a key are left to librdkafka's `partitioner`.
 
-It does not tell where a batch begins: a window ends at `batch.size`. What it refuses with a
-`BufferError` was not counted. One record of a window, two with an availability timeout, carries a
-delivery callback of ours, your own is called after it; callbacks run where you poll, and a window's
-end polls once, without waiting. What a callback raises there is raised by your next `poll`, `flush`
-or `close`: the record that ended the window is on its way. With `delivery.report.only.error`
+It does not tell where a batch begins: a window ends at `sticky_bytes`, which is best the client's
+`batch.size`: 1,000,000 by itself. What it refuses with a `BufferError` was not counted. One record
+of a window, two with an availability timeout, carries a delivery callback of ours, your own is
+called after it; callbacks run where you poll, and a window's end polls once, without waiting. What
+a callback raises there is raised by your next `poll`, `flush` or `close`: the record that ended the
+window is on its way. With `delivery.report.only.error`
 librdkafka tells of no acknowledgement, and nothing is known to be outstanding.
 
 A broker that the statistics show away for longer than the availability timeout is left out, if
@@ -120,6 +121,7 @@ class RackAwareProducer:
             chained["stats_cb"] = self._on_statistics
         self._producer: Theirs = Producer({**conf, **chained})
         self._produce: Theirs = self._producer.produce
+        self._adopt()
         every_ms = float(str(conf.get("topic.metadata.refresh.interval.ms", REFRESH_S * 1000)))
         self._views = LeaderViews(
             self._producer,
@@ -143,35 +145,20 @@ class RackAwareProducer:
     ) -> None:
         """`Producer.produce`. Raises what that does; a `BufferError` has counted nothing."""
         told = on_delivery if callback is None else callback
-        if partition != ANY or (key is not None and not self._ignores_keys):
-            self._produce(topic, value, key, partition, told, None, timestamp, headers)
-            self._count_unsteered(topic, value, key, partition, headers)
-            return
-        try:
-            steering = self._by_name.get(topic) or self._met(topic)
-            size = (
-                len(value) + RECORD_OVERHEAD
-                if key is None is headers and type(value) is bytes
-                else size_of(value, key, headers)
-            )
-        except Exception as error:  # noqa: BLE001, librdkafka then chooses
-            self.topics.failed(topic, error)
-            self._produce(topic, value, key, ANY, told, None, timestamp, headers)
-            return
-        steering.acquire()
-        try:
-            room = steering.room - size
-            if room > 0:
-                self._produce(topic, value, key, steering.partition, told, None, timestamp, headers)
-                steering.add(size)
-                steering.room = room
-                return
-            rest = (None, timestamp, headers)
-            is_marked = self._begin_or_end(steering, size, (topic, value, key), told, rest)
-        finally:
-            steering.release()
-        if is_marked:
-            self._serve()
+        if key is None is headers and partition == ANY and type(value) is bytes:
+            steering = self._by_name.get(topic)
+            if steering is not None:
+                steering.acquire()
+                try:
+                    room = steering.room - len(value) - RECORD_OVERHEAD
+                    if room > 0:
+                        self._produce(topic, value, None, steering.partition, told, None, timestamp)
+                        steering.room = room
+                        steering.in_room += 1
+                        return
+                finally:
+                    steering.release()
+        self._place(topic, value, key, partition, told, timestamp, headers)
 
     def poll(self, *timeout: float, **named: float) -> Theirs:
         """`Producer.poll`; raises what a callback raised at the end of a window."""
@@ -205,8 +192,9 @@ class RackAwareProducer:
         self._raise()
         return found
 
-    def __getattr__(self, name: str) -> Theirs:
-        return getattr(self._producer, name)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Theirs: ...
 
     def __len__(self) -> int:
         return len(self._producer)
@@ -225,11 +213,46 @@ class RackAwareProducer:
     ) -> None:
         self.close()
 
+    def _adopt(self) -> None:
+        """Have the client's other methods, and no `__getattr__`: it slows all attributes down."""
+        for name in dir(self._producer):
+            if not name.startswith("_") and not hasattr(type(self), name):
+                setattr(self, name, getattr(self._producer, name))
+
+    def _place(
+        self,
+        topic: str,
+        value: Theirs,
+        key: Theirs,
+        partition: int,
+        told: Theirs,
+        timestamp: int,
+        headers: Theirs,
+    ) -> None:
+        """The same, whatever the record is, and whether or not it begins or ends a window."""
+        if partition != ANY or (key is not None and not self._ignores_keys):
+            self._produce(topic, value, key, partition, told, None, timestamp, headers)
+            self._count_unsteered(topic, value, key, partition, headers)
+            return
+        try:
+            steering = self._by_name.get(topic) or self._met(topic)
+            size = size_of(value, key, headers)
+        except Exception as error:  # noqa: BLE001, librdkafka then chooses
+            self.topics.failed(topic, error)
+            self._produce(topic, value, key, ANY, told, None, timestamp, headers)
+            return
+        rest = (None, timestamp, headers)
+        with steering.lock:
+            is_marked = self._begin_or_end(steering, size, (topic, value, key), told, rest)
+        if is_marked:
+            self._serve()
+
     def _begin_or_end(
         self, steering: Steering, size: int, record: Theirs, told: Theirs, rest: Theirs
     ) -> bool:
         """Produce a record that may begin or end a window; whether it does, and bears marks."""
         try:
+            steering.settle()
             chosen = steering.chosen()
             is_marked = bool(steering.opens) or steering.choice.ends_window(size)
         except Exception as error:  # noqa: BLE001, librdkafka then chooses
@@ -238,7 +261,7 @@ class RackAwareProducer:
             return False
         if not is_marked:
             self._produce(*record, chosen, told, *rest)
-            steering.add(size)
+            steering.choice.add(size)
         else:
             delivery = self._marked(steering, told)
             try:
@@ -246,9 +269,9 @@ class RackAwareProducer:
             except BaseException:
                 steering.refused()
                 raise
-            steering.add(size)
+            steering.choice.add(size)
             delivery.marks.extend(steering.take_marks())
-        steering.room -= size
+        steering.open_room()
         return is_marked
 
     def _met(self, topic: str) -> Steering:

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.clients.steering import NOBODY, Steering
@@ -93,6 +94,7 @@ class RackAwarePartitioner(Partitioner):
         self._ignores_keys = config.ignore_keys
         self._by_name = self.topics.by_name
         self._cluster: Theirs = None
+        self._meeting = Lock()
 
     @override
     def partition(
@@ -105,6 +107,32 @@ class RackAwarePartitioner(Partitioner):
         cluster: Theirs,
     ) -> int:
         """The partition of a record. Raises `ValueError` for a topic that is not in `cluster`."""
+        if serialized_key is None and serialized_value is not None and cluster is self._cluster:
+            try:
+                steering = self._by_name[topic]
+                if not steering.is_stale and steering.due_ms is None:
+                    size = len(serialized_value) + RECORD_OVERHEAD
+                    steering.acquire()
+                    try:
+                        found = steering.hold(size)
+                    finally:
+                        steering.release()
+                    if found != NOBODY:
+                        return found
+            except KeyError:
+                pass
+            except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+                return self._anywhere(topic, None, cluster, error)
+        return self._partition(topic, serialized_key, serialized_value, cluster)
+
+    def _partition(
+        self,
+        topic: str,
+        serialized_key: bytes | None,
+        serialized_value: bytes | None,
+        cluster: Theirs,
+    ) -> int:
+        """The same, whatever the record is, and whether or not a window begins with it."""
         try:
             steering = self._by_name.get(topic)
             if steering is None or cluster is not self._cluster:
@@ -114,17 +142,11 @@ class RackAwarePartitioner(Partitioner):
                 if not self._ignores_keys:
                     return self._keyed(steering, topic, serialized_key, size, cluster)
                 size += len(serialized_key)
-            steering.acquire()
-            try:
+            with steering.lock:
                 if steering.is_stale or steering.due_ms is not None:
                     _look(steering, topic, cluster)
-                if serialized_key is None:
-                    found = steering.defer(size)
-                else:
-                    found = steering.defer(size, may_switch=True)
+                found = steering.choice.defer(size, may_switch=serialized_key is not None)
                 return _begun(steering, topic, found, cluster) if steering.has_drawn else found
-            finally:
-                steering.release()
         except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
             return self._anywhere(topic, serialized_key, cluster, error)
 
@@ -157,12 +179,13 @@ class RackAwarePartitioner(Partitioner):
 
     def _met(self, topic: str, cluster: Theirs) -> Steering:
         """A topic's first record, or another cluster's; what changed meanwhile was not heard of."""
-        if cluster is not self._cluster:
-            if self._cluster is not None:
-                self._cluster.remove_listener(self.topics.stale)
-            self._by_name.clear()
-            self._cluster = cluster
-            cluster.add_listener(self.topics.stale)
+        with self._meeting:
+            if cluster is not self._cluster:
+                if self._cluster is not None:
+                    self._cluster.remove_listener(self.topics.stale)
+                self._by_name.clear()
+                self._cluster = cluster
+                cluster.add_listener(self.topics.stale)
         steering = self.topics.met(topic, view_of(topic, cluster))
         steering.is_stale = True
         return steering

@@ -20,8 +20,8 @@ marked                ^ with a time-out
 ```
 
 Who steers holds the topic's `lock`; in one event loop none is needed. `acquire` and `release` are
-its own: for each record they cost half of what a `with` does. What fails in here
-is kept by who calls: the client then chooses as it would without.
+its own: for each record they cost half of what a `with` does. What fails in here is kept by who
+calls: the client then chooses as it would without.
 
 Source: KIP-794, KIP-1123; `RecordAccumulator` and `BuiltInPartitioner` of Kafka 4.4.
 """
@@ -79,15 +79,19 @@ class Steering:
     """One topic of one producer.
 
     `choice`: which partition. `lock`: to be held by who calls anything here. `is_stale`: the view
-    is to be taken anew. `has_drawn`: a window began, of which `began` was not told yet. `room`: so
-    many bytes end nothing, and go to `partition`. `ends`, `opens`: marks that wait for the window's
-    last and first record.
+    is to be taken anew. `has_drawn`: a window began, of which `began` was not told yet. `ends`,
+    `opens`: marks that wait for the window's last and first record.
+
+    `room`: fewer bytes than that end nothing, and go to `partition`. Who sends such a record takes
+    its bytes off and counts it in `in_room`; `settle` tells the choice of all of them at once, and
+    comes before all else that is done here.
     `rng`: draws. `clock`: seconds, rising; None: no ledger, for there are no completions.
     """
 
     __slots__ = (
         "_clock",
         "_config",
+        "_first_room",
         "_given_ms",
         "_is_timed",
         "_late_nodes",
@@ -97,12 +101,12 @@ class Steering:
         "_split_state",
         "_stale_ms",
         "acquire",
-        "add",
         "choice",
-        "defer",
         "due_ms",
         "ends",
         "has_drawn",
+        "hold",
+        "in_room",
         "is_stale",
         "ledger",
         "lock",
@@ -139,12 +143,12 @@ class Steering:
         self.choice = TopicPartitioner(
             config, view, rng=cast("Random", self), on_window_end=self._window_ended
         )
-        self.add, self.defer = self.choice.add, self.choice.defer
+        self.hold = self.choice.hold
         if config.max_skew is not None:
             self.choice.set_split(None, phase=self._phase())
         self.has_drawn = False
         self.partition = NOBODY
-        self.room = 0
+        self.room = self.in_room = self._first_room = 0
         self.is_stale = False
         self.ends: list[int] = []
         self.opens: list[int] = []
@@ -155,7 +159,6 @@ class Steering:
     def getrandbits(self, bits: int) -> int:
         """A draw: the choice asks for one where a window begins."""
         self.has_drawn = True
-        self.room = 0
         return self._rng.getrandbits(bits)
 
     def see(self, view: TopicView) -> None:
@@ -164,7 +167,7 @@ class Steering:
             view = TopicView(view.leaders, {**self.view.racks, **view.racks})
         if view != self.view:
             self.view = view
-            self.room = 0
+            self.settle()
             self.choice.set_view(view)
             if self._split is not None:
                 self._look_at_split(self.now_ms())
@@ -179,12 +182,22 @@ class Steering:
         """The partition of a record, which is not counted yet."""
         if self.due_ms is not None:
             self.look_at_time()
-        self.partition = partition = self.choice.peek()
+        partition = self.choice.peek()
         if self.has_drawn:
             self.began(partition)
-        if self.due_ms is None:
-            self.room = self._config.sticky_bytes - self.choice.window_bytes
         return partition
+
+    def open_room(self) -> None:
+        """Let who sends go on with the window, unless it is over or leaders are timed."""
+        if self.due_ms is None and not self.has_drawn and self.choice.current is not None:
+            self.partition = self.choice.current
+            self.room = self._first_room = self._config.sticky_bytes - self.choice.window_bytes
+
+    def settle(self) -> None:
+        """Count what went to the room, and close it."""
+        if self.in_room:
+            self.choice.add_many(self._first_room - self.room, self.in_room)
+        self.room = self.in_room = self._first_room = 0
 
     def began(self, partition: int) -> None:
         """A window began with this draw: mark its first record where leaders are timed."""
@@ -204,7 +217,7 @@ class Steering:
 
     def look_at_nodes(self) -> None:
         """Look at the load again, for another node is late, or late no more."""
-        self.room = 0
+        self.settle()
         if self.ledger is not None:
             self.choice.set_load(self._load(self.now_ms()))
 
@@ -218,7 +231,6 @@ class Steering:
         """The client refused the record that was to bear the marks; the next one is the first."""
         self.done(self.take_marks(), ok=False)
         self.has_drawn = True
-        self.room = 0
 
     def done(self, marks: list[int], *, ok: bool) -> None:
         """The record that bears these marks is acknowledged, or failed."""
@@ -226,7 +238,8 @@ class Steering:
             now_ms = self.now_ms()
             for token in marks:
                 self.ledger.done(token, now_ms, ok=ok)
-            self.due_ms = self.ledger.next_deadline_ms
+            if self._is_timed:
+                self.due_ms = self.ledger.next_deadline_ms
 
     def set_split(self, terms: SplitTerms | None) -> None:
         """Give windows to leader racks by share, until that grows old; None: no longer."""
@@ -240,6 +253,7 @@ class Steering:
 
     def counters(self) -> PartitionerCounters:
         """What was counted of this topic so far."""
+        self.settle()
         return self.choice.counters(self.ledger)
 
     def node(self, partition: int) -> int:
@@ -258,7 +272,6 @@ class Steering:
 
     def _window_ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
         """Mark the window's last record; the load to draw the next partition with."""
-        self.room = 0
         if self.ledger is None:
             return None
         now_ms = self.now_ms()
@@ -271,10 +284,13 @@ class Steering:
         if self.ledger is None:
             return None
         found = self.ledger.load(now_ms)
-        late = found.excluded_nodes | self._late_nodes()
+        late = self._late_nodes()
         self.due_ms = self.ledger.next_deadline_ms if self._is_timed else None
         if self._config.semantics == "kip":
-            return PartitionLoad(found.windows, late)
+            if late:
+                return PartitionLoad(found.windows, found.excluded_nodes | late)
+            return found
+        late |= found.excluded_nodes
         leaders, racks = self.view.leaders, self.view.racks
         entries = [
             QueueEntry(

@@ -70,6 +70,9 @@ class Candidates:
     reason: str | None = None
 
 
+_NONE: frozenset[int] = frozenset()
+
+
 class KipChoice:
     """The candidates of one topic under semantics `kip`."""
 
@@ -164,10 +167,12 @@ class KipChoice:
     def _look_at_load(self) -> None:
         """Which partitions have a leader and are not usable."""
         cap, leaders = self._config.backlog_cap_windows, self._leaders
-        behind = (p for p, q in self._load.windows.items() if cap and q >= cap)
-        self._excluded = frozenset(
-            p for node in self._load.excluded_nodes for p in leaders.by_node.get(node, ())
-        )
+        windows, nodes = self._load.windows, self._load.excluded_nodes
+        if not nodes and (not cap or not windows or max(windows.values()) < cap):
+            self._excluded = self._blocked = _NONE
+            return
+        behind = (p for p, q in windows.items() if cap and q >= cap)
+        self._excluded = frozenset(p for node in nodes for p in leaders.by_node.get(node, ()))
         self._blocked = self._excluded.union(p for p in behind if leaders.has_leader(p))
 
     def _reason(self, tier: str) -> str | None:

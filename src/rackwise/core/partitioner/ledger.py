@@ -59,6 +59,9 @@ class _Node:
     probed_ms: int = 0
 
 
+_NO_NODES: frozenset[int] = frozenset()
+
+
 class WindowLedger:
     """The windows of one producer and topic that are not acknowledged; not thread-safe.
 
@@ -127,6 +130,8 @@ class WindowLedger:
 
     def excluded_nodes(self, now_ms: int) -> frozenset[int]:
         """The nodes that are late or waited for."""
+        if not self._nodes:
+            return _NO_NODES
         for node in self._nodes:
             self._advance(node, now_ms)
         return frozenset(

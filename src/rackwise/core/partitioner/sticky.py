@@ -152,6 +152,11 @@ class TopicPartitioner:
             self._records += 1
         return self._count(size, may_switch=may_switch)
 
+    def add_many(self, size: int, records: int) -> None:
+        """Count records of the current partition at once, whose bytes all together end nothing."""
+        self._window_bytes += size
+        self._records += records
+
     def defer(self, size: int, *, may_switch: bool = False) -> int:
         """The partition of a record of `size` >= 1, which is held and counted by the next call.
 
@@ -169,6 +174,16 @@ class TopicPartitioner:
         self._held = size
         self._held_may_switch = may_switch
         return self.peek()
+
+    def hold(self, size: int) -> int:
+        """`defer` where nothing ends and nothing is drawn; else nothing is done, and it is -1."""
+        window_bytes = self._window_bytes + self._held
+        if window_bytes >= 2 * self._quiet_below or self._held_may_switch:
+            return NONE
+        self._window_bytes = window_bytes
+        self._held = size
+        self._records += 1
+        return self._current
 
     def new_batch(self) -> None:
         """The client opens a batch: drop the held record, switch if due, count a batch's header."""
