@@ -210,7 +210,7 @@ def test_why_a_window_is_not_local_is_counted(brokers, topics, reason):
 def test_what_does_not_help_is_logged_when_a_topic_is_met(caplog):
     client(rack=" ").ask()
     client(rack="us-east-1a").ask()
-    told = [record.getMessage() for record in caplog.records if record.name.startswith("rackwise")]
+    told = warnings(caplog)
     assert "blank-rack" in told[0]
     assert "rack-unmatched: wanted one of a, b, c, had us-east-1a" in told[1]
 
@@ -348,7 +348,11 @@ def test_an_explicit_partition_is_the_callers_and_is_counted_apart():
     assert (found.steered.local_bytes, found.unsteered.cross_bytes) == (SIZE, SIZE)
 
 
-def test_a_split_is_kept_and_grows_old():
+def warnings(caplog):
+    return [each.getMessage() for each in caplog.records if each.name.startswith("rackwise")]
+
+
+def test_a_split_is_kept_and_grows_old(caplog):
     inner, now = client(sticky_bytes=112, ignore_keys=True), [0]
     producer = wrapped(inner, now)
     even = {"a": 2.0, "b": 2.0, "c": 2.0}
@@ -362,18 +366,22 @@ def test_a_split_is_kept_and_grows_old():
     now[0] = 101
     assert sent(10) <= {1, 4}
     assert counters(inner).fallbacks["stale-split"] >= 8
+    (told,) = warnings(caplog)
+    assert told.startswith("stale-split: wanted a split of at most 100 ms, had one of 101 ms; make")
     now[0] = 500
     sent(2)
     assert sent(10) <= {0, 3}
 
 
-def test_a_split_for_other_leaders_is_stale_at_once():
+def test_a_split_for_other_leaders_is_stale_at_once(caplog):
     inner, now = client(sticky_bytes=112), [0]
     producer = wrapped(inner, now)
     producer.set_split("t", {"b": 1.0}, weights={"a": 1.0, "b": 2.0})
     for _ in range(6):
         assert producer.send("t", VALUE).partition in {1, 4}
     assert set(counters(inner).fallbacks) == {"stale-split"}
+    (told,) = warnings(caplog)
+    assert "wanted a split for leaders a 2, b 2, c 2, had one for a 1, b 2" in told
     producer.set_split("t", None)
     for _ in range(6):
         producer.send("t", VALUE)

@@ -33,7 +33,7 @@ from asyncio import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rackwise.adapters.clients.topics import SteeredTopics
+from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError
 from rackwise.core.partitioner import TopicView
 from rackwise.core.partitioner.keys import RECORD_OVERHEAD
@@ -54,7 +54,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from random import Random
     from types import TracebackType
     from typing import Self
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from aiokafka import AIOKafkaProducer
 
     from rackwise.adapters.clients.steering import Steering
-    from rackwise.core.partitioner import PartitionerConfig, PartitionerCounters
+    from rackwise.core.partitioner import PartitionerConfig
 
 Theirs: TypeAlias = Any
 """Objects of aiokafka, which tells no types."""
@@ -70,7 +70,7 @@ Theirs: TypeAlias = Any
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
-class RackAwareAIOProducer:
+class RackAwareAIOProducer(SteersTopics):
     """An `AIOKafkaProducer` whose steered records get their partition here; all else is its own.
 
     `rng` draws; `clock`: seconds, rising. `topics.failures`: what was kept from the client. Used as
@@ -145,21 +145,6 @@ class RackAwareAIOProducer:
     ) -> Theirs:
         """`AIOKafkaProducer.send_and_wait`."""
         return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
-
-    def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted; of topics that had a record without partition or key."""
-        return self.topics.counters()
-
-    def set_split(
-        self,
-        topic: str,
-        shares: Mapping[str, float] | None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        valid_for_ms: int | None = None,
-    ) -> None:
-        """This client's shares of a topic, as in `SteeredTopics.set_split`."""
-        self.topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
 
     def __getattr__(self, name: str) -> Theirs:
         return getattr(self._producer, name)

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.clients.confluent_statistics import AwayNodes, read_statistics
 from rackwise.adapters.clients.confluent_views import REFRESH_S, LeaderViews
-from rackwise.adapters.clients.topics import SteeredTopics
+from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError, ViewError
 from rackwise.core.partitioner.keys import RECORD_OVERHEAD
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.clients.rack_source import RackSource
     from rackwise.adapters.clients.steering import Steering
-    from rackwise.core.partitioner import PartitionerConfig, PartitionerCounters, TopicView
+    from rackwise.core.partitioner import PartitionerConfig, TopicView
 
 Theirs: TypeAlias = Any
 """Objects of confluent-kafka, which is written in C."""
@@ -82,7 +82,7 @@ _HASHES: Mapping[str, Callable[[bytes, int], int]] = {
 """librdkafka's partitioners of keys; where one of them is at work it is known where a key goes."""
 
 
-class RackAwareProducer:
+class RackAwareProducer(SteersTopics):
     """A `Producer` of this `conf` whose steered records get their partition here.
 
     `racks`: which broker is where, see `rack_source`. `rng` draws; `clock`: seconds, rising.
@@ -169,21 +169,6 @@ class RackAwareProducer:
         """`Producer.flush`; raises what a callback raised at the end of a window."""
         self._raise()
         return self._producer.flush(*timeout, **named)
-
-    def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted; of topics that had a record."""
-        return self.topics.counters()
-
-    def set_split(
-        self,
-        topic: str,
-        shares: Mapping[str, float] | None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        valid_for_ms: int | None = None,
-    ) -> None:
-        """This client's shares of a topic, as in `SteeredTopics.set_split`."""
-        self.topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
 
     def close(self) -> Theirs:
         """`Producer.close`, which delivers what is queued; leaders are asked for no more."""

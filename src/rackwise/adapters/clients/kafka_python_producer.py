@@ -44,7 +44,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.adapters.clients.steering import NOBODY, Steering
-from rackwise.adapters.clients.topics import SteeredTopics
+from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
 from rackwise.core.errors import MissingClientError, PartitionerConfigError
 from rackwise.core.override import override
 from rackwise.core.partitioner import PartitionerConfig, TopicView, partition_for_key
@@ -68,14 +68,13 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from random import Random
     from types import TracebackType
     from typing import Self
 
     from kafka import KafkaProducer
 
-    from rackwise.core.partitioner import PartitionerCounters
 
 Theirs: TypeAlias = Any
 """Objects of kafka-python, which has no types."""
@@ -83,7 +82,7 @@ Theirs: TypeAlias = Any
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
-class RackAwarePartitioner(Partitioner):
+class RackAwarePartitioner(SteersTopics, Partitioner):
     """For `KafkaProducer(partitioner=...)`; one instance for one producer. `rng` draws.
 
     `topics`: what is steered, and what was kept from the client: `topics.failures`.
@@ -162,21 +161,6 @@ class RackAwarePartitioner(Partitioner):
         except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
             self.topics.failures.keep(error)
 
-    def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted; of topics that had a record."""
-        return self.topics.counters()
-
-    def set_split(
-        self,
-        topic: str,
-        shares: Mapping[str, float] | None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        valid_for_ms: int | None = None,
-    ) -> None:
-        """This client's shares of a topic, as in `SteeredTopics.set_split`."""
-        self.topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
-
     def _met(self, topic: str, cluster: Theirs) -> Steering:
         """A topic's first record, or another cluster's; what changed meanwhile was not heard of."""
         with self._meeting:
@@ -221,7 +205,7 @@ class RackAwarePartitioner(Partitioner):
         return self.topics.any_of(sorted(cluster.available_partitions_for_topic(topic) or known))
 
 
-class RackAwareProducer:
+class RackAwareProducer(SteersTopics):
     """A `KafkaProducer` made with this partitioner, and what acknowledgements say; all else is its.
 
     `clock`: seconds, rising. Used as a `with` block it closes the producer. Raises
@@ -244,11 +228,11 @@ class RackAwareProducer:
                 had=type(had).__name__,
                 hint="KafkaProducer(partitioner=partitioner, ...)",
             )
-        self._topics: SteeredTopics = partitioner.topics
-        self._by_name = self._topics.by_name
-        self._ignores_keys = self._topics.config.ignore_keys
+        self.topics = partitioner.topics
+        self._by_name = self.topics.by_name
+        self._ignores_keys = self.topics.config.ignore_keys
         self._last: dict[str, Theirs] = {}
-        self._topics.clock = clock
+        self.topics.clock = clock
 
     def send(
         self,
@@ -276,21 +260,6 @@ class RackAwareProducer:
                 self._hang(topic, steering, future)
             self._last[topic] = future
         return future
-
-    def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted."""
-        return self._topics.counters()
-
-    def set_split(
-        self,
-        topic: str,
-        shares: Mapping[str, float] | None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        valid_for_ms: int | None = None,
-    ) -> None:
-        """This client's shares of a topic, as in `SteeredTopics.set_split`."""
-        self._topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
 
     def __getattr__(self, name: str) -> Theirs:
         return getattr(self._producer, name)
@@ -329,7 +298,7 @@ class RackAwareProducer:
             with steering.lock:
                 steering.done(marks, ok=not isinstance(result, BaseException))
         except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
-            self._topics.failures.keep(error)
+            self.topics.failures.keep(error)
 
     def _refused(self, topic: str) -> None:
         """The client has refused a record that had its partition."""

@@ -39,8 +39,10 @@ from rackwise.core.partitioner import (
     TopicPartitioner,
     TopicView,
     WindowLedger,
+    producer_finding,
     upstream_load,
 )
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from rackwise.core.partitioner import (
         PartitionerConfig,
         PartitionerCounters,
+        PartitionerFinding,
         UpstreamLoad,
     )
 
@@ -154,7 +157,7 @@ class Steering:
         self.opens: list[int] = []
         self.due_ms: int | None = None
         for finding in config.problems(list(view.racks.values())):
-            log.warning("%s: wanted %s, had %s", finding.rule, finding.wanted, finding.had)
+            _warn(finding)
 
     def getrandbits(self, bits: int) -> int:
         """A draw: the choice asks for one where a window begins."""
@@ -318,9 +321,22 @@ class Steering:
             self._stale_ms = None
         state = self._state_of_split(now_ms, valid_ms)
         if state != self._split_state:
+            if state == _STALE:
+                _warn(self._staleness(terms, now_ms if is_old else None))
             self._split_state = state
             shares = None if state == _GIVEN_UP else terms.shares
             self.choice.set_split(shares, phase=self._phase(), stale=state != _FRESH)
+
+    def _staleness(self, terms: SplitTerms, old_at_ms: int | None) -> PartitionerFinding:
+        """What is wrong with a stale split; `old_at_ms`: None = its leaders are."""
+        if old_at_ms is not None:
+            wanted = f"a split of at most {terms.valid_for_ms} ms"
+            had = f"one of {old_at_ms - self._given_ms} ms"
+        else:
+            wanted = f"a split for leaders {_text(self.view.leader_weights())}"
+            had = f"one for {_text(terms.weights or {})}"
+        hint = "make it again: rackwise producer split"
+        return producer_finding("stale-split", wanted=wanted, had=had, hint=hint)
 
     def _state_of_split(self, now_ms: int, valid_ms: int | None) -> str:
         if self._stale_ms is None:
@@ -343,3 +359,13 @@ class Steering:
 
 _NO_SPLIT, _FRESH, _STALE, _GIVEN_UP = "none", "fresh", "stale", "given up"
 _NEAR = 1e-9
+
+
+def _warn(finding: PartitionerFinding) -> None:
+    log.warning(
+        "%s: wanted %s, had %s; %s", finding.rule, finding.wanted, finding.had, finding.hint
+    )
+
+
+def _text(weights: Mapping[str, float]) -> str:
+    return ", ".join(f"{escaped(rack)} {weights[rack]:g}" for rack in sorted(weights))

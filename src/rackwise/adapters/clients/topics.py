@@ -117,4 +117,25 @@ class SteeredTopics:
                 steering.set_split(terms)
 
 
+class SteersTopics:
+    """What the user of every plug-in has. `topics`: what is steered, and `topics.failures`."""
+
+    topics: SteeredTopics
+
+    def counters(self) -> Mapping[str, PartitionerCounters]:
+        """Topic -> what was counted; of topics that had a record."""
+        return self.topics.counters()
+
+    def set_split(
+        self,
+        topic: str,
+        shares: Mapping[str, float] | None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        valid_for_ms: int | None = None,
+    ) -> None:
+        """This client's shares of a topic, as in `SteeredTopics.set_split`."""
+        self.topics.set_split(topic, shares, weights=weights, valid_for_ms=valid_for_ms)
+
+
 _ANY_VIEW = TopicView(leaders=(None,), racks={})

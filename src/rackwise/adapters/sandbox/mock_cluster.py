@@ -185,13 +185,16 @@ def opened(files: Sequence[Path]) -> ctypes.CDLL:
             call = getattr(library, name)
             call.restype, call.argtypes = answer, [_KINDS[kind] for kind in kinds]
     except (OSError, AttributeError) as error:
-        raise _refused(f"librdkafka with a mock cluster is wanted; {error}") from error
+        raise _refused(
+            f"librdkafka with a mock cluster is wanted; {error}", had=files[0].name
+        ) from error
     return library
 
 
-def _refused(message: str) -> MockClusterError:
+def _refused(message: str, had: str | None = None) -> MockClusterError:
     return MockClusterError(
         message,
         wanted="confluent-kafka >= 2.16",
+        had=had,
         hint="pip install 'confluent-kafka>=2.16'; it brings the library on Linux and macOS",
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.errors import PartitionerConfigError
 from rackwise.core.partitioner.findings import producer_finding
-from rackwise.core.partitioner.options import PARTITIONER_CLASS, read_options
+from rackwise.core.partitioner.options import HINT, PARTITIONER_CLASS, read_options
 from rackwise.core.partitioner.rack_levels import is_blank, levels_of
 from rackwise.core.partitioner.split import common_levels
 from rackwise.core.text import escaped
@@ -31,7 +31,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from rackwise.core.findings import Finding
+    from rackwise.core.partitioner.findings import PartitionerFinding
 
 STICKY_BYTES = 16_384
 """Kafka's `batch.size` where none is given."""
@@ -96,7 +96,9 @@ class PartitionerConfig:
             fields |= {"rack_aware": False}
         return cls(**fields)
 
-    def problems(self, broker_racks: Collection[str | None] | None = None) -> tuple[Finding, ...]:
+    def problems(
+        self, broker_racks: Collection[str | None] | None = None
+    ) -> tuple[PartitionerFinding, ...]:
         """What will not do what it seems to; `broker_racks`: the brokers' racks, None = not known.
 
         Rules: `blank-rack`, `rack-unmatched`, `custom-partitioner`.
@@ -115,7 +117,9 @@ class PartitionerConfig:
         """How many leading levels a leader's rack shares with the client's to be local."""
         return len(self.client_levels) if self.rack_depth is None else self.rack_depth
 
-    def _problems(self, broker_racks: Collection[str | None] | None) -> Iterator[Finding]:
+    def _problems(
+        self, broker_racks: Collection[str | None] | None
+    ) -> Iterator[PartitionerFinding]:
         if self.rack_aware and is_blank(self.rack):
             yield producer_finding(
                 "blank-rack",
@@ -178,15 +182,13 @@ class PartitionerConfig:
                 raise _refused(name, "semantics kip", f"semantics upstream with {name} {value}")
 
 
-def _refused(
-    name: str, wanted: str, value: object, hint: str | None = None
-) -> PartitionerConfigError:
+def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> PartitionerConfigError:
     had = escaped(value) if isinstance(value, str) else value
     return PartitionerConfigError(
         f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=hint, where=name
     )
 
 
-def _check_least(name: str, value: float, least: int, *, hint: str | None = None) -> None:
+def _check_least(name: str, value: float, least: int, *, hint: str = HINT) -> None:
     if math.isnan(value) or value < least:
         raise _refused(name, f">= {least}", value, hint)

@@ -111,6 +111,7 @@ class ProducerScenario:
                 f"a mode of {', '.join(MODES)} is wanted; {escaped(self.mode)} was given",
                 wanted=", ".join(MODES),
                 had=self.mode,
+                hint=f"give one of them, such as {MODES[-1]}",
             )
 
     @property
