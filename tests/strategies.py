@@ -462,6 +462,7 @@ def partitioner_configs(draw: st.DrawFn) -> PartitionerConfig:
         sticky_bytes=draw(st.integers(1, 200)),
         rack_depth=draw(st.none() | st.just(1)),
         backlog_cap_windows=draw(st.sampled_from([0, 2, 64])),
+        draws=draw(st.sampled_from(["random", "even"])),
     )
 
 

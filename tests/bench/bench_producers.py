@@ -57,8 +57,6 @@ LONG_VALUE = bytes(1000)
 THROUGHPUT = 0.97
 KEY = bytes(16)
 LIBRDKAFKA_BATCH_BYTES = 1_000_000
-AIOKAFKA_WINDOW_BYTES = 4_096
-"""A quarter of a batch: `send` waits for one that is full."""
 CALLS, FEW_CALLS = 20_000, 200
 RECORDS = 20_000
 STEADY = 60_000
@@ -310,8 +308,7 @@ async def aiokafka(bootstrap: str) -> None:
         await asyncio.gather(*pending)
         return time.perf_counter() - started
 
-    config = replace(CONFIG, sticky_bytes=AIOKAFKA_WINDOW_BYTES)
-    async with made() as without, RackAwareAIOProducer(made(), config) as with_ours:
+    async with made() as without, RackAwareAIOProducer(made(), CONFIG) as with_ours:
         await write(without)
         await write(with_ours)
         ours, constant = [], []

@@ -11,6 +11,7 @@ from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 from client_metadata import aiokafka_answer, aiokafka_metadata
 from rackwise.adapters.clients.aiokafka_producer import RackAwareAIOProducer
 from rackwise.core.partitioner import PartitionerConfig
+from rackwise.core.partitioner.keys import RECORD_OVERHEAD
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
 TOPICS = {"t": [[1], [2], [3], [1], [2], [3]]}
@@ -50,7 +51,7 @@ class Inner:
 
 def made(clock=lambda: 0.0, **told):
     inner = Inner()
-    config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 300, **told})
+    config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 1200, **told})
     return inner, RackAwareAIOProducer(inner, config, clock=clock)
 
 
@@ -117,7 +118,7 @@ def test_what_the_client_refuses_is_the_callers_and_stays_counted(refusal):
 
 def test_sizes_are_those_of_what_is_sent():
     async def run():
-        _, producer = made(ignore_keys=True, sticky_bytes=10**6)
+        _, producer = made(ignore_keys=True, sticky_bytes=10**7)
         await producer.send("t", VALUE, headers=[("h", b"12")])
         await producer.send("t", "text")
         await producer.send("t", None, key=b"key")
@@ -170,9 +171,22 @@ def test_a_late_leader_is_left_out_and_tried_again():
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("semantics", "draws"), [("kip", "even"), ("upstream", "random")])
+def test_a_window_is_a_quarter_of_a_batch(semantics, draws):
+    async def sent():
+        _, producer = made(sticky_bytes=4_000, semantics=semantics)
+        for _ in range(8):
+            await producer.send("t", bytes(1_000 - RECORD_OVERHEAD))
+        return counters(producer), producer.topics.by_name["t"].choice
+
+    counted, choice = asyncio.run(sent())
+    assert counted.switches["size"] == 8
+    assert choice._config.draws == draws
+
+
 def test_a_split_is_kept():
     async def run():
-        inner, producer = made(sticky_bytes=112)
+        inner, producer = made(sticky_bytes=448)
         producer.set_split("t", {"b": 0.5, "c": 0.5})
         for _ in range(20):
             await producer.send("t", VALUE)

@@ -15,6 +15,7 @@ ALL = {
     "partitioner.ignore.keys": "True",
     "partitioner.rack.aware": True,
     "rackwise.backlog.cap.windows": 7,
+    "rackwise.draws": "even",
     "rackwise.eps": "0.2",
     "rackwise.max.skew": 2,
     "rackwise.rack.depth": "1",
@@ -36,6 +37,7 @@ def test_options_are_read_by_kafkas_names():
         backlog_cap_windows=7,
         max_skew=2.0,
         eps=0.2,
+        draws="even",
     )
 
 
@@ -72,6 +74,7 @@ def test_what_may_be_absent_may_be_none():
         ({"client.rack": 7}, "a text", "7"),
         ({"rackwise.semantics": "java"}, "kip or upstream", "java"),
         ({"rackwise.semantics": None}, "a text", "None"),
+        ({"rackwise.draws": "often"}, "random or even", "often"),
         ({"client.rack": "/eu/a", "rackwise.rack.depth": 3}, "1 to 2, the levels of /eu/a", 3),
         ({"rackwise.rack.depth": 0}, ">= 1", 0),
     ],
@@ -96,8 +99,8 @@ def test_not_a_number_is_refused():
         PartitionerConfig(eps=float("nan"))
 
 
-@pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}])
-def test_upstream_has_neither_levels_nor_a_bound(fields):
+@pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}, {"draws": "even"}])
+def test_upstream_has_neither_levels_nor_a_bound_nor_even_draws(fields):
     with pytest.raises(PartitionerConfigError, match="wants semantics kip"):
         PartitionerConfig(rack="/eu/a", semantics="upstream", **fields)
 

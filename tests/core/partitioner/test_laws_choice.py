@@ -41,8 +41,20 @@ class TestADraw:
 
     @given(CONFIGS, VIEWS, LOADS)
     def test_over_one_cycle_each_candidate_comes_as_often_as_it_weighs(self, config, view, load):
-        config = replace(config, sticky_bytes=1)
-        partitioner = TopicPartitioner(config, view, rng=Draws())
+        config = replace(config, sticky_bytes=1, draws="random")
+        had, weights = self.windows_and_weights(config, view, load, Draws())
+        assert had == weights
+
+    @given(CONFIGS, VIEWS, LOADS, st.integers(1, 9), st.randoms(use_true_random=False))
+    def test_even_draws_give_each_its_part_in_short_time_too(self, config, view, load, cycles, rng):
+        config = replace(config, sticky_bytes=1, draws="even")
+        had, weights = self.windows_and_weights(config, view, load, rng, cycles=cycles)
+        for windows, weight in zip(had, weights, strict=True):
+            assert abs(windows - cycles * weight) <= 3
+
+    def windows_and_weights(self, config, view, load, rng, *, cycles=1):
+        """Of each candidate; a cycle is as many windows as all of them weigh."""
+        partitioner = TopicPartitioner(config, view, rng=rng)
         partitioner.set_load(load)
         found = partitioner.candidates()
         behind = [load.windows.get(partition, 0) for partition in found.partitions]
@@ -50,10 +62,10 @@ class TestADraw:
         if not config.adaptive or found.tier == "no-leader":
             weights = [1] * len(behind)
         had: Counter[int] = Counter()
-        for _ in range(sum(weights)):
+        for _ in range(cycles * sum(weights)):
             had[partitioner.peek()] += 1
             partitioner.add(1)
-        assert [had[partition] for partition in found.partitions] == weights
+        return [had[partition] for partition in found.partitions], weights
 
     @given(CONFIGS, VIEWS, LOADS, SIZES)
     def test_the_order_of_racks_and_windows_does_not_matter(self, config, view, load, sizes):

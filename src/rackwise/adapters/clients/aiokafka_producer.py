@@ -14,8 +14,9 @@ async with RackAwareAIOProducer(inner, config) as producer:
 aiokafka's own partitioner is told neither topic nor cluster: the wrapper chooses, and passes
 `partition=` for the records that it steers. Keyed ones are left to the client's partitioner.
 
-It does not tell where a batch begins: a window ends at `batch.size`. As `send` waits where a batch
-is full, a quarter of the client's `max_batch_size` does best for `sticky_bytes`. A choice is
+aiokafka does not tell where a batch begins, and its `send` waits, for all partitions, where the
+batch of one is full. So a window is a quarter of `sticky_bytes`, and draws are even: batches of all
+partitions fill at one pace. Set `sticky_bytes` to the client's `max_batch_size`. A choice is
 counted before the client takes the record; what is refused after that stays counted, and is counted
 as refused.
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import time
 from asyncio import CancelledError
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,6 +69,8 @@ if TYPE_CHECKING:
 Theirs: TypeAlias = Any
 """Objects of aiokafka, which tells no types."""
 
+WINDOWS_OF_A_BATCH = 4
+
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
@@ -87,7 +91,7 @@ class RackAwareAIOProducer(SteersTopics):
     ) -> None:
         self._producer: Theirs = producer
         self._cluster: Theirs = producer.client.cluster
-        self.topics = SteeredTopics(config, rng=rng, clock=clock)
+        self.topics = SteeredTopics(_paced(config), rng=rng, clock=clock)
         self._by_name = self.topics.by_name
         self._ignores_keys = config.ignore_keys
         self._cluster.add_listener(self.topics.stale)
@@ -212,6 +216,14 @@ class RackAwareAIOProducer(SteersTopics):
             steering.done(marks, ok=error is None)
         except Exception as problem:  # noqa: BLE001, nothing of ours may leave a callback
             self.topics.failures.keep(problem)
+
+
+def _paced(config: PartitionerConfig) -> PartitionerConfig:
+    """The same, in smaller windows; `upstream` draws as Kafka does."""
+    sticky_bytes = max(1, config.sticky_bytes // WINDOWS_OF_A_BATCH)
+    if config.semantics == "upstream":
+        return replace(config, sticky_bytes=sticky_bytes)
+    return replace(config, sticky_bytes=sticky_bytes, draws="even")
 
 
 def view_of(topic: str, cluster: Theirs) -> TopicView:

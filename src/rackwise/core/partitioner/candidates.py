@@ -20,15 +20,19 @@ With racks of one level this is the KIP: "select the next partition from those n
 unavailable". A producer that is not rack-aware begins at `all`. Shares (a split, or the one number
 of `max_skew`) come before the tiers: the schedule's rack, while it has a usable partition.
 
-The draw r is one number of 31 bits. A candidate that is q windows behind weighs m - q, where m is
-one more than the greatest q of the candidates; the answer is the first whose running sum is greater
-than r modulo the last:
+The draw is one number of 31 bits, r: modulo the sum of all weights it falls on a candidate. A
+candidate that is q windows behind weighs m - q, where m is one more than the greatest q of the
+candidates; the answer is the first whose running sum is greater than r modulo the last:
 
 ```
 q          0 3 1     m = 4
 weights    4 1 3
 sums       4 5 8     r = 4, 12, ..: the second
 ```
+
+Even draws are not taken modulo the last sum but as a part of it, for the numbers lie evenly: each
+is a golden section after the one before it. Random windows come in clusters, which fill one batch
+while others are empty; these give each candidate its part of every few windows.
 
 What this does not do: say when a window ends. Source: KIP-1123, KIP-794.
 """
@@ -38,6 +42,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, repeat
+from operator import mod
 from typing import TYPE_CHECKING
 
 from rackwise.core.partitioner.rack_levels import is_blank
@@ -46,12 +51,13 @@ from rackwise.core.partitioner.split import uniform_local_weight
 from rackwise.core.partitioner.view import PartitionLoad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from rackwise.core.partitioner.config import PartitionerConfig
     from rackwise.core.partitioner.leaders import Leaders
     from rackwise.core.partitioner.view import UpstreamLoad
 
+DRAW_BITS = 31
 NO_LOAD = PartitionLoad({})
 FEW = 4
 """Where fewer than one candidate in so many is behind, those alone are looked at."""
@@ -81,6 +87,7 @@ class KipChoice:
         "_charged",
         "_config",
         "_excluded",
+        "_fall",
         "_has_split",
         "_is_stale",
         "_leaders",
@@ -93,6 +100,7 @@ class KipChoice:
 
     def __init__(self, config: PartitionerConfig, leaders: Leaders) -> None:
         self._config = config
+        self._fall = fall_evenly if config.draws == "even" else mod
         self._load = NO_LOAD
         self._has_split = False
         self._shares: Mapping[str, float] | None = None
@@ -153,9 +161,9 @@ class KipChoice:
         """The candidate that a number of 31 bits falls on."""
         partitions, windows = among.partitions, self._load.windows
         if self._config.adaptive and windows and among.tier != "no-leader":
-            drawn = weighted(partitions, windows, number)
+            drawn = weighted(partitions, windows, number, self._fall)
         else:
-            drawn = partitions[number % len(partitions)]
+            drawn = partitions[self._fall(number, len(partitions))]
         self._charged, self._window_rack = self._schedule, self._leaders.rack(drawn) or ""
         return drawn
 
@@ -215,30 +223,46 @@ class KipChoice:
         }
 
 
-def weighted(partitions: tuple[int, ...], windows: Mapping[int, int], number: int) -> int:
+def fall_evenly(number: int, total: int) -> int:
+    """Where a number of 31 bits falls, of so many places: below 0.5 in the first half."""
+    return number * total >> DRAW_BITS
+
+
+def weighted(
+    partitions: tuple[int, ...],
+    windows: Mapping[int, int],
+    number: int,
+    fall: Callable[[int, int], int] = mod,
+) -> int:
     """The partition that a number falls on, each weighing the greatest backlog + 1 less its own.
 
     `partitions`: rising. `windows`: partition -> backlog, absent = 0; others are passed over.
+    `fall`: number and sum of weights -> place.
     """
     count = len(partitions)
     if len(windows) * FEW < count:
-        return _weighted_few(partitions, windows, number)
+        return _weighted_few(partitions, windows, number, fall)
     behind = list(map(windows.get, partitions, repeat(0)))
     full = max(behind) + 1
     missing = list(accumulate(behind))
-    wanted = number % (count * full - missing[-1])
+    wanted = fall(number, count * full - missing[-1])
     place = bisect_right(range(count), wanted, key=lambda each: (each + 1) * full - missing[each])
     return partitions[place]
 
 
-def _weighted_few(partitions: tuple[int, ...], windows: Mapping[int, int], number: int) -> int:
+def _weighted_few(
+    partitions: tuple[int, ...],
+    windows: Mapping[int, int],
+    number: int,
+    fall: Callable[[int, int], int],
+) -> int:
     """The same where few are behind: `place` weighs the full `most + 1` up to the next of those."""
     count = len(partitions)
     behind = sorted(_places(partitions, windows.items()))
     if not behind:
-        return partitions[number % count]
+        return partitions[fall(number, count)]
     full = max(size for _, size in behind) + 1
-    wanted = number % (count * full - sum(size for _, size in behind))
+    wanted = fall(number, count * full - sum(size for _, size in behind))
     missing = 0
     for place, size in behind:
         if wanted < (place + 1) * full - missing - size:

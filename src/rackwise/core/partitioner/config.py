@@ -44,12 +44,14 @@ class PartitionerConfig:
     `rack_aware`: partitioner.rack.aware. `rack`: client.rack, raw text. `ignore_keys`:
     partitioner.ignore.keys. `adaptive`: partitioner.adaptive.partitioning.enable.
     `availability_timeout_ms`: partitioner.availability.timeout.ms, 0 = off. `sticky_bytes`:
-    batch.size. `semantics`: rackwise.semantics. `rack_depth`: rackwise.rack.depth, how many levels
-    of `rack` make a leader local, None = all. `backlog_cap_windows`: rackwise.backlog.cap.windows,
-    so many windows without acknowledgement make a partition unusable, 0 = off. `max_skew`, `eps`:
-    rackwise.max.skew, rackwise.eps: no rack of clients sends more than `max_skew` times the even
-    part of its leaders, and no rack of leaders shall get more than `1 + eps` times its own.
-    `custom_partitioner`: the partitioner.class that was given.
+    batch.size. `semantics`: rackwise.semantics. `draws`: rackwise.draws, `random` as Kafka's, or
+    `even`, which gives each partition its part in short time too. `rack_depth`:
+    rackwise.rack.depth, how many levels of `rack` make a leader local, None = all.
+    `backlog_cap_windows`: rackwise.backlog.cap.windows, so many windows without acknowledgement
+    make a partition unusable, 0 = off. `max_skew`, `eps`: rackwise.max.skew, rackwise.eps: no rack
+    of clients sends more than `max_skew` times the even part of its leaders, and no rack of leaders
+    shall get more than `1 + eps` times its own. `custom_partitioner`: the partitioner.class that
+    was given.
 
     Raises `PartitionerConfigError`. Source: KIP-794, KIP-1123.
     """
@@ -66,10 +68,13 @@ class PartitionerConfig:
     max_skew: float | None = None
     eps: float = 0.1
     custom_partitioner: str | None = None
+    draws: Literal["random", "even"] = "random"
 
     def __post_init__(self) -> None:
         if self.semantics not in {"kip", "upstream"}:
             raise _refused("semantics", "kip or upstream", self.semantics)
+        if self.draws not in {"random", "even"}:
+            raise _refused("draws", "random or even", self.draws)
         _check_least("sticky_bytes", self.sticky_bytes, 1, hint="use the producer's batch.size")
         _check_least("availability_timeout_ms", self.availability_timeout_ms, 0)
         _check_least("backlog_cap_windows", self.backlog_cap_windows, 0)
@@ -177,8 +182,12 @@ class PartitionerConfig:
                 hint="set client.rack",
                 where="client.rack",
             )
-        for name, value in (("rack_depth", self.rack_depth), ("max_skew", self.max_skew)):
-            if value is not None:
+        for name, value, plain in (
+            ("rack_depth", self.rack_depth, None),
+            ("max_skew", self.max_skew, None),
+            ("draws", self.draws, "random"),
+        ):
+            if value != plain:
                 raise _refused(name, "semantics kip", f"semantics upstream with {name} {value}")
 
 

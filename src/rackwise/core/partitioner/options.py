@@ -123,6 +123,7 @@ OPTIONS: Mapping[str, tuple[str, Callable[[str, object], object]]] = MappingProx
         "partitioner.ignore.keys": ("ignore_keys", _boolean),
         "partitioner.rack.aware": ("rack_aware", _boolean),
         "rackwise.backlog.cap.windows": ("backlog_cap_windows", _integer),
+        "rackwise.draws": ("draws", _text),
         "rackwise.eps": ("eps", _number),
         "rackwise.max.skew": ("max_skew", _maybe_number),
         "rackwise.rack.depth": ("rack_depth", _maybe_integer),

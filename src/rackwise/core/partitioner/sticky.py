@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rackwise.core.partitioner.candidates import Candidates, KipChoice
+from rackwise.core.partitioner.candidates import DRAW_BITS, Candidates, KipChoice
 from rackwise.core.partitioner.counters import ByteCount, PartitionerCounters, counted
 from rackwise.core.partitioner.keys import BATCH_OVERHEAD
 from rackwise.core.partitioner.leaders import Leaders
@@ -60,15 +60,16 @@ if TYPE_CHECKING:
 
     Load: TypeAlias = PartitionLoad | UpstreamLoad | None
 
-DRAW_BITS = 31
+GOLDEN_SECTION = round((5**0.5 - 1) / 2 * 2**DRAW_BITS)
 NONE = -1
 
 
 class TopicPartitioner:
     """The choice for one topic; not thread-safe.
 
-    `rng` gives one `getrandbits(31)` per draw. `on_window_end`: called with the partition whose
-    window ended by its size, before the next draw; the load it gives is set, None leaves it.
+    `rng` gives one `getrandbits(31)` per draw; of even draws the first alone is random.
+    `on_window_end`: called with the partition whose window ended by its size, before the next draw;
+    the load it gives is set, None leaves it.
     """
 
     __slots__ = (
@@ -83,6 +84,7 @@ class TopicPartitioner:
         "_held",
         "_held_may_switch",
         "_is_upstream",
+        "_last_number",
         "_leaders",
         "_on_window_end",
         "_quiet_below",
@@ -115,6 +117,7 @@ class TopicPartitioner:
         self._sticky_bytes = config.sticky_bytes
         self._current = NONE
         self._drawn: Candidates | None = None
+        self._last_number: int | None = None
         self._quiet_below = 0
         self._window_bytes = self._attributed = 0
         self._held = 0
@@ -332,11 +335,20 @@ class TopicPartitioner:
 
     def _draw(self) -> None:
         among = self._choice.candidates()
-        self._current = self._choice.draw(among, self._rng.getrandbits(DRAW_BITS))
+        self._current = self._choice.draw(among, self._number())
         self._quiet_below = self._sticky_bytes
         self._draws += 1
         self._drawn = among
         self._tell(among, 1)
+
+    def _number(self) -> int:
+        """The next draw, of 31 bits. `rng` is asked every time: who counts draws sees them all."""
+        drawn = self._rng.getrandbits(DRAW_BITS)
+        if self._config.draws == "even":
+            if self._last_number is not None:
+                drawn = (self._last_number + GOLDEN_SECTION) % (1 << DRAW_BITS)
+            self._last_number = drawn
+        return drawn
 
     def _tell(self, among: Candidates, windows: int) -> None:
         self._windows[among.tier] += windows
