@@ -15,7 +15,8 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
-│  └─ MissingPermission
+│  ├─ MissingPermission  Conflict
+│  └─ IdentityRefused                  .code .row .retryable .details; leaves in identity.refusals
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 ├─ WorldError                          a neighbour failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
@@ -40,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class RackwiseError(Exception):
@@ -239,6 +240,32 @@ class OtherFormat(Refused):
 
 class MissingPermission(Refused):
     """The principal lacks a right; the hint is the line of kafka-acls that grants it."""
+
+
+class Conflict(Refused):
+    """One operation of a commit does not hold, and nothing was done; `.had`: that operation."""
+
+
+class IdentityRefused(Refused):
+    """No broker id can be given now. A leaf for each code; a `retryable` one may pass by itself.
+
+    `row`: of the decision table, None = none. `details`: plain values for a machine.
+    """
+
+    code: ClassVar[str] = "IDENTITY_REFUSED"
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: str | None = None,
+        details: Mapping[str, object] | None = None,
+        **told: Any,  # noqa: ANN401, the root's own arguments
+    ) -> None:
+        super().__init__(message, **told)
+        self.row = row
+        self.details = dict(details or {})
 
 
 class PartialFailure(RackwiseError):
