@@ -18,9 +18,11 @@ import warnings
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 
 import pytest
 
+from lone_zookeeper import LoneZooKeeper
 from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, resolve
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.pipeline.java import find_java
@@ -28,8 +30,9 @@ from rackwise.pipeline.java import find_java
 LEFT_OUT = ("java", "kafka", "zookeeper")
 SERVERS = ("server", *LEFT_OUT, "spark")
 JARS = {"kafka": KAFKA_4, "zookeeper": KAFKA_3}
-KAFKA_PYTHON_WARNS = {
+CLIENTS_WARN = {
     "(read|open)_text is deprecated": DeprecationWarning,  # at its import, on Python 3.11 and 3.12
+    r"unclosed <ssl.SSLSocket": ResourceWarning,  # kazoo drops those that trust nobody
     r"unclosed <socket.*laddr=.'0.0.0.0', \d+.>": ResourceWarning,  # it drops refused connections
 }
 
@@ -76,7 +79,7 @@ COURSE = pytest.StashKey[Course]()
 
 
 def pytest_configure(config):
-    for message, kind in KAFKA_PYTHON_WARNS.items():
+    for message, kind in CLIENTS_WARN.items():
         config.addinivalue_line("filterwarnings", f"ignore:{message}:{kind.__name__}")
         warnings.filterwarnings("ignore", message, kind)  # for the sweep after the last test
     course = Course(
@@ -203,6 +206,33 @@ def zookeeper_cluster(java_home, tmp_path_factory):
         lambda: Sandbox.zookeeper(brokers=3, java_home=java_home, folder=folder)
     ) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def lone_zookeeper(java_home, tmp_path_factory):
+    """A ZooKeeper without brokers; who takes it down brings it back. Use a chroot per test."""
+    folder = tmp_path_factory.mktemp("lone-zookeeper")
+    with or_failed(lambda: LoneZooKeeper(java_home=java_home, folder=folder)) as server:
+        yield server
+
+
+@pytest.fixture
+def make_lone_zookeeper(java_home, tmp_path):
+    """ZooKeepers of the test's own, as `make_lone_zookeeper(settings={...})`; all end with it."""
+    with ExitStack() as running:
+        yield lambda **options: running.enter_context(
+            or_failed(
+                lambda: LoneZooKeeper(
+                    java_home=java_home, folder=new_folder(tmp_path, "lone-zookeeper"), **options
+                )
+            )
+        )
+
+
+@pytest.fixture
+def chroot(request):
+    """A path of the test's own on a shared ZooKeeper: `lone_zookeeper.url + chroot`."""
+    return f"/{sha256(request.node.nodeid.encode()).hexdigest()[:16]}"
 
 
 @pytest.fixture(

@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, errors, rules, tables and the map of the source.
+"""Writes the generated pages: commands, errors, rules, tables, identity, the map of the source.
 
 Run `python docs/reference/generate.py`; a test regenerates them and compares.
 """
@@ -15,6 +15,8 @@ from typer.main import get_command
 from rackwise.cli.app import app
 from rackwise.core import errors
 from rackwise.core.audit import RULES, Rule
+from rackwise.core.identity.refusals import CODES
+from rackwise.core.identity.table import ROWS
 from rackwise.core.partitioner import PRODUCER_RULES
 from rackwise.core.reading import READING_RULES
 from rackwise.pipeline import schemas
@@ -32,6 +34,33 @@ DATA = {
     ".js": "its script: draws the charts",
     ".properties": "logging of a quiet Spark",
 }
+DECISIONS = [
+    "The first row that holds decides; [why it is so](../concepts/identity.md) is told elsewhere.",
+    "",
+    "| letter | means |",
+    "|---|---|",
+    "| C | the configured id: `broker.id`, `node.id`, or `--override` in the command; -1 is none |",
+    "| m | the id in `meta.properties` of the log dirs |",
+    "| H, h | the mapping of my key, and its id |",
+    "| n | C, else m; D9 to D17 hold where one of them is set, D18 to D38 where neither is |",
+    "| L, K, T | ids that are registered, claimed, used by replicas |",
+    "| R, Z | ids that other keys are mapped to, ids that are retired |",
+    "| W | how long a stale registration is waited for |",
+    "| S | spares: T - L - K - Z |",
+    "| cand | those of S seen missing for the time of grace; with `--spare unmapped` not in R |",
+    "",
+    "*held(n)*: n is in L, or in K under another session. *looks like me*: the claim has my key,",
+    "or the Owner of this very registration has, or endpoints meet, or nothing is known of it.",
+]
+REFUSALS = [
+    "# Refusals",
+    "",
+    "`exit` is that of `broker-id acquire`; where it is 75 a later try may succeed by itself, and",
+    "the other commands end with 4 (unreachable: 1). A refusal before the commit leaves the store",
+    "and the disks byte for byte as they were. What is printed here as wanted, had and hint are",
+    "examples: an error says its own, with the row, the holder and the remedy, and carries `code`,",
+    "`row` and `details`.",
+]
 
 
 def cli() -> str:
@@ -112,6 +141,23 @@ def _rules(rules: Mapping[str, Rule]) -> list[str]:
     ]
 
 
+def identity() -> str:
+    """The table of decisions about a broker's id, and every code of `broker-id`."""
+    lines = ["# Which id a broker has", "", *DECISIONS]
+    lines += ["", "| row | when | outcome | to the letter of KIP-426 |", "|---|---|---|---|"]
+    lines += [
+        f"| {row.name} | {_cell(row.when)} | {_cell(row.outcome)} | {_cell(row.literal)} |"
+        for row in ROWS
+    ]
+    lines += ["", *REFUSALS, "", "| code | exit | error | wanted | had | hint |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for code in CODES:
+        told = (code.wanted, code.had, code.hint)
+        cells = " | ".join(_cell(text) for text in told)
+        lines.append(f"| {code.code} | {code.exit} | `{code.error.__name__}` | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
 def tables() -> str:
     """Every table of the pipeline with its columns."""
     lines = ["# Tables of the pipeline", ""]
@@ -159,7 +205,7 @@ def _cell(text: str | None) -> str:
 
 
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
-PAGES["../file-map.md"] = file_map
+PAGES |= {"identity.md": identity, "../file-map.md": file_map}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

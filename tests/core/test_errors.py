@@ -5,6 +5,7 @@ import pytest
 from rackwise.core import errors
 from rackwise.core.errors import (
     AuditFailed,
+    Conflict,
     InputError,
     InvalidRack,
     MissingDependency,
@@ -15,6 +16,7 @@ from rackwise.core.errors import (
     Refused,
     WorldError,
 )
+from rackwise.core.identity.refusals import ClaimLost, KeyMissing, NotRegistered
 
 
 def leaves(branch=RackwiseError):
@@ -47,19 +49,23 @@ def test_every_error_says_what_it_is(leaf):
     assert not has_suffix or leaf.__subclasses__() or is_of_the_wire or leaf in OF_PRODUCERS
 
 
+AFTER_WRITES = {OutcomeUnknown, ClaimLost, NotRegistered}
+"""A claim, a mapping or a file may be there already."""
+
+
 @pytest.mark.parametrize(
     ("branch", "code"),
     [(InputError, 1), (Refused, 4), (PartialFailure, 3), (WorldError, 1), (MissingDependency, 1)],
 )
 def test_exit_codes(branch, code):
     assert branch.exit_code == code
-    assert {leaf.exit_code for leaf in leaves(branch) if leaf is not OutcomeUnknown} <= {code}
+    assert {leaf.exit_code for leaf in leaves(branch) if leaf not in AFTER_WRITES} <= {code}
 
 
-def test_only_an_unknown_outcome_ends_otherwise_for_it_may_have_been_a_write():
-    odd = [leaf for leaf in leaves(WorldError) if leaf.exit_code != WorldError.exit_code]
-    assert odd == [OutcomeUnknown]
-    assert OutcomeUnknown.exit_code == PartialFailure.exit_code
+def test_only_what_may_come_after_a_write_ends_otherwise():
+    odd = {leaf for leaf in leaves(WorldError) if leaf.exit_code != WorldError.exit_code}
+    assert odd == AFTER_WRITES
+    assert {leaf.exit_code for leaf in odd} == {PartialFailure.exit_code}
 
 
 def test_standard_kin():
@@ -97,3 +103,14 @@ def test_a_partial_failure_keeps_every_item():
     error = PartialFailure("some", done=[1, 2], failed=[3], skipped=[4, 5, 6], hint="again")
     assert (error.done, error.failed, error.skipped) == ((1, 2), (3,), (4, 5, 6))
     assert (error.wanted, error.had) == (6, 2)
+
+
+def test_a_remedy_is_the_hint_where_none_is_given():
+    assert KeyMissing("no key").hint == KeyMissing.remedy
+    assert KeyMissing("no key", hint="set it").hint == "set it"
+    assert InvalidRack("no rack").hint is None
+
+
+def test_a_conflict_keeps_the_operation_that_does_not_hold():
+    error = Conflict("told", had=("ids/7", 3))
+    assert (error.had, error.exit_code) == (("ids/7", 3), 4)

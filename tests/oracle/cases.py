@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from choice_cases import key_case, load_case, ready_case, sticky_case
 from group_cases import group_case, only_what_exists
+from identity_cases import (
+    config_case,
+    properties_case,
+    read_case,
+    registration_case,
+    write_case,
+)
 from placement_cases import alternate_case, kip36_case, striped_case
 
 if TYPE_CHECKING:
@@ -21,22 +28,32 @@ LINES = {
     "choice.load": "4.4.0",
     "choice.ready": "4.4.0",
     "choice.sticky": "4.4.0",
+    "config.read": "3.9.2",
+    "meta.read": "3.9.2",
+    "meta.write": "3.9.2",
     "place.alternate": "3.9.2",
     "place.kip36": "3.9.2",
     "place.striped": "4.3.1",
+    "properties.read": "3.9.2",
     "reassignment.read": "4.3.1",
     "reassignment.write": "4.3.1",
+    "registration.read": "3.9.2",
 }
 """Which Kafka line answers an operation."""
 JUDGES = {
     "assign": ("kafka-clients",),
     "choice": ("kafka-clients",),
+    "config": ("kafka_2.13",),
+    "meta": ("kafka-metadata",),
     "place": ("kafka-metadata", "kafka-server-common"),
+    "properties": (),
     "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
+    "registration": ("kafka_2.13",),
 }
-"""The jars that an answer comes from, by the first word of the operation."""
+"""The jars that an answer comes from, by the first word of the operation; none = Java itself."""
 PLACEMENTS, ALTERNATIONS, GROUPS = 500, 100, 60
 CHOICES, QUEUES = 200, 60
+FILES_OF_BROKERS, METAS_WRITTEN = 120, 20
 MOST_PARTITIONS = 16
 """Of one frozen case."""
 
@@ -144,3 +161,16 @@ def cases() -> Iterator[tuple[str, dict]]:
         yield "choice.ready", ready_case(rng)
     for case in QUEUES_OF_UPSTREAM.values():
         yield "choice.ready", case
+    yield from _identities()
+
+
+def _identities() -> Iterator[tuple[str, dict]]:
+    """What a broker reads before it knows which one it is."""
+    rng = Random(426)
+    for _ in range(FILES_OF_BROKERS):
+        yield "properties.read", properties_case(rng)
+        yield "meta.read", read_case(rng)
+        yield "config.read", config_case(rng)
+        yield "registration.read", registration_case(rng)
+    for _ in range(METAS_WRITTEN):
+        yield "meta.write", write_case(rng)

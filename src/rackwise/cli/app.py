@@ -8,6 +8,7 @@ import typer
 
 from rackwise.cli.analyze import analyze
 from rackwise.cli.audit import audit
+from rackwise.cli.broker_id import app as broker_id
 from rackwise.cli.consumer import app as consumer
 from rackwise.cli.doctor import doctor
 from rackwise.cli.generate import generate
@@ -66,3 +67,4 @@ for command in (snapshot, audit, doctor, place, placers, analyze, report, genera
 app.add_typer(topic, name="topic")
 app.add_typer(consumer, name="consumer")
 app.add_typer(producer, name="producer")
+app.add_typer(broker_id, name="broker-id")

@@ -7,7 +7,8 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
 │  ├─ InvalidAssignment  UnknownBroker  InvalidPlacer  DuplicateReplica
-│  ├─ UnknownTopic
+│  ├─ UnknownTopic  InvalidProperties
+│  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 │  ├─ OptimumTooLarge  NoFlow  RackMismatch
 │  ├─ PartitionerConfigError  ViewError
@@ -15,13 +16,20 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
-│  ├─ MissingPermission  Conflict
-│  └─ IdentityRefused                  .code .row .retryable .details; leaves in identity.refusals
+│  ├─ MissingPermission  Conflict  WrongCluster
+│  └─ IdentityRefused                  .code .row .retryable .details
+│     ├─ MetaInconsistent  MetaVersion  MetaIncomplete  MetaUnreadable  DataWithoutMeta
+│     ├─ IdMismatch  IdRange  IdInUse  IdRetired  NoId  NoIdLeft  NoCarrier
+│     ├─ Migration  ControllerDisk  MappedIdHeld  HostHasLiveBroker  LastInSync
+│     ├─ AmbiguousSpare  SpareReserved  WatcherAbsent  Contention
+│     └─ MappingCorrupt  StoreCorrupt  StoreNotReady  NotFree  StillUsed
 ├─ PartialFailure                      .done .failed .skipped, kept per item
+│  └─ MetaWriteFailed
 ├─ WorldError                          a neighbour failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
 │  ├─ TopicExists  OutcomeUnknown
 │  ├─ GroupNotFound  GroupNotStable
+│  ├─ ClaimLost  NotRegistered
 │  └─ RackSourceError  MockClusterError
 ├─ ProtocolError                       bytes that are no message of Kafka's
 │  └─ LocalProtocolError  RemoteProtocolError
@@ -33,7 +41,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 `str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
 apart from the sentence. `where` is a JSON path, `file:line`, topic-partition or znode. `upstream`
 is (class, message) of the exception that Kafka throws for the same. A branch is never added by a
-feature; a leaf is.
+feature; a leaf is. Leaves about the ids of brokers are in `core.identity.refusals`.
 """
 
 from __future__ import annotations
@@ -45,9 +53,13 @@ if TYPE_CHECKING:
 
 
 class RackwiseError(Exception):
-    """The root; `exit_code` is what the command line ends with when nothing catches it."""
+    """The root; `exit_code` is what the command line ends with when nothing catches it.
+
+    `remedy`: the hint where none is given.
+    """
 
     exit_code: ClassVar[int] = 1
+    remedy: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -63,7 +75,7 @@ class RackwiseError(Exception):
         self.message = message
         self.wanted = wanted
         self.had = had
-        self.hint = hint
+        self.hint = self.remedy if hint is None else hint
         self.where = where
         self.upstream = upstream
 
@@ -156,6 +168,10 @@ class UnknownTopic(InputError):
     """A topic that the cluster does not have, or does not show us."""
 
 
+class InvalidProperties(InputError):
+    """A properties file that Java would not read, or that is too large."""
+
+
 class InvalidPlacer(InputError):
     """A placer that cannot do what is asked, or gave rows that no topic can have."""
 
@@ -244,6 +260,10 @@ class MissingPermission(Refused):
 
 class Conflict(Refused):
     """One operation of a commit does not hold, and nothing was done; `.had`: that operation."""
+
+
+class WrongCluster(Refused):
+    """What was given belongs to another cluster."""
 
 
 class IdentityRefused(Refused):

@@ -22,7 +22,11 @@ Source: KIP-426; the nodes beside `hosts` are Rackwise's own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from rackwise.core.errors import Conflict
+from rackwise.core.identity.refusals import StoreNotReady
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +48,10 @@ FENCE = "/brokers/id_alloc"
 CLOCK = "/brokers/id_clock"
 PARENTS = (HOSTS, CLAIMS, OWNERS, MISSING, KNOWN, RETIRED)
 """Nodes that `broker-id init` makes, beside `FENCE` and `CLOCK`."""
+ROOT = "/brokers"
+KAFKAS = (ROOT, IDS, TOPICS, SEQUENCE)
+"""Nodes that are Kafka's; `broker-id init` makes them where there is no Kafka yet."""
+OURS = (*PARENTS, FENCE, CLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +108,57 @@ class Delete:
 
 
 Op: TypeAlias = Check | Absent | Create | Put | Delete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """A node that must be there. `wanted`, `had`: its ACL as text, empty where it is not looked at.
+
+    `state`: `made` just now; `differs`: there, with another ACL than ours would be.
+    """
+
+    path: str
+    state: Literal["present", "missing", "differs", "made"]
+    wanted: str = ""
+    had: str = ""
+
+
+def parent_of(path: str) -> str:
+    """The node above.
+
+    >>> parent_of("/brokers/ids/7"), parent_of("/brokers")
+    ('/brokers/ids', '/')
+    """
+    return path.rpartition("/")[0] or "/"
+
+
+def conflict(op: Op) -> Conflict:
+    """The error for an operation that does not hold; its `had` is that operation.
+
+    >>> conflict(Absent("/brokers/ids/7")).message
+    '/brokers/ids/7 is wanted absent; it is there'
+    """
+    path = escaped(op.path)
+    match op:
+        case Absent():
+            message = f"{path} is wanted absent; it is there"
+        case Create():
+            message = f"{path} is wanted new; it is there"
+        case Put(version=None) | Delete(version=None):
+            message = f"{path} is wanted there; it is not"
+        case _:
+            message = f"{path} is wanted at version {op.version}; it is gone or at another"
+    return Conflict(message, wanted=type(op).__name__, had=op, where=op.path, hint="decide again")
+
+
+def not_ready(path: str) -> StoreNotReady:
+    """The refusal for a store that was never prepared."""
+    return StoreNotReady(
+        f"the store is wanted ready; {escaped(path)} is absent",
+        wanted=path,
+        had="absent",
+        where=path,
+    )
 
 
 class IdentityStore(Protocol):

@@ -39,6 +39,7 @@ LookAt: TypeAlias = Literal["used", "missing", "at_risk"]
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+_NO_NAMES: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
 
 class Mode(StrEnum):
@@ -130,6 +131,8 @@ class Observation:
     missing without a break, None = not read. `at_risk`: id -> partitions whose only live in-sync
     replica it is; an id that is not in it was not looked at, None = none was. `generated`: a number
     drawn, None = none was. `skipped`: numbers drawn in vain. `waited_ms`: so far, in this start.
+    `lost`: id -> partitions whose one replica was its, for a warning. `host`, `pid`: of this start,
+    for people who read its claim.
     """
 
     mode: Mode
@@ -158,6 +161,9 @@ class Observation:
     waited_ms: int = 0
     now_ms: int = 0
     watch: Watch = "scan"
+    lost: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: _NO_NAMES)
+    host: str = ""
+    pid: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""Messages of Kafka's protocol that kafka-python does not bring: ConsumerGroupDescribe (KIP-848).
+"""Messages of Kafka's protocol that kafka-python does not bring.
 
-The field tables stand in the JSON files beside this one, in the notation of Kafka's own message
-definitions; kafka-python builds its codecs from them.
+ConsumerGroupDescribe (KIP-848) and UnregisterBroker (KIP-631). The field tables stand in the JSON
+files beside this one, in the notation of Kafka's own message definitions; kafka-python builds its
+codecs from them.
 """
 
 from __future__ import annotations
@@ -15,3 +16,11 @@ class ConsumerGroupDescribeRequest(ApiMessage, load_json=__name__):
 
 class ConsumerGroupDescribeResponse(ApiMessage, load_json=__name__):
     """Members of those groups with client, address, rack and current assignment."""
+
+
+class UnregisterBrokerRequest(ApiMessage, load_json=__name__):
+    """Asks the controller to forget a broker that is not there."""
+
+
+class UnregisterBrokerResponse(ApiMessage, load_json=__name__):
+    """Whether it did."""

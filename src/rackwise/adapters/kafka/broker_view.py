@@ -1,0 +1,112 @@
+"""What the cluster itself says of its ids where it has no ZooKeeper: the admin client's answers.
+
+```
+registered   brokers that are listed and not fenced     (DescribeCluster, fenced ones included)
+used         ids in replica lists, those of running reassignments with them
+at_risk      partitions that an empty disk under an id would lose
+unregister   the controller forgets a broker that is gone (KRaft alone)
+```
+
+Topics that the principal may not describe are not told and cannot be missed: Topic:Describe on all
+topics and Cluster:Describe are wanted, Cluster:Alter to unregister.
+
+What this does not do: know incarnations or sessions; the protocol does not show them.
+
+Source: KIP-700, KIP-1073 (fenced brokers), KIP-631.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import kafka.errors as kafka_errors
+
+from rackwise.adapters.kafka.connect import Message, ask, send
+from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
+from rackwise.adapters.kafka.permissions import missing_permission
+from rackwise.adapters.kafka.topics import read_layout, read_reassignments
+from rackwise.core.identity import guard
+from rackwise.core.identity.guard import Standing
+from rackwise.core.identity.nodes import endpoint
+from rackwise.core.identity.values import Registration
+
+if TYPE_CHECKING:
+    from kafka.admin import KafkaAdminClient
+
+    from rackwise.core.model import PartitionTable
+
+
+@final
+class AdminView:
+    """`ClusterView` of an admin client; each call asks anew and raises what `ask` raises."""
+
+    def __init__(self, admin: KafkaAdminClient) -> None:
+        self._admin = admin
+
+    def cluster_id(self) -> str | None:
+        """The cluster's own id."""
+        return self._described()["cluster_id"]  # type: ignore[no-any-return]
+
+    def registered(self) -> dict[int, Registration]:
+        """Brokers that live, fenced ones left out; their endpoint is that of our listener."""
+        return {
+            each["broker_id"]: Registration(
+                broker_id=each["broker_id"],
+                endpoints=frozenset({endpoint(each["host"], each["port"])}),
+            )
+            for each in self._described()["brokers"]
+            if not each.get("is_fenced")
+        }
+
+    def used(self) -> frozenset[int]:
+        """Ids in replica lists, those of running reassignments with them."""
+        table = self._table()
+        columns = (table.replicas, table.adding, table.removing)
+        return frozenset(int(id_) for column in columns for id_ in column.values)
+
+    def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
+        """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
+        live = frozenset(self.registered())
+        return guard.at_risk(self.standings(id), id, registered=live, present=present)
+
+    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+        """Where this id has replicas: each partition's replicas and who is in sync."""
+        table = self._table()
+        return tuple(
+            Standing(
+                topic=table.topics[int(table.topic[row])],
+                partition=int(table.partition[row]),
+                replicas=frozenset(table.replicas.row(row)),
+                isr=frozenset(table.isr.row(row)),
+            )
+            for row in range(len(table.topic))
+            if id in table.replicas.row(row)
+        )
+
+    def unregister(self, id: int) -> None:  # noqa: A002, the word
+        """Make the controller forget a broker. Raises `MissingPermission`, `ServerRefused`."""
+        ask(self._admin, lambda: self._unregister(id), doing=f"unregister broker {id}")
+
+    def _unregister(self, id: int) -> None:  # noqa: A002, the word
+        request: Message = UnregisterBrokerRequest
+        error_of: Message = kafka_errors.for_code
+        answer = send(self._admin, request(broker_id=id))
+        if not answer.error_code:
+            return
+        error = error_of(answer.error_code)
+        if issubclass(error, kafka_errors.ClusterAuthorizationFailedError):
+            raise missing_permission(
+                error.__name__, doing=f"unregister broker {id}", operation="Alter"
+            )
+        raise error(answer.error_message)
+
+    def _described(self) -> dict[str, Any]:
+        return ask(self._admin, self._admin.describe_cluster, doing="describe itself")
+
+    def _table(self) -> PartitionTable:
+        reassignments = read_reassignments(self._admin)
+        return read_layout(self._admin, _all, reassignments).table
+
+
+def _all(_: str) -> bool:
+    return True

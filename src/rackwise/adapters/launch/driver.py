@@ -1,0 +1,209 @@
+"""Acquire an id for the broker of this host, and start it: options in, `Acquired` out.
+
+```
+server.properties (+ overrides in COMMAND)  ids, log dirs, listeners, limits
+--key                                       what this host is called
+log dirs                                    ids and data that are on them
+--store, --bootstrap-server                 who is asked
+```
+
+All of it is read before the store is; what is refused until then has written nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.launch import stores
+from rackwise.adapters.launch.keys import read_key
+from rackwise.adapters.launch.late_view import LateView
+from rackwise.adapters.launch.log_dirs import read_log_dirs
+from rackwise.adapters.launch.process import check_command
+from rackwise.adapters.launch.run import Run, Taken, Tell, new_nonce
+from rackwise.adapters.launch.server_properties import read_server_properties
+from rackwise.core.errors import InvalidConfig, Unreachable
+from rackwise.core.identity.acts import Launch, Starting
+from rackwise.core.identity.gathering import Host
+from rackwise.core.identity.values import Mode, Rules
+
+if TYPE_CHECKING:
+    from rackwise.adapters.launch.options import Acquired, AcquireOptions
+    from rackwise.adapters.launch.server_properties import ServerProperties
+    from rackwise.core.identity.store import ClusterView, IdentityStore
+    from rackwise.core.identity.values import LogDir
+
+WAIT_PER_SESSION = 1.5
+
+Scan = Callable[[int, int], None]
+
+
+def acquire(
+    options: AcquireOptions,
+    command: Sequence[str] | None,
+    *,
+    tell: Tell = lambda _: None,
+    taken: Taken = lambda _: None,
+    scan: Scan = lambda _done, _of: None,
+    rng: random.Random | None = None,
+) -> Acquired:
+    """Take an id, write it to the log dirs, start the command and stay until it ends.
+
+    Without a command: until a broker of that id is registered. `tell` hears a line per phase;
+    `taken` hears of the id once it is on the disks, before the command starts; `scan` hears how
+    many topics of how many were read. Raises a leaf of `IdentityRefused` where no id can be given,
+    `InvalidConfig`, `Unreachable`, `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
+    """
+    properties = _properties(options, command or ())
+    key = read_key(
+        options.key,
+        environment=os.environ,
+        instance=options.instance,
+        allow_unstable=options.allow_key,
+    )
+    if command:
+        check_command(command, os.environ)
+    log_dirs = read_log_dirs(properties.dirs)
+    is_alone = options.new_cluster or all(each.meta is not None for each in log_dirs)
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(_store(options, properties)))
+        view = _view(stack, options, properties, store, scan)
+        host = Host(
+            mode=properties.mode,
+            key=key.text,
+            nonce=new_nonce(),
+            endpoints=properties.endpoints,
+            configured=properties.configured,
+            log_dirs=log_dirs,
+            migrating=properties.migrating,
+            is_controller=properties.is_controller,
+            cluster_id=_cluster_id(view, log_dirs) if isinstance(view, LateView) else None,
+            above=_above(options, properties),
+            is_watched=options.missing == "watch",
+            name=os.uname().nodename,
+            pid=os.getpid(),
+        )
+        launch = Launch(
+            command=bool(command),
+            carries_id=properties.has_carrier,
+            hold_ms=int(options.hold_s * 1000),
+        )
+        return Run(
+            store=store,
+            view=view,
+            host=host,
+            state=Starting(rules=rules_of(options, properties), launch=launch),
+            command=tuple(command or ()),
+            warnings=key.warnings,
+            is_alone=is_alone and properties.mode is Mode.KRAFT,
+            tell=tell,
+            taken=taken,
+            rng=rng or random.Random(),  # noqa: S311 (spreads retries, guards nothing)
+        ).go()
+
+
+def rules_of(options: AcquireOptions, properties: ServerProperties) -> Rules:
+    """The rules that options and configuration make."""
+    wait_ms = WAIT_PER_SESSION * properties.session_timeout_ms
+    is_kraft = properties.mode is Mode.KRAFT
+    generation = options.generate_above is not None if is_kraft else properties.generation
+    if options.literal:
+        literal = Rules.literal_kip()
+        return Rules(
+            spare=literal.spare,
+            grace_ms=literal.grace_ms,
+            wait_ms=literal.wait_ms,
+            ignore_unreadable=literal.ignore_unreadable,
+            adopt_data=literal.adopt_data,
+            accept_loss=literal.accept_loss,
+            literal=True,
+            literal_step_b=literal.literal_step_b,
+            generation=generation,
+            reserved_max=properties.reserved_max,
+        )
+    return Rules(
+        spare=options.spare,
+        on_blocked=options.on_blocked,
+        grace_ms=int(options.grace_s * 1000),
+        wait_ms=int(wait_ms if options.wait_s is None else options.wait_s * 1000),
+        generation=generation,
+        reserved_max=properties.reserved_max,
+        ignore_unreadable=options.ignore_unreadable_dirs,
+        adopt_data=options.adopt_data,
+        accept_loss=options.accept_loss,
+    )
+
+
+def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProperties:
+    if options.server_properties is None:
+        raise InvalidConfig(
+            "the broker's own configuration is wanted; none was given",
+            wanted="--server-properties FILE",
+            had=None,
+            hint="--server-properties server.properties",
+        )
+    properties = read_server_properties(options.server_properties, command)
+    if properties.mode is Mode.KRAFT and options.bootstrap_server is None:
+        raise InvalidConfig(
+            "a cluster in KRaft mode is asked over its brokers; no address was given",
+            wanted="--bootstrap-server HOST:PORT",
+            had=None,
+            hint="--bootstrap-server kafka-1:9092,kafka-2:9092",
+        )
+    return properties
+
+
+def _store(options: AcquireOptions, properties: ServerProperties) -> IdentityStore:
+    url = options.store_url
+    if url is None and properties.zookeeper_connect is not None:
+        url = f"{stores.ZOOKEEPER}{properties.zookeeper_connect}"
+    if url is None:
+        raise InvalidConfig(
+            "a store is wanted, and server.properties has no zookeeper.connect; none was given",
+            wanted="--store URL",
+            had=None,
+            hint="--store file:///DIR, or --store zookeeper://HOST:PORT/CHROOT",
+        )
+    config = (
+        None if options.store_config is None else stores.read_store_config(options.store_config)
+    )
+    return stores.open_store(url, config, session_timeout_s=options.session_timeout_s)
+
+
+def _view(
+    stack: ExitStack,
+    options: AcquireOptions,
+    properties: ServerProperties,
+    store: IdentityStore,
+    scan: Scan,
+) -> ClusterView:
+    if properties.mode is Mode.ZOOKEEPER:
+        from rackwise.adapters.zookeeper import ZooKeeperStore, ZooKeeperView
+
+        if not isinstance(store, ZooKeeperStore):
+            raise InvalidConfig(
+                "a cluster in ZooKeeper mode is wanted with its own ZooKeeper; a folder was given",
+                wanted="zookeeper://HOST:PORT/CHROOT",
+                had="file://",
+                hint="leave --store out: zookeeper.connect of server.properties is taken",
+            )
+        return ZooKeeperView(store, progress=scan)
+    return LateView(stack, options.bootstrap_server or "", options.command_config)
+
+
+def _cluster_id(view: LateView, log_dirs: Sequence[LogDir]) -> str | None:
+    """KRaft: what the cluster says, else what the files say."""
+    try:
+        return view.cluster_id()
+    except Unreachable:
+        known = {each.meta.cluster_id for each in log_dirs if each.meta is not None}
+        if not known:
+            raise
+        return min(filter(None, known), default=None)
+
+
+def _above(options: AcquireOptions, properties: ServerProperties) -> int:
+    return properties.reserved_max if options.generate_above is None else options.generate_above

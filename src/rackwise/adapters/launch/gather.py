@@ -1,0 +1,112 @@
+"""Read what a start asks for, from a store and from a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.errors import Unreachable
+from rackwise.core.identity.gathering import (
+    Ask,
+    AtRisk,
+    Children,
+    Clock,
+    Host,
+    Number,
+    Read,
+    Registered,
+    Used,
+    Watched,
+    gather,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.identity.acts import Gather
+    from rackwise.core.identity.store import ClusterView, IdentityStore, Node
+    from rackwise.core.identity.values import Observation, Registration
+
+ROUNDS = 10
+
+Answer: TypeAlias = (
+    "Mapping[str, Node | None] | Mapping[int, Registration] | list[str] | frozenset[int]"
+    " | frozenset[str] | tuple[str, ...] | int | None"
+)
+
+
+def observe(
+    store: IdentityStore,
+    view: ClusterView,
+    host: Host,
+    action: Gather,
+    *,
+    is_alone: bool = False,
+) -> Observation:
+    """The observation that an action asks for.
+
+    `is_alone`: where the cluster answers nobody, nobody is registered and no id is used: true of a
+    new cluster and of one that starts as a whole. Raises what the store and the view raise.
+    """
+    reading = gather(host, action)
+    answer: Answer = None
+    while True:
+        try:
+            ask = reading.send(answer)
+        except StopIteration as end:
+            observation: Observation = end.value
+            return observation
+        answer = _answer(store, view, ask, is_alone=is_alone)
+
+
+def _answer(store: IdentityStore, view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
+    match ask:
+        case Read(paths):
+            return store.read(paths)
+        case Children(path):
+            return store.children(path)
+        case Watched(paths):
+            return _watched(store, paths)
+        case Clock():
+            return store.now_ms()
+        case Number():
+            return store.next_number()
+        case Registered() | Used() | AtRisk():
+            return _cluster(view, ask, is_alone=is_alone)
+        case _:
+            return store.session
+
+
+def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
+    try:
+        match ask:
+            case Registered():
+                return view.registered()
+            case AtRisk(id=broker_id, present=present):
+                return view.at_risk(broker_id, present)
+            case _:
+                return view.used()
+    except Unreachable:
+        if not is_alone:
+            raise
+        nobody: dict[int, Registration] = {}
+        return (
+            ()
+            if isinstance(ask, AtRisk)
+            else nobody
+            if isinstance(ask, Registered)
+            else frozenset()
+        )
+
+
+def _watched(store: IdentityStore, paths: tuple[str, ...]) -> frozenset[str]:
+    """Ends with a round in which every watch is set and none has fired."""
+    if not paths:
+        return frozenset()
+    changed: frozenset[str] = frozenset()
+    for _ in range(ROUNDS):
+        store.read(paths)
+        heard = store.wait(paths, 0)
+        changed |= heard
+        if not heard:
+            return changed
+    return frozenset(paths)

@@ -1,0 +1,289 @@
+"""Carry out a start: what the pure half asks for, on a real store, disks and a process.
+
+```
+options, server.properties, log dirs -> Host
+step -> action -> done here -> event -> step -> ...  until Finish or Fail
+```
+
+Nothing is decided here. Whatever is raised on the way, the session is closed, and with it a claim
+goes; a child that still boots is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.adapters.launch.gather import observe
+from rackwise.adapters.launch.log_dirs import remove_metas, write_metas
+from rackwise.adapters.launch.notify import READY, notify
+from rackwise.adapters.launch.options import Acquired
+from rackwise.adapters.launch.process import Child
+from rackwise.core.errors import Conflict, LocalProtocolError, OutcomeUnknown, Unreachable
+from rackwise.core.identity import acts
+from rackwise.core.identity.nodes import parse_claim, parse_mapping
+from rackwise.core.identity.refusals import ClaimLost, MetaWriteFailed
+from rackwise.core.identity.starting import step, taken
+from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, MISSING, OWNERS
+from rackwise.core.identity.values import MetaProperties, Mode
+
+if TYPE_CHECKING:
+    from rackwise.core.identity.gathering import Host
+    from rackwise.core.identity.store import ClusterView, IdentityStore, Node, Op
+
+SLICE_MS = 200
+"""A child that ends is seen within this time."""
+TELL_MS = 5_000
+
+Tell: TypeAlias = Callable[[str], None]
+Taken: TypeAlias = Callable[[Acquired], None]
+
+
+def monotonic_ms() -> int:
+    """A clock of this process that never goes back."""
+    return time.monotonic_ns() // 1_000_000
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One start. `tell`: hears a line per phase; `taken`: hears of the id once the files are there.
+
+    `environment`: of the child. `warnings`: what the host itself has to say.
+    """
+
+    store: IdentityStore
+    view: ClusterView
+    host: Host
+    state: acts.Starting
+    command: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    warnings: tuple[str, ...] = ()
+    is_alone: bool = False
+    tell: Tell = print
+    taken: Taken = field(default=lambda _: None)
+    rng: random.Random = field(default_factory=random.Random)
+    child: Child | None = None
+    told_ms: int = 0
+
+    def go(self) -> Acquired:
+        """Start to end. Raises what a start is refused with, and what the store raises."""
+        try:
+            with closing(self.store):
+                self._steps()
+            return self._acquired(self._status())
+        finally:
+            if self.child is not None:
+                self.child.close()
+
+    def _status(self) -> int:
+        return 0 if self.child is None else self.child.wait()
+
+    def _steps(self) -> None:
+        event: acts.Event = acts.Begun(at_ms=monotonic_ms())
+        while True:
+            self.state, action = step(self.state, event)
+            if isinstance(action, acts.Finish):
+                return
+            if isinstance(action, acts.Fail):
+                remove_metas(action.unwrite)
+                raise action.error
+            event = self._done(action)
+
+    def _done(self, action: acts.Action) -> acts.Event:
+        match action:
+            case acts.Gather():
+                observation = observe(
+                    self.store, self.view, self.host, action, is_alone=self.is_alone
+                )
+                return acts.Gathered(at_ms=monotonic_ms(), observation=observation)
+            case acts.Commit(ops=ops):
+                return self._commit(ops)
+            case acts.Confirm():
+                return self._confirm(action)
+            case acts.Sleep():
+                return self._sleep(action)
+            case acts.Hold():
+                return self._hold(action)
+            case _:
+                return self._acted(action)
+
+    def _acted(self, action: acts.Action) -> acts.Event:
+        match action:
+            case acts.WriteMeta():
+                return self._write(action)
+            case acts.Spawn(id=id):
+                self.child = Child(self.command, broker_id=id, environment=self.environment)
+                self.child.start()
+                return acts.Spawned(at_ms=monotonic_ms())
+            case acts.Signal():
+                if self.child is not None:
+                    self.child.stop()
+                return acts.ChildEnded(at_ms=monotonic_ms())
+            case acts.Release():
+                self.store.close()
+                return acts.Released(at_ms=monotonic_ms())
+            case _:
+                raise LocalProtocolError(f"{type(action).__name__} is the end of a start")
+
+    def _commit(self, ops: Sequence[Op]) -> acts.CommitEnded:
+        try:
+            self.store.commit(ops)
+        except Conflict:
+            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="conflict")
+        except OutcomeUnknown:
+            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
+        return acts.CommitEnded(at_ms=monotonic_ms(), outcome="done")
+
+    def _confirm(self, action: acts.Confirm) -> acts.CommitEnded:
+        ended = self._commit(action.ops)
+        if ended.outcome == "done":
+            self.tell(f"registered as {action.id}")
+            notify(READY, self.environment)
+        return ended
+
+    def _sleep(self, action: acts.Sleep) -> acts.Slept:
+        if not action.on:
+            time.sleep(self.rng.uniform(0, action.most_ms) / 1000)
+            return acts.Slept(at_ms=monotonic_ms())
+        begun_ms = monotonic_ms()
+        until_ms = begun_ms + action.most_ms
+        name = self._waited_for()
+        waited_ms = begun_ms - self.state.held_since_ms
+        changed: frozenset[str] = frozenset()
+        while not changed and (left_ms := until_ms - monotonic_ms()) > 0:
+            so_far = (waited_ms + monotonic_ms() - begun_ms) / 1000
+            most = (waited_ms + action.most_ms) / 1000
+            self._tell_rarely(f"waiting for {name}, {so_far:.1f} s of {most:g} s")
+            changed = self.store.wait(action.on, min(left_ms, self._slice_ms()))
+            if self.host.mode is Mode.KRAFT:
+                break
+        return acts.Slept(at_ms=monotonic_ms(), changed=changed)
+
+    def _waited_for(self) -> str:
+        """As `id 7: held by session 0x1f`."""
+        seen = self.state.observation
+        told = []
+        for broker_id in sorted(int(name) for name in self.state.held if name.isdecimal()):
+            holder = None
+            if seen is not None:
+                holder = seen.registered.get(broker_id) or seen.claims.get(broker_id)
+            session = None if holder is None else holder.session
+            how = "held" if session is None else f"held by session {session:#x}"
+            told.append(f"id {broker_id}: {'reserved' if holder is None else how}")
+        return "; ".join(told)
+
+    def _slice_ms(self) -> int:
+        """Registrations of a cluster without ZooKeeper are not in the store: look more often."""
+        return 1_000 if self.host.mode is Mode.KRAFT else TELL_MS
+
+    def _tell_rarely(self, line: str) -> None:
+        if self.told_ms == 0 or monotonic_ms() - self.told_ms >= TELL_MS:
+            self.told_ms = monotonic_ms()
+            self.tell(line)
+
+    def _write(self, action: acts.WriteMeta) -> acts.Wrote:
+        take, _ = taken(self.state)
+        self.tell(f"key {self.host.key} -> id {action.id} ({take.how}, {take.row})")
+        for warning in (*self.warnings, *take.warnings):
+            self.tell(warning)
+        meta = MetaProperties(
+            version=0 if action.mode is Mode.ZOOKEEPER else 1,
+            broker_id=action.id,
+            cluster_id=action.cluster_id,
+        )
+        error: MetaWriteFailed | None = None
+        wrote: tuple[str, ...] = ()
+        check = (lambda: self._check_claim(action.id)) if action.claimed else (lambda: None)
+        try:
+            wrote = write_metas(self.host.log_dirs, meta, check=check)
+        except MetaWriteFailed as failed:
+            error, wrote = failed, tuple(map(str, failed.done))
+        except ClaimLost:
+            return acts.Wrote(at_ms=monotonic_ms(), wrote=(), claim_czxid=None)
+        if action.dirs:
+            self.tell(f"wrote meta.properties in {len(wrote)} of {len(action.dirs)} log dirs")
+        claim = self._claim(action.id)
+        czxid = claim.czxid if claim is not None and claim.session == self.store.session else None
+        self.state = replace(self.state, wrote=wrote)
+        if error is None and (czxid is not None or not action.claimed):
+            self.taken(self._acquired(None))
+        return acts.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
+
+    def _claim(self, broker_id: int) -> Node | None:
+        path = f"{CLAIMS}/{broker_id}"
+        return self.store.read((path,))[path]
+
+    def _check_claim(self, broker_id: int) -> None:
+        claim = self._claim(broker_id)
+        if claim is None or claim.session != self.store.session:
+            had = "nobody" if claim is None else parse_claim(claim, id=broker_id).key
+            raise ClaimLost(
+                f"the claim on id {broker_id} is ours before a file is written; {had} has it",
+                wanted="ours",
+                had=had,
+                where=f"{CLAIMS}/{broker_id}",
+            )
+
+    def _hold(self, action: acts.Hold) -> acts.Held:
+        """An unreachable store ends nothing: the child lives or dies by itself."""
+        since_s = (monotonic_ms() - self.state.wrote_ms) / 1000
+        if since_s >= 1:
+            self._tell_rarely(f"waiting for registration, {since_s:.0f} s")
+        until_ms = monotonic_ms() + min(action.most_ms, self._slice_ms())
+        on = (f"{IDS}/{action.id}", f"{CLAIMS}/{action.id}")
+        while True:
+            try:
+                while not self._has_ended() and (left := until_ms - monotonic_ms()) > 0:
+                    if self.store.wait(on, min(SLICE_MS, left)):
+                        break
+                return self._held(action.id)
+            except Unreachable as error:
+                if self.child is None or self._has_ended():
+                    raise
+                self._tell_rarely(f"waiting for the store: {error}")
+                self.child.status(SLICE_MS / 1000)
+
+    def _has_ended(self) -> bool:
+        return self.child is not None and self.child.status() is not None
+
+    def _held(self, broker_id: int) -> acts.Held:
+        status = None if self.child is None else self.child.status()
+        names = [f"{parent}/{broker_id}" for parent in (CLAIMS, OWNERS, MISSING, IDS)]
+        own = f"{HOSTS}/{self.host.key}"
+        found = self.store.read((*names, own))
+        claim, mapping = found[names[0]], found[own]
+        return acts.Held(
+            at_ms=monotonic_ms(),
+            session=self.store.session,
+            registration=self.view.registered().get(broker_id),
+            claim=None if claim is None else parse_claim(claim, id=broker_id),
+            mapping=None if mapping is None else parse_mapping(mapping, key=self.host.key),
+            owner=found[names[1]] is not None,
+            missing=found[names[2]] is not None,
+            child=status,
+        )
+
+    def _acquired(self, status: int | None) -> Acquired:
+        take, _ = taken(self.state)
+        return Acquired(
+            id=take.id,
+            how=take.how,
+            row=take.row,
+            key=self.host.key,
+            waited_ms=self.state.slept_ms,
+            wrote=self.state.wrote,
+            took_from=tuple(each.key for each in take.takes_from),
+            warnings=(*self.warnings, *take.warnings),
+            exit_status=status,
+        )
+
+
+def new_nonce() -> str:
+    """What tells two starts of one key apart."""
+    return secrets.token_hex(8)

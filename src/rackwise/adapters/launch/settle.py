@@ -1,0 +1,227 @@
+"""Carry out what an operator settles: assign, retire, collect garbage; each is one commit.
+
+A commit that does not hold is decided anew on what is there then, a few times; after that the
+`Conflict` is the operator's to look at. An answer that is lost ends in `OutcomeUnknown`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from rackwise.adapters.launch.census import (
+    fence,
+    read_claims,
+    read_ledger,
+    read_mappings,
+    read_owners,
+)
+from rackwise.core.errors import Conflict
+from rackwise.core.identity import operator
+from rackwise.core.identity.garbage import collect, judged, literal_garbage
+from rackwise.core.identity.node_json import read_fields
+from rackwise.core.identity.nodes import REGISTRATION_BYTES, parse_mapping
+from rackwise.core.identity.refusals import MappingCorrupt
+from rackwise.core.identity.store import HOSTS, IDS, ClusterView, Delete
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from rackwise.core.identity.store import IdentityStore, Op
+    from rackwise.core.identity.values import KeyMapping
+
+    T = TypeVar("T")
+
+TRIES = 5
+
+
+class StandingView(ClusterView, Protocol):
+    """A `ClusterView` that tells each partition of an id, too."""
+
+    def standings(self, id: int) -> Sequence[object]:  # noqa: A002, the word
+        """One for each partition with a replica of this id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """`before`: the id that the key had, None = none. `taken_from`: keys that had the new one."""
+
+    key: str
+    id: int
+    before: int | None
+    taken_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retired:
+    """`keys`: whose mapping was removed. `is_changed`: it was not so before."""
+
+    id: int
+    keys: tuple[str, ...]
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbage:
+    """One mapping that may go. `winner`: who has the id, None in literal mode.
+
+    `is_deleted`: False also where it was claimed meanwhile.
+    """
+
+    mapping: KeyMapping
+    winner: str | None
+    is_deleted: bool
+
+
+def assign(
+    store: IdentityStore,
+    view: ClusterView,
+    key: str,
+    broker_id: int,
+    *,
+    force: bool,
+    has_registrations: bool,
+) -> Assigned:
+    """Map a key to an id. Raises `NotFree`, `MappingCorrupt`, `StoreNotReady`, `Conflict`."""
+
+    def once() -> tuple[Assigned, Sequence[Op]]:
+        ledger = read_ledger(store, view, broker_id, has_registrations=has_registrations)
+        before, problem, version = _own(store, key)
+        ops = operator.assign(
+            key, ledger, before=before, problem=problem, problem_version=version, force=force
+        )
+        taken = tuple(each.key for each in ledger.mappings if each.key != key)
+        had = None if before is None else before.broker_id
+        return Assigned(key=key, id=broker_id, before=had, taken_from=taken), ops
+
+    return _settled(store, once)
+
+
+def retire(
+    store: IdentityStore,
+    view: StandingView,
+    broker_id: int,
+    *,
+    force: bool,
+    has_registrations: bool,
+) -> Retired:
+    """Give an id up. Raises `StillUsed`, `StoreNotReady`, `Conflict`."""
+
+    def once() -> tuple[Retired, Sequence[Op]]:
+        replicas = 0 if force else _replicas(view, broker_id)
+        ledger = read_ledger(
+            store, view, broker_id, has_registrations=has_registrations, replicas=replicas
+        )
+        ops = operator.retire(ledger, force=force)
+        keys = tuple(each.key for each in ledger.mappings)
+        return Retired(id=broker_id, keys=keys, is_changed=bool(ops)), ops
+
+    return _settled(store, once)
+
+
+def undo(store: IdentityStore, view: ClusterView, broker_id: int) -> Retired:
+    """Take a retired id back. Raises `StoreNotReady`, `Conflict`."""
+
+    def once() -> tuple[Retired, Sequence[Op]]:
+        ledger = read_ledger(store, view, broker_id, has_registrations=True)
+        ops = operator.undo(ledger)
+        return Retired(id=broker_id, keys=(), is_changed=bool(ops)), ops
+
+    return _settled(store, once)
+
+
+def garbage(
+    store: IdentityStore,
+    view: ClusterView,
+    *,
+    apply: bool,
+    has_registrations: bool,
+    problems: dict[str, str] | None = None,
+) -> tuple[Garbage, ...]:
+    """Mappings that nobody needs, deleted where `apply`; one claimed meanwhile stays.
+
+    `problems` takes path -> why of nodes that cannot be read.
+    """
+    fence(store)
+    told = {} if problems is None else problems
+    mappings = read_mappings(store, told)
+    claims = read_claims(store, told)
+    owners = read_owners(store, told)
+    registered = view.registered()
+    pairs = judged(mappings, registered, claims, owners, now_ms=store.now_ms())
+    found = []
+    for loser, winner in pairs:
+        is_deleted = apply and _collected(store, loser, winner, has_registrations=has_registrations)
+        found.append(Garbage(mapping=loser, winner=winner.key, is_deleted=is_deleted))
+    return tuple(found)
+
+
+def garbage_literally(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]:
+    """The KIP's rule to the letter: it reads `host`, checks no version, and deletes live mappings.
+
+    Raises `StoreCorrupt` where a registration is no JSON.
+    """
+    mappings = read_mappings(store, {})
+    paths = [f"{IDS}/{each}" for each in store.children(IDS)]
+    hosts: dict[int, str | None] = {}
+    for path, node in store.read(paths).items():
+        if node is not None:
+            members = read_fields(node.data, path=path, most=REGISTRATION_BYTES).members
+            host = members.get("host")
+            hosts[int(path.rpartition("/")[2])] = host if isinstance(host, str) else None
+    found = []
+    for each in literal_garbage(mappings, hosts):
+        if apply:
+            store.commit((Delete(f"{HOSTS}/{each.key}"),))
+        found.append(Garbage(mapping=each, winner=None, is_deleted=apply))
+    return tuple(found)
+
+
+def _replicas(view: StandingView, broker_id: int) -> int:
+    """How many replicas an id has; at least one where a topic names it and nobody leads yet."""
+    return len(view.standings(broker_id)) or int(broker_id in view.used())
+
+
+def _collected(
+    store: IdentityStore, loser: KeyMapping, winner: KeyMapping, *, has_registrations: bool
+) -> bool:
+    version = None
+    if has_registrations:
+        path = f"{IDS}/{loser.broker_id}"
+        node = store.read((path,))[path]
+        if node is None:
+            return False
+        version = node.version
+    try:
+        store.commit(collect(loser, winner, registration_version=version))
+    except Conflict:
+        return False
+    return True
+
+
+def _own(store: IdentityStore, key: str) -> tuple[KeyMapping | None, str | None, int | None]:
+    """The key's mapping; or why it cannot be read, and the version of that node."""
+    path = f"{HOSTS}/{key}"
+    node = store.read((path,))[path]
+    if node is None:
+        return None, None, None
+    try:
+        return parse_mapping(node, key=key), None, None
+    except MappingCorrupt as error:
+        return None, error.message, node.version
+
+
+def _settled(store: IdentityStore, once: Callable[[], tuple[T, Sequence[Op]]]) -> T:
+    for _ in range(TRIES - 1):
+        result, ops = once()
+        try:
+            if ops:
+                store.commit(ops)
+        except Conflict:
+            continue
+        return result
+    result, ops = once()
+    if ops:
+        store.commit(ops)
+    return result

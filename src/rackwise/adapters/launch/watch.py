@@ -1,0 +1,104 @@
+"""Drive a watcher: read what it asks for, commit what it decides, sleep until something changes.
+
+The decisions are `core.identity.watching`'s; here they meet a store, a cluster and a clock.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+from rackwise.adapters.launch.census import fence, read_markers, read_owners
+from rackwise.core.errors import Conflict, OutcomeUnknown
+from rackwise.core.identity.acts import Begun, Commit, CommitEnded, Slept
+from rackwise.core.identity.nodes import ids_in_names
+from rackwise.core.identity.store import KNOWN, MISSING_LEADER, RETIRED
+from rackwise.core.identity.watching import Survey, Surveyed, Watching, watch_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwise.core.identity.store import ClusterView, IdentityStore
+    from rackwise.core.identity.watching import WatchAction, WatchEvent
+
+SLICE_MS = 1_000
+"""A sleep is cut into these, so that a round is never late."""
+
+
+def monotonic_ms() -> int:
+    """A clock of this process that never goes back."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def watch(
+    store: IdentityStore,
+    view: ClusterView,
+    *,
+    name: str,
+    rescan_ms: int,
+    tell: Callable[[Watching], None],
+    each_round: Callable[[], None],
+    clock: Callable[[], int] = monotonic_ms,
+) -> NoReturn:
+    """Watch until something is raised: an error of the store, or the end of the process.
+
+    `name`: of this watcher, for people. `tell` hears each state in which it rests; `each_round` is
+    called about once a second between two rests. Raises `StoreNotReady`, `Unreachable`.
+    """
+    fence(store)
+    state, action = watch_step(
+        Watching(name=name.encode(), rescan_ms=rescan_ms), Begun(at_ms=clock())
+    )
+    while True:
+        event = _done(store, view, action, state, tell, each_round, clock)
+        state, action = watch_step(state, event)
+
+
+def _done(
+    store: IdentityStore,
+    view: ClusterView,
+    action: WatchAction,
+    state: Watching,
+    tell: Callable[[Watching], None],
+    each_round: Callable[[], None],
+    clock: Callable[[], int],
+) -> WatchEvent:
+    """Do one action; what came of it."""
+    if isinstance(action, Survey):
+        return _surveyed(store, view, topics=action.topics, clock=clock)
+    if isinstance(action, Commit):
+        try:
+            store.commit(action.ops)
+        except Conflict:
+            return CommitEnded(at_ms=clock(), outcome="conflict")
+        except OutcomeUnknown:
+            return CommitEnded(at_ms=clock(), outcome="unknown")
+        return CommitEnded(at_ms=clock(), outcome="done")
+    tell(state)
+    until_ms = clock() + action.most_ms
+    changed: frozenset[str] = frozenset()
+    while not changed and (left_ms := until_ms - clock()) > 0:
+        each_round()
+        changed = store.wait(action.on, min(SLICE_MS, left_ms))
+    return Slept(at_ms=clock(), changed=changed)
+
+
+def _surveyed(
+    store: IdentityStore, view: ClusterView, *, topics: bool, clock: Callable[[], int]
+) -> Surveyed:
+    node = store.read((MISSING_LEADER,))[MISSING_LEADER]
+    markers, owners = read_markers(store, {}), read_owners(store, {})
+    known = ids_in_names(store.children(KNOWN))
+    retired = ids_in_names(store.children(RETIRED))
+    registered = frozenset(view.registered())
+    return Surveyed(
+        at_ms=clock(),
+        session=store.session,
+        leader=None if node is None or node.session is None else (node.session, node.czxid),
+        known=known,
+        registered=registered,
+        retired=retired,
+        markers=markers,
+        owners=owners,
+        used=view.used() if topics else None,
+    )

@@ -1,0 +1,51 @@
+"""What a start would decide now, without a session of its own and without writing anything.
+
+It goes on where a start would only look further, and ends where a start would draw a number, wait
+or write. Nothing is reserved: the start itself decides again, on what is there then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.launch.driver import rules_of
+from rackwise.adapters.launch.gather import observe
+from rackwise.adapters.launch.log_dirs import read_log_dirs
+from rackwise.adapters.launch.options import AcquireOptions
+from rackwise.core.identity.acts import Gather
+from rackwise.core.identity.decide import decide
+from rackwise.core.identity.gathering import Host
+from rackwise.core.identity.values import Look
+
+if TYPE_CHECKING:
+    from rackwise.adapters.launch.server_properties import ServerProperties
+    from rackwise.core.identity.store import ClusterView, IdentityStore
+    from rackwise.core.identity.values import Decision
+
+
+def would_decide(
+    store: IdentityStore, view: ClusterView, properties: ServerProperties, key: str
+) -> Decision:
+    """What `acquire` with its default rules would decide for a key on this host's log dirs.
+
+    Raises `StoreNotReady`, `StoreCorrupt`, `MappingCorrupt` and what the store raises.
+    """
+    rules = rules_of(AcquireOptions(), properties)
+    host = Host(
+        mode=properties.mode,
+        key=key,
+        nonce="",
+        endpoints=properties.endpoints,
+        configured=properties.configured,
+        log_dirs=read_log_dirs(properties.dirs),
+        migrating=properties.migrating,
+        is_controller=properties.is_controller,
+        above=properties.reserved_max,
+    )
+    observation = observe(store, view, host, Gather())
+    decision = decide(observation, rules)
+    while isinstance(decision, Look):
+        more = Gather(base=observation, more=decision)
+        observation = observe(store, view, host, more)
+        decision = decide(observation, rules)
+    return decision

@@ -1,0 +1,82 @@
+"""Where a store in ZooKeeper is: `zookeeper://host:2181,host2:2181/chroot`."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.override import override
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from typing import Self
+
+SCHEME = "zookeeper://"
+_HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_CHROOT = re.compile(r"(?:/[^/\x00-\x1f\x7f-\x9f]+)*")
+_FORM = "HOST:PORT[,HOST:PORT...][/CHROOT]"
+_DOTS = {".", ".."}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`connect`: hosts and chroot as `zookeeper.connect` has them."""
+
+    connect: str
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        """Read an address. Raises `InvalidConfig`.
+
+        >>> Address.parse("zookeeper://a:2181,b:2181/kafka/").connect
+        'a:2181,b:2181/kafka'
+        """
+        if not url.startswith(SCHEME):
+            raise _invalid(url)
+        hosts, slash, below = url.removeprefix(SCHEME).partition("/")
+        chroot = (slash + below).rstrip("/")
+        if not _CHROOT.fullmatch(chroot) or _DOTS & {*chroot.split("/")}:
+            raise _invalid(url)
+        for host in hosts.split(","):
+            found = _HOST.fullmatch(host.strip())
+            if found is None or not 0 < int(found["port"] or 2181) < 1 << 16:
+                raise _invalid(url)
+        return cls(",".join(each.strip() for each in hosts.split(",")) + chroot)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Without their ports.
+
+        >>> Address.parse("zookeeper://[::1]:2181,b").hosts
+        ('::1', 'b')
+        """
+        found = map(_HOST.match, self.connect.partition("/")[0].split(","))
+        return tuple(each["host"].strip("[]") for each in found if each)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether what is sent there cannot leave this machine."""
+        return all(_is_loopback(host) for host in self.hosts)
+
+    @override
+    def __str__(self) -> str:
+        return SCHEME + self.connect
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _invalid(url: str) -> InvalidConfig:
+    return InvalidConfig(
+        f"a store {SCHEME}{_FORM} is wanted; {escaped(url)} was given",
+        wanted=SCHEME + _FORM,
+        had=url,
+        hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
+    )

@@ -1,0 +1,365 @@
+"""How to log in to a secured ZooKeeper, and who may see what we write there.
+
+```
+tls.ca=/etc/rackwise/ca.pem                 authorities; TLS is on where it is set
+tls.certificate=/etc/rackwise/host.pem      our own, where ZooKeeper asks for one
+tls.key=/etc/rackwise/host-key.pem          not encrypted
+auth.scheme=digest                          digest, sasl (DIGEST-MD5)
+auth.user=kafka
+auth.password.file=/etc/rackwise/password   or auth.password.env=ZK_PASSWORD
+acl.kafka=sasl:kafka                        a principal that may read our nodes
+acl.world.read=true                         everybody may
+```
+
+Host names are checked and nodes get an ACL, neither of which the client does by itself: with a
+login they are its own (all rights), `acl.kafka` and, if wanted, the world may read. Without a login
+they are open, as Kafka's own are.
+
+A password never stands in this file nor on a command line: a file of its own or a variable holds
+it. This file, that one and the key may be read by their owner alone.
+
+What this does not do: GSSAPI; encrypted keys; JKS stores.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import stat
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+
+from kazoo.security import ACL, ANYONE_ID_UNSAFE, Id, Permissions
+
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.identity.properties import parse_properties
+from rackwise.core.identity.refusals import SecretExposed
+from rackwise.core.override import override
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.adapters.zookeeper.address import Address
+
+MAX_BYTES = 64 * 2**10
+SCHEMES = ("digest", "sasl")
+UNDERSTOOD = (
+    "tls.ca",
+    "tls.certificate",
+    "tls.key",
+    "auth.scheme",
+    "auth.user",
+    "auth.password.file",
+    "auth.password.env",
+    "acl.kafka",
+    "acl.world.read",
+)
+_FLAGS = {"true": True, "false": False}
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Password:
+    """A text that `repr`, `str` and `format` do not show."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself, for the one call that needs it."""
+        return self._text
+
+    @override
+    def __repr__(self) -> str:
+        return "***"
+
+    @override
+    def __format__(self, _: str) -> str:
+        return "***"
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a password is not pickled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreConfig:
+    """Settings of `--store-config`; the default is for a ZooKeeper that asks nobody who he is.
+
+    `reader`: (scheme, id) of a principal that may read what we write.
+    """
+
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    scheme: Literal["digest", "sasl"] | None = None
+    user: str | None = None
+    password: Password | None = None
+    reader: tuple[str, str] | None = None
+    is_world_readable: bool = False
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connection is encrypted, and the server has to prove its name."""
+        return self.ca is not None
+
+    @property
+    def has_login(self) -> bool:
+        """Whether ZooKeeper knows who we are, so that nodes can be ours."""
+        return self.scheme is not None or self.certificate is not None
+
+    def acl(self) -> list[ACL]:
+        """Who may do what with the nodes that we make."""
+        if not self.has_login:
+            return [ACL(Permissions.ALL, ANYONE_ID_UNSAFE)]
+        granted = [ACL(Permissions.ALL, Id("auth", ""))]
+        if self.reader is not None:
+            granted.append(ACL(Permissions.READ, Id(*self.reader)))
+        if self.is_world_readable:
+            granted.append(ACL(Permissions.READ, ANYONE_ID_UNSAFE))
+        return granted
+
+    def client_arguments(self) -> dict[str, Any]:
+        """What the client is made with."""
+        arguments: dict[str, Any] = {"default_acl": self.acl()}
+        if self.has_tls:
+            arguments |= {
+                "use_ssl": True,
+                "verify_certs": True,
+                "check_hostname": True,
+                "ca": self.ca,
+                "certfile": self.certificate,
+                "keyfile": self.key,
+            }
+        if self.password is None:
+            return arguments
+        if self.scheme == "digest":
+            return {**arguments, "auth_data": [("digest", f"{self.user}:{self.password.reveal()}")]}
+        return {
+            **arguments,
+            "sasl_options": {
+                "mechanism": "DIGEST-MD5",
+                "username": self.user,
+                "password": self.password.reveal(),
+            },
+        }
+
+    def warnings(self, address: Address) -> tuple[str, ...]:
+        """What an operator should know before a session with it is opened."""
+        if self.scheme == "digest" and not self.has_tls and not address.is_loopback:
+            return ("the password goes over the network unencrypted: set tls.ca",)
+        return ()
+
+
+def read_store_config(
+    path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None
+) -> StoreConfig:
+    """The settings in a file. `environ`: where variables are looked up, `os.environ` by default.
+
+    Raises `InvalidConfig` (`InvalidProperties`) for what is not understood or cannot be loaded,
+    `SecretExposed` where others may read a secret, `MissingDependency` for sasl without pure-sasl.
+    """
+    name = os.fspath(path)
+    settings = {key: value.strip() for key, value in parse_properties(_read(name, name)).items()}
+    for key in settings:
+        if key not in UNDERSTOOD:
+            _refuse(f"setting {escaped(key)} is not understood", ", ".join(UNDERSTOOD), key, name)
+    config = StoreConfig(
+        ca=settings.get("tls.ca"),
+        certificate=settings.get("tls.certificate"),
+        key=settings.get("tls.key"),
+        scheme=_scheme(settings, name),
+        user=settings.get("auth.user"),
+        password=_password(settings, os.environ if environ is None else environ, name),
+        reader=_principal(settings, name),
+        is_world_readable=_flag(settings, "acl.world.read", name),
+    )
+    _check_login(config, name)
+    _check_tls(config, name)
+    return config
+
+
+def _read(name: str, where: str, what: str = "a properties file") -> bytes:
+    """A small regular file that its owner alone may read."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no path"
+        _refuse(f"{escaped(name)} cannot be read: {reason}", what, str(reason), where)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            _refuse(f"{escaped(name)} is no regular file", what, "no regular file", where)
+        _check_private(status, name)
+        data = os.read(handle, MAX_BYTES + 1)
+    finally:
+        os.close(handle)
+    if len(data) > MAX_BYTES:
+        _refuse(f"{escaped(name)} has more than {MAX_BYTES} bytes", what, len(data), where)
+    return data
+
+
+def _check_private(status: os.stat_result, name: str) -> None:
+    if status.st_mode & _OTHERS:
+        mode = stat.S_IMODE(status.st_mode)
+        raise SecretExposed(
+            f"{escaped(name)} is wanted with mode 0600; it has {mode:04o}",
+            wanted="0600",
+            had=f"{mode:04o}",
+            hint=f"chmod 600 {escaped(name)}",
+            where=name,
+        )
+
+
+def _refuse(message: str, wanted: object, had: object, where: str) -> NoReturn:
+    raise InvalidConfig(
+        message,
+        wanted=wanted,
+        had=had,
+        hint="see the settings of --store-config in docs/guides/broker-identity.md",
+        where=where,
+    )
+
+
+def _scheme(settings: Mapping[str, str], name: str) -> Literal["digest", "sasl"] | None:
+    scheme = settings.get("auth.scheme")
+    if scheme is not None and scheme not in SCHEMES:
+        _refuse(
+            f"auth.scheme {' or '.join(SCHEMES)} is wanted; {escaped(scheme)} was read",
+            " or ".join(SCHEMES),
+            scheme,
+            name,
+        )
+    return cast("Literal['digest', 'sasl'] | None", scheme)
+
+
+def _password(
+    settings: Mapping[str, str], environ: Mapping[str, str], name: str
+) -> Password | None:
+    file, variable = settings.get("auth.password.file"), settings.get("auth.password.env")
+    if file is not None and variable is not None:
+        both = "auth.password.file and auth.password.env"
+        _refuse(f"one source of the password is wanted; {both} are set", "one", both, name)
+    if file is not None:
+        return Password(_first_line(_read(file, name, "a file with a password"), file))
+    if variable is None:
+        return None
+    found = environ.get(variable)
+    if not found:
+        message = f"environment variable {escaped(variable)} is wanted; it is not set"
+        _refuse(message, variable, "unset", name)
+    return Password(found)
+
+
+def _first_line(data: bytes, file: str) -> str:
+    try:
+        line = data.decode().partition("\n")[0].rstrip("\r")
+    except UnicodeDecodeError:
+        line = ""
+    if not line:
+        _refuse(
+            f"a password in UTF-8 is wanted in the first line of {escaped(file)}; there is none",
+            "a password",
+            "none",
+            file,
+        )
+    return line
+
+
+def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None:
+    text = settings.get("acl.kafka")
+    if text is None:
+        return None
+    scheme, colon, who = text.partition(":")
+    if not (scheme and colon and who):
+        message = f"acl.kafka SCHEME:ID is wanted; {escaped(text)} was read"
+        _refuse(message, "SCHEME:ID, such as sasl:kafka", text, name)
+    return scheme, who
+
+
+def _flag(settings: Mapping[str, str], key: str, name: str) -> bool:
+    text = settings.get(key, "false").lower()
+    if text not in _FLAGS:
+        _refuse(
+            f"{key} true or false is wanted; {escaped(text)} was read", "true or false", text, name
+        )
+    return _FLAGS[text]
+
+
+def _check_login(config: StoreConfig, name: str) -> None:
+    given = (config.scheme, config.user, config.password)
+    if any(each is None for each in given) and any(each is not None for each in given):
+        _refuse(
+            "auth.scheme, auth.user and a password are wanted together; one is missing",
+            "all three",
+            "some of them",
+            name,
+        )
+    if config.reader is not None and not config.has_login:
+        _refuse("acl.kafka is set, and nobody to own the nodes", "auth.scheme", "none", name)
+    if config.user is not None and ":" in config.user:
+        _refuse("an auth.user without colon is wanted", "no colon", config.user, name)
+    if config.scheme == "sasl":
+        _check_sasl(name)
+
+
+def _check_sasl(name: str) -> None:
+    if find_spec("puresasl") is None:
+        raise MissingDependency(
+            "pure-sasl is wanted for auth.scheme=sasl; it is not installed",
+            wanted="pure-sasl",
+            had=None,
+            hint="pip install pure-sasl",
+            where=name,
+        )
+
+
+def _check_tls(config: StoreConfig, name: str) -> None:
+    """Load what the client will load: it would try a file that is not there until its time ends."""
+    if not config.has_tls and (config.certificate or config.key):
+        _refuse("tls.ca is wanted with tls.certificate and tls.key", "tls.ca", "none", name)
+    if (config.certificate is None) != (config.key is None):
+        _refuse("tls.certificate and tls.key are wanted together", "both", "one", name)
+    if config.key is not None:
+        _check_private(_status(config.key, name), config.key)
+    if config.ca is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            context.load_verify_locations(config.ca)
+        except (OSError, ValueError):
+            _refuse_pem("tls.ca", config.ca, name)
+        _check_pair(config, context, name)
+
+
+def _status(key: str, name: str) -> os.stat_result:
+    try:
+        return Path(key).stat()
+    except (OSError, ValueError):
+        return _refuse_pem("tls.key", key, name)
+
+
+def _check_pair(config: StoreConfig, context: ssl.SSLContext, name: str) -> None:
+    if config.certificate is None:
+        return
+    try:
+        context.load_cert_chain(config.certificate, config.key, password=_no_password)
+    except (OSError, ValueError):
+        _refuse_pem("tls.certificate with tls.key", config.certificate, name)
+
+
+def _no_password() -> str:
+    """Instead of the question on the terminal."""
+    raise ValueError
+
+
+def _refuse_pem(key: str, path: str, name: str) -> NoReturn:
+    _refuse(
+        f"{key} {escaped(path)} cannot be loaded; PEM without a password is wanted",
+        "PEM without a password",
+        path,
+        name,
+    )

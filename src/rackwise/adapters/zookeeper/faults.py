@@ -1,0 +1,168 @@
+"""What ZooKeeper refused, or did not answer, in the words of our own errors.
+
+```
+seen by the client                        becomes
+NoNode of a parent, of the fence          StoreNotReady
+NoAuth                                    MissingPermission, naming right and node
+BadVersion, NodeExists, NoNode            Conflict, within a commit
+connection or session lost, no answer     OutcomeUnknown of a commit; else tried again, Unreachable
+AuthFailed                                AuthenticationFailed
+InvalidACL                                InvalidConfig: of --store-config
+anything else                             ServerRefused
+```
+
+A commit's answer has one result for each operation. Where one failed, those before it were rolled
+back and those after it were not tried: the real error is the one that says neither.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kazoo.exceptions import (
+    AuthFailedError,
+    BadVersionError,
+    ConnectionLoss,
+    InvalidACLError,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    OperationTimeoutError,
+    RequestTimeoutError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+    SessionMovedError,
+    ZookeeperError,
+)
+from kazoo.handlers.threading import KazooTimeoutError
+
+from rackwise.core.errors import (
+    AuthenticationFailed,
+    InvalidConfig,
+    MissingPermission,
+    OutcomeUnknown,
+    RackwiseError,
+    ServerRefused,
+    Unreachable,
+)
+from rackwise.core.identity.store import (
+    Absent,
+    Check,
+    Create,
+    Put,
+    conflict,
+    not_ready,
+    parent_of,
+)
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.identity.store import Op
+
+PASSING = (
+    ConnectionLoss,
+    SessionExpiredError,
+    SessionMovedError,
+    OperationTimeoutError,
+    RequestTimeoutError,
+    KazooTimeoutError,
+)
+"""Errors after which a session comes back; what was asked may have been done."""
+
+_CONFLICTS = (BadVersionError, NodeExistsError, NoNodeError, NotEmptyError)
+_RIGHTS = {Check: "READ", Absent: "CREATE and DELETE", Create: "CREATE", Put: "WRITE"}
+
+
+def refused_read(error: Exception, path: str, *, right: str = "READ") -> RackwiseError:
+    """The error for one node that could not be read, or written alone."""
+    if isinstance(error, NoAuthError):
+        return denied(right, path)
+    if isinstance(error, AuthFailedError):
+        return disbelieved()
+    if isinstance(error, InvalidACLError):
+        return InvalidConfig(
+            "an ACL is wanted that ZooKeeper takes; it knows no login of this session, "
+            "or not the scheme of acl.kafka",
+            wanted="an ACL that ZooKeeper takes",
+            had=type(error).__name__,
+            hint="check auth.scheme and acl.kafka of --store-config, and authProvider of ZooKeeper",
+            where=path,
+        )
+    if isinstance(error, NoNodeError):
+        return not_ready(path)
+    return ServerRefused(
+        f"ZooKeeper would not give {escaped(path)}: {type(error).__name__}",
+        had=type(error).__name__,
+        hint="look into ZooKeeper's log",
+        where=path,
+    )
+
+
+def refused_commit(error: Exception, op: Op, *, is_parent: bool) -> RackwiseError:
+    """The error for the operation of a commit that does not hold.
+
+    `is_parent`: the node that is not there may only be a parent, or one that `init` makes.
+    """
+    if isinstance(error, NoAuthError):
+        right = _RIGHTS.get(type(op), "DELETE")
+        return denied(right, op.path if isinstance(op, Check | Put) else parent_of(op.path))
+    if isinstance(error, NoNodeError) and is_parent:
+        return not_ready(op.path if isinstance(op, Put) else parent_of(op.path))
+    if isinstance(error, _CONFLICTS):
+        return conflict(op)
+    return refused_read(error, op.path)
+
+
+def failed_at(results: Sequence[object]) -> int | None:
+    """Which result of a commit is its real error; None = all held."""
+    for number, result in enumerate(results):
+        passive = (RolledBackError, RuntimeInconsistency)
+        if isinstance(result, ZookeeperError) and not isinstance(result, passive):
+            return number
+    return None
+
+
+def denied(right: str, path: str) -> MissingPermission:
+    """The refusal for a node whose ACL does not let us."""
+    return MissingPermission(
+        f"{right} on {escaped(path)} is wanted; ZooKeeper denies it",
+        wanted=f"{right} on {path}",
+        had="denied",
+        hint=f"log in as Kafka's own principal, or add {right} on {escaped(path)} to its ACL",
+        where=path,
+    )
+
+
+def disbelieved() -> AuthenticationFailed:
+    """The error for a login that ZooKeeper refuses."""
+    return AuthenticationFailed(
+        "ZooKeeper refuses the login",
+        had="AuthFailed",
+        hint="check auth.scheme, auth.user and the password of --store-config",
+    )
+
+
+def unknown(error: Exception) -> OutcomeUnknown:
+    """The error for a commit that was sent and not answered."""
+    return OutcomeUnknown(
+        "an answer to a commit is wanted; the session was lost before it came",
+        wanted="an answer",
+        had=type(error).__name__,
+        hint="gather again and look",
+    )
+
+
+def unreachable(where: str, seconds: float, last: str | None) -> Unreachable:
+    """The error for a store in which no session is to be had; `last`: what the client heard."""
+    told = f": {escaped(last)}" if last else ""
+    return Unreachable(
+        f"a session of ZooKeeper is wanted within {seconds:.0f} s; there is none{told}",
+        wanted="a session",
+        had=last or "no answer",
+        hint="check the address of --store, whether ZooKeeper runs, and tls.ca of --store-config",
+        where=where,
+    )

@@ -1,0 +1,169 @@
+"""The nodes that must be there before an identity can be kept: looked at, or made.
+
+```
+/brokers  /brokers/ids  /brokers/topics  /brokers/seqid     Kafka's; made where Kafka has not yet
+/brokers/hosts  claims  id_owners  missing_ids  known_ids  retired_ids  id_alloc  id_clock    ours
+```
+
+In a secured cluster only Kafka's own principal may create below `/brokers`, and what it creates is
+its own. So this is done once, logged in as Kafka. What is there is left as it is, its ACL too: a
+difference is told, for the operator to judge.
+
+What this does not do: change ACLs; write anything when it only looks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.security import ACL, ANYONE_ID_UNSAFE, Permissions, make_digest_acl_credential
+
+from rackwise.adapters.zookeeper.address import Address
+from rackwise.adapters.zookeeper.config import StoreConfig
+from rackwise.adapters.zookeeper.session import CONNECT_S, Session
+from rackwise.core.identity.store import KAFKAS, OURS, Parent, not_ready
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LETTERS = (
+    (Permissions.CREATE, "C"),
+    (Permissions.DELETE, "D"),
+    (Permissions.READ, "R"),
+    (Permissions.WRITE, "W"),
+    (Permissions.ADMIN, "A"),
+)
+
+
+def check_parents(
+    url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
+) -> tuple[Parent, ...]:
+    """Each node's state, nothing written. Raises what `open_store` raises."""
+    settings = config or StoreConfig()
+    session = Session(Address.parse(url), settings, timeout_s=CONNECT_S, connect_s=connect_s)
+    try:
+        return _looked_at(session, settings)
+    finally:
+        session.close()
+
+
+def make_parents(
+    url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
+) -> tuple[Parent, ...]:
+    """Make what is missing, the chroot too; each node's state after it.
+
+    Raises what `open_store` raises, `MissingPermission` where a node may not be made.
+    """
+    settings = config or StoreConfig()
+    address = Address.parse(url)
+    hosts, slash, below = address.connect.partition("/")
+    _make_chroot(Address(hosts), slash + below, settings, connect_s)
+    session = Session(address, settings, timeout_s=CONNECT_S, connect_s=connect_s)
+    try:
+        made = {path for path in (*KAFKAS, *OURS) if _make(session, path, settings.acl())}
+        return tuple(
+            Parent(path=each.path, state="made", wanted=each.wanted, had=each.had)
+            if each.path in made
+            else each
+            for each in _looked_at(session, settings)
+        )
+    finally:
+        session.close()
+
+
+def _make_chroot(root: Address, chroot: str, settings: StoreConfig, connect_s: float) -> None:
+    """Every node down to the chroot, open to all who come, as Kafka makes it."""
+    if not chroot:
+        return
+    session = Session(root, settings, timeout_s=CONNECT_S, connect_s=connect_s)
+    anyone = [*settings.acl(), ACL(Permissions.READ, ANYONE_ID_UNSAFE)]
+    try:
+        path = ""
+        for name in chroot.strip("/").split("/"):
+            path += f"/{name}"
+            _make(session, path, anyone if settings.has_login else settings.acl())
+    finally:
+        session.close()
+
+
+def _make(session: Session, path: str, acl: list[ACL]) -> bool:
+    """Whether it was made: it may be there, and we need not be allowed to create then."""
+    if session.gather([path], session.client.exists_async)[path] is not None:
+        return False
+    acl = _kafkas(acl) if path in KAFKAS else acl
+
+    def create() -> Any:  # noqa: ANN401 (a result of the client)
+        return session.client.create_async(path, b"", acl=acl)
+
+    try:
+        session.call(create, path, right="CREATE")
+    except NodeExistsError:
+        return False
+    except NoNodeError:
+        raise not_ready(path) from None
+    return True
+
+
+def _kafkas(acl: list[ACL]) -> list[ACL]:
+    """Kafka's nodes are for the world to read: clients and tools do."""
+    anyone = ACL(Permissions.READ, ANYONE_ID_UNSAFE)
+    is_open = any(each.id == ANYONE_ID_UNSAFE for each in acl)
+    return acl if is_open else [*acl, anyone]
+
+
+def _looked_at(session: Session, settings: StoreConfig) -> tuple[Parent, ...]:
+    found = session.gather((*KAFKAS, *OURS), session.client.exists_async)
+    present = [path for path in OURS if found[path] is not None]
+    acls = session.gather(present, session.client.get_acls_async)
+    return tuple(
+        Parent(path=path, state="present" if found[path] is not None else "missing")
+        if path in KAFKAS or acls.get(path) is None
+        else _compared(path, acls[path][0], settings)
+        for path in (*KAFKAS, *OURS)
+    )
+
+
+def _compared(path: str, had: Sequence[ACL], settings: StoreConfig) -> Parent:
+    wanted = settings.acl()
+    is_same = _told(wanted, settings) == _told(had, settings)
+    return Parent(
+        path=path,
+        state="present" if is_same else "differs",
+        wanted=_text(wanted, settings),
+        had=_text(had, settings),
+    )
+
+
+def _told(acl: Sequence[ACL], settings: StoreConfig) -> frozenset[tuple[str, int]]:
+    """(who, rights); whoever is logged in as us is `self`."""
+    return frozenset((_who(each, settings), each.perms) for each in acl)
+
+
+def _who(entry: ACL, settings: StoreConfig) -> str:
+    scheme, name = entry.id.scheme, entry.id.id
+    if scheme == "auth" or (scheme, name) in _selves(settings):
+        return "self"
+    if scheme == "x509" and settings.certificate is not None:
+        return "self"
+    return f"{scheme}:{name}"
+
+
+def _selves(settings: StoreConfig) -> set[tuple[str, str]]:
+    """What ZooKeeper writes for us where the ACL says `auth`."""
+    if settings.user is None or settings.password is None:
+        return set()
+    if settings.scheme == "sasl":
+        return {("sasl", settings.user)}
+    digest: Any = make_digest_acl_credential
+    return {("digest", digest(settings.user, settings.password.reveal()))}
+
+
+def _text(acl: Sequence[ACL], settings: StoreConfig) -> str:
+    """For people: `self=CDRWA, sasl:kafka=R`; of a digest the user alone."""
+    shown = []
+    for each in acl:
+        who = _who(each, settings)
+        who = who.rpartition(":")[0] if who.startswith("digest:") else who
+        shown.append(f"{who}={''.join(letter for bit, letter in _LETTERS if each.perms & bit)}")
+    return ", ".join(sorted(shown))

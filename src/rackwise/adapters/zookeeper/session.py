@@ -1,0 +1,250 @@
+"""A session in ZooKeeper that is held: lost connections come back, what may be repeated is.
+
+The client reconnects by itself, and where a session has expired it begins a new one. What is asked
+meanwhile waits in its queue in the order it was asked, so that a read that follows a commit of
+unknown outcome shows that outcome.
+
+```
+asked ── answered ─────────────────────────────────> value
+      ├─ connection or session lost, no answer ────> asked again until patience ends: Unreachable
+      └─ refused ──────────────────────────────────> an error of ours, at once
+```
+
+Its log is its own and goes nowhere: at DEBUG the client would write `auth='user:password'`, and
+nobody's logging configuration can reach this one. The last warning is kept for the error that says
+why there is no session.
+
+What this does not do: repeat commits; those are the caller's to look after.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError, ZookeeperError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import KazooState, KeeperState
+
+from rackwise.adapters.zookeeper.faults import PASSING, disbelieved, refused_read, unreachable
+from rackwise.core.override import override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rackwise.adapters.zookeeper.address import Address
+    from rackwise.adapters.zookeeper.config import StoreConfig
+
+Client: TypeAlias = Any
+"""A `KazooClient`, which has no types."""
+Answer: TypeAlias = Any
+"""What the client hands back for a request: a result that will be there later."""
+
+CONNECT_S = 10.0
+"""Without a session this long after the start the store is unreachable."""
+PATIENCE_S = 30.0
+"""The same for a session that was there and was lost."""
+IN_FLIGHT = 500
+"""Reads that are on their way at once."""
+CLOSE_S = 2.0
+"""How long a server may take to hear that we go."""
+RETRY = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_delay": 1.0}
+RETRY_S = 0.01
+
+
+class Session:
+    """One client, connected. `where`: its address, for messages."""
+
+    def __init__(
+        self,
+        address: Address,
+        config: StoreConfig,
+        *,
+        timeout_s: float,
+        connect_s: float = CONNECT_S,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self.where = str(address)
+        self.patience_s = patience_s
+        self._heard = _LastWarning()
+        self._up = threading.Event()
+        self._id = 0
+        connect: Client = KazooClient
+        self.client: Client = connect(
+            hosts=address.connect,
+            timeout=timeout_s,
+            logger=_own_log(self._heard),
+            connection_retry=dict(RETRY),
+            **config.client_arguments(),
+        )
+        self.client.add_listener(self._listen)
+        self._connect(connect_s)
+
+    @property
+    def id(self) -> int:
+        """Of the session that was there last."""
+        return self._id
+
+    def call(self, send: Callable[[], Answer], path: str, *, right: str = "READ") -> Answer:
+        """One answer to what may be repeated; `NoNodeError` passes. `path`, `right`: for errors."""
+        deadline: float | None = None
+        while True:
+            try:
+                return send().get(timeout=self.patience_s)
+            except NoNodeError:
+                raise
+            except PASSING as error:
+                deadline = self._outlast(error, deadline)
+            except ZookeeperError as error:
+                raise refused_read(error, path, right=right) from None
+
+    def gather(
+        self,
+        paths: Iterable[str],
+        send: Callable[[str], Answer],
+        advance: Callable[[int], None] | None = None,
+    ) -> dict[str, Answer]:
+        """Path -> answer, None = no such node; up to `IN_FLIGHT` at once, none older than now.
+
+        `advance` hears how many more are there.
+        """
+        wanted = dict.fromkeys(paths)
+        found: dict[str, Answer] = {}
+        deadline: float | None = None
+        while len(found) < len(wanted):
+            missing = [path for path in wanted if path not in found]
+            try:
+                self._fly(missing, send, found, advance)
+            except PASSING as error:
+                deadline = self._outlast(error, deadline)
+        return found
+
+    def await_connection(self) -> None:
+        """Wait until connected. Raises `Unreachable`, `AuthenticationFailed`."""
+        deadline = time.monotonic() + self.patience_s
+        while not self._up.wait(RETRY_S):
+            self._check(deadline, self.patience_s)
+
+    def close(self) -> None:
+        """End the session; its ephemeral nodes go at once where ZooKeeper can still be told.
+
+        The client would wait for a server that does not answer as long as a session lasts; it is
+        left to end by itself then.
+        """
+        ending = threading.Thread(target=self._end, daemon=True)
+        ending.start()
+        ending.join(CLOSE_S)
+
+    def _end(self) -> None:
+        with suppress(KazooException, OSError):
+            self.client.stop()
+        with suppress(Exception):
+            self.client.close()
+
+    def _connect(self, connect_s: float) -> None:
+        """Connected and believed: the first answer proves both."""
+        deadline = time.monotonic() + connect_s
+        self.client.start_async()
+        try:
+            while not self._has_answered(deadline):
+                self._check(deadline, connect_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def _has_answered(self, deadline: float) -> bool:
+        if not self._up.wait(RETRY_S):
+            return False
+        left_s = max(RETRY_S, deadline - time.monotonic())
+        try:
+            self.client.exists_async("/").get(timeout=left_s)
+        except PASSING:
+            return False
+        except ZookeeperError as error:
+            raise refused_read(error, "/") from None
+        return True
+
+    def _check(self, deadline: float, patience_s: float) -> None:
+        if self.client.client_state == KeeperState.AUTH_FAILED:
+            raise disbelieved()
+        if time.monotonic() > deadline:
+            raise unreachable(self.where, patience_s, self._heard.text)
+
+    def _outlast(self, error: Exception, deadline: float | None) -> float:
+        """Wait for the connection after a loss; the patience began with the first one.
+
+        An answer that did not come in time has used it up.
+        """
+        left_s = 0 if isinstance(error, KazooTimeoutError) else self.patience_s
+        until = time.monotonic() + left_s if deadline is None else deadline
+        self._up.wait(RETRY_S)
+        while not self._up.wait(RETRY_S):
+            self._check(until, self.patience_s)
+        self._check(until, self.patience_s)
+        return until
+
+    def _fly(
+        self,
+        paths: Iterable[str],
+        send: Callable[[str], Answer],
+        found: dict[str, Answer],
+        advance: Callable[[int], None] | None,
+    ) -> None:
+        self.client.sync_async("/")
+        flight: deque[tuple[str, Answer]] = deque()
+        for path in paths:
+            if len(flight) == IN_FLIGHT:
+                self._land(flight, found, advance)
+            flight.append((path, send(path)))
+        while flight:
+            self._land(flight, found, advance)
+
+    def _land(
+        self,
+        flight: deque[tuple[str, Answer]],
+        found: dict[str, Answer],
+        advance: Callable[[int], None] | None,
+    ) -> None:
+        path, answer = flight.popleft()
+        try:
+            found[path] = answer.get(timeout=self.patience_s)
+        except PASSING:
+            raise
+        except NoNodeError:
+            found[path] = None
+        except ZookeeperError as error:
+            raise refused_read(error, path) from None
+        if advance is not None:
+            advance(1)
+
+    def _listen(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._id = self.client.client_id[0]
+            self._up.set()
+        else:
+            self._up.clear()
+
+
+class _LastWarning(logging.Handler):
+    """Keeps the last warning: why there is no connection."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.text: str | None = None
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.args:
+            self.text = record.getMessage()
+
+
+def _own_log(heard: logging.Handler) -> logging.Logger:
+    """A log that no configuration knows: it has no parent, and takes nothing below INFO."""
+    log = logging.Logger("rackwise.zookeeper", logging.INFO)  # noqa: LOG001 (apart from the tree)
+    log.addHandler(heard)
+    return log

@@ -1,0 +1,309 @@
+"""The store of identities in ZooKeeper.
+
+Goals, in order: a commit is all or nothing and its outcome is never guessed; what is read is not
+older than the moment it was asked for; many reads cost one round trip, not many.
+
+```
+read, children   sync, then up to 500 gets in flight; the order of the session makes them follow it
+commit           one multi; Absent(p) = create p, delete p: ZooKeeper has no "must not exist"
+next_number      setData of /brokers/seqid at any version; the number is the version after it
+now_ms           setData of /brokers/id_clock; the time is its mtime: the leader's clock
+wait             watches, and a look whether anything has changed since we last read it
+```
+
+A watch that is set after a node was read misses what came between. So each node's last change is
+kept when it is read, and `wait` compares it while it sets the watch. A watch that fires between two
+waits is told by the next one. Watches of a lost connection are gone: then all paths may have
+changed. They are hints, and `Absent` fires them though nothing remains: read again after each.
+
+What this does not do: decide; retry commits.
+
+Source: KIP-426; ZooKeeper's multi, and `KafkaZkClient.generateBrokerId` for the numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+from kazoo.exceptions import NodeExistsError, NoNodeError, ZookeeperError
+
+from rackwise.adapters.zookeeper.address import Address
+from rackwise.adapters.zookeeper.config import StoreConfig
+from rackwise.adapters.zookeeper.faults import (
+    PASSING,
+    failed_at,
+    refused_commit,
+    refused_read,
+    unknown,
+)
+from rackwise.adapters.zookeeper.session import CONNECT_S, PATIENCE_S, Session
+from rackwise.core.errors import MissingPermission
+from rackwise.core.identity.store import (
+    CLOCK,
+    FENCE,
+    SEQUENCE,
+    Absent,
+    Check,
+    Create,
+    Delete,
+    Node,
+    Put,
+    not_ready,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from kazoo.protocol.states import WatchedEvent, ZnodeStat
+
+    from rackwise.core.identity.store import Op
+
+_MADE_BY_INIT = frozenset({FENCE, CLOCK, SEQUENCE})
+
+
+def open_store(
+    url: str,
+    config: StoreConfig | None = None,
+    *,
+    session_timeout_s: float = 10.0,
+    read_only: bool = False,
+    connect_s: float = CONNECT_S,
+    patience_s: float = PATIENCE_S,
+) -> ZooKeeperStore:
+    """The store at `zookeeper://host:2181,host2:2181/chroot`; close it.
+
+    `read_only`: refuse to write, and tell the time by this machine's clock. `connect_s`: how long a
+    session may take; `patience_s`: how long a lost one is waited for. Raises `InvalidConfig` for
+    the address, `Unreachable`, `AuthenticationFailed`, `StoreNotReady` where the chroot is absent.
+    """
+    session = Session(
+        Address.parse(url),
+        config or StoreConfig(),
+        timeout_s=session_timeout_s,
+        connect_s=connect_s,
+        patience_s=patience_s,
+    )
+    try:
+        _check_chroot(session)
+    except BaseException:
+        session.close()
+        raise
+    return ZooKeeperStore(session, read_only=read_only)
+
+
+@final
+class ZooKeeperStore:
+    """`IdentityStore` on a `Session`; made by `open_store`. For one thread."""
+
+    def __init__(self, session: Session, *, read_only: bool = False) -> None:
+        self._session = session
+        self._client = session.client
+        self._is_read_only = read_only
+        self._seen: dict[str, tuple[int, int] | None] = {}
+        self._listed: dict[str, tuple[int, int] | None] = {}
+        self._changes = threading.Condition()
+        self._events: set[str | None] = set()
+
+    @property
+    def session(self) -> int:
+        """The session that ephemeral nodes of ours carry; changes where one was lost."""
+        return self._session.id
+
+    def read(
+        self, paths: Sequence[str], advance: Callable[[int], None] | None = None
+    ) -> dict[str, Node | None]:
+        """Each path's node, None = there is none; `advance` hears how many more are there."""
+        found = self._session.gather(paths, self._client.get_async, advance)
+        for path, answer in found.items():
+            self._seen[path] = None if answer is None else _last_change(answer[1])
+        return {path: answer and _node(*answer) for path, answer in found.items()}
+
+    def children(self, path: str) -> list[str]:
+        """Names below a node, sorted; empty where the node is not there."""
+        answer = self._session.gather([path], self._list)[path]
+        self._listed[path] = answer and _last_child(answer[1])
+        return sorted(answer[0]) if answer else []
+
+    def commit(self, ops: Sequence[Op]) -> None:
+        """All or nothing. Raises `Conflict`; `OutcomeUnknown` where the answer was lost."""
+        self._check_writable()
+        if not ops:
+            return
+        self._session.await_connection()
+        transaction = self._client.transaction()
+        parts = [op for op in ops for _ in range(_add(transaction, op))]
+        try:
+            results = transaction.commit_async().get(timeout=self._session.patience_s)
+        except PASSING as error:
+            raise unknown(error) from None
+        except ZookeeperError as error:
+            raise refused_commit(error, ops[0], is_parent=False) from None
+        number = failed_at(results)
+        if number is not None:
+            _raise_for(results[number], parts[number])
+
+    def next_number(self) -> int:
+        """1, 2, 3, ...; never one twice. A lost answer costs a number."""
+        self._check_writable()
+        while True:
+            try:
+                stat = self._session.call(self._draw, SEQUENCE, right="WRITE")
+            except NoNodeError:
+                self._make_sequence()
+            else:
+                return int(stat.version)
+
+    def now_ms(self) -> int:
+        """The clock of ZooKeeper's leader."""
+        if self._is_read_only:
+            return time.time_ns() // 1_000_000
+        try:
+            stat = self._session.call(self._touch_clock, CLOCK, right="WRITE")
+        except NoNodeError:
+            raise not_ready(CLOCK) from None
+        return int(stat.mtime)
+
+    def wait(self, paths: Sequence[str], timeout_ms: int) -> frozenset[str]:
+        """Paths whose node, or whose list of children, may have changed since we last read them.
+
+        All of them where the connection is lost meanwhile. Empty after the time.
+        """
+        wanted = frozenset(paths)
+        if heard := self._heard(wanted):
+            return heard
+        try:
+            changed = self._watched(wanted)
+        except PASSING:
+            return wanted
+        except ZookeeperError as error:
+            raise refused_read(error, min(wanted)) from None
+        if changed:
+            return changed
+        return self._heard(wanted, timeout_ms / 1000)
+
+    def close(self) -> None:
+        """End the session: its ephemeral nodes go."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _list(self, path: str) -> Any:  # noqa: ANN401 (a result of the client)
+        return self._client.get_children_async(path, include_data=True)
+
+    def _draw(self) -> Any:  # noqa: ANN401 (a result of the client)
+        return self._client.set_async(SEQUENCE, b"")
+
+    def _touch_clock(self) -> Any:  # noqa: ANN401 (a result of the client)
+        return self._client.set_async(CLOCK, b"")
+
+    def _make_sequence(self) -> None:
+        try:
+            self._client.create_async(SEQUENCE, b"").get(timeout=self._session.patience_s)
+        except (NodeExistsError, *PASSING):
+            return
+        except NoNodeError:
+            raise not_ready("/brokers") from None
+        except ZookeeperError as error:
+            raise refused_read(error, SEQUENCE, right="CREATE") from None
+
+    def _watched(self, wanted: frozenset[str]) -> frozenset[str]:
+        """Watch each path; those that are no more as they were read."""
+        nodes = {each: self._client.exists_async(each, self._changed) for each in sorted(wanted)}
+        lists = {
+            each: self._client.get_children_async(each, self._changed, include_data=True)
+            for each in sorted(wanted & self._listed.keys())
+        }
+        patience_s = self._session.patience_s
+        changed = set()
+        for path, answer in nodes.items():
+            stat = answer.get(timeout=patience_s)
+            now = None if stat is None else _last_change(stat)
+            if path in self._seen and now != self._seen[path]:
+                self._seen[path] = now
+                changed.add(path)
+        for path, answer in lists.items():
+            try:
+                listed = _last_child(answer.get(timeout=patience_s)[1])
+            except NoNodeError:
+                listed = None
+            if listed != self._listed[path]:
+                self._listed[path] = listed
+                changed.add(path)
+        return frozenset(changed)
+
+    def _changed(self, event: WatchedEvent) -> None:
+        """One watcher for all, so that those which never fire do not pile up."""
+        with self._changes:
+            self._events.add(event.path)
+            self._changes.notify_all()
+
+    def _heard(self, wanted: frozenset[str], timeout_s: float = 0.0) -> frozenset[str]:
+        """What watches have told, each told once: also of a node that was there for a moment."""
+        with self._changes:
+            self._changes.wait_for(lambda: {None, *wanted} & self._events, timeout_s)
+            told = wanted if None in self._events else wanted & self._events
+            self._events -= {None, *told}
+        return told
+
+    def _check_writable(self) -> None:
+        if self._is_read_only:
+            raise MissingPermission(
+                "a store opened for writing is wanted; this one is for reading",
+                wanted="for writing",
+                had="for reading",
+                hint="open it without read_only",
+            )
+
+
+def _check_chroot(session: Session) -> None:
+    if session.gather(["/"], session.client.exists_async)["/"] is None:
+        raise not_ready(session.client.chroot)
+
+
+def _add(transaction: Any, op: Op) -> int:  # noqa: ANN401 (a multi of the client)
+    """Put an operation into a multi; how many of its own it became."""
+    match op:
+        case Check(path, version):
+            transaction.check(path, version)
+        case Absent(path):
+            transaction.create(path, b"")
+            transaction.delete(path)
+            return 2
+        case Create(path, data, ephemeral):
+            transaction.create(path, data, ephemeral=ephemeral)
+        case Put(path, data, version):
+            transaction.set_data(path, data, -1 if version is None else version)
+        case Delete(path, version):
+            transaction.delete(path, -1 if version is None else version)
+    return 1
+
+
+def _raise_for(error: Exception, op: Op) -> NoReturn:
+    is_parent = isinstance(op, Create | Absent) or op.path in _MADE_BY_INIT
+    raise refused_commit(error, op, is_parent=is_parent)
+
+
+def _node(data: bytes | None, stat: ZnodeStat) -> Node:
+    return Node(
+        data=data or b"",
+        version=stat.version,
+        created_ms=stat.ctime,
+        modified_ms=stat.mtime,
+        czxid=stat.czxid,
+        session=stat.ephemeralOwner or None,
+    )
+
+
+def _last_change(stat: ZnodeStat) -> tuple[int, int]:
+    return stat.czxid, stat.mzxid
+
+
+def _last_child(stat: ZnodeStat) -> tuple[int, int]:
+    return stat.czxid, stat.cversion

@@ -1,0 +1,122 @@
+"""What the cluster itself says of its ids, read from ZooKeeper: the KIP's scan, and the guard.
+
+```
+registered   /brokers/ids/*                             who lives
+used         /brokers/topics/*                          ids in replica lists
+standings    .../partitions/<n>/state of those          who is in sync, where an id has replicas
+at_risk      standings + registered                     what an empty disk under that id would lose
+```
+
+The scan reads one node for each topic, 500 at a time. A topic that is deleted meanwhile is passed
+over; one that cannot be read makes the answer incomplete and is an error. Nothing is kept: each
+call reads anew.
+
+What this does not do: lock. A member of the ISR may die right after the look.
+
+Source: KIP-426 (b), `kafka.zk.TopicZNode`, `TopicPartitionStateZNode`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, final
+
+from rackwise.core.identity import guard
+from rackwise.core.identity.guard import Standing
+from rackwise.core.identity.nodes import ids_in_names, parse_registration
+from rackwise.core.identity.store import IDS, TOPICS
+from rackwise.core.identity.topics import parse_state, parse_topic, state_path, used_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rackwise.core.identity.store import Node
+    from rackwise.core.identity.values import Registration
+
+AT_ONCE = 2000
+"""Nodes that are held before they are parsed."""
+
+
+class Reader(Protocol):
+    """What a view needs of a store."""
+
+    def read(
+        self, paths: Sequence[str], advance: Callable[[int], None] | None = None
+    ) -> Mapping[str, Node | None]:
+        """Each path's node; `advance` hears how many more are there."""
+
+    def children(self, path: str) -> list[str]:
+        """Names below a node."""
+
+
+@final
+class ZooKeeperView:
+    """`ClusterView` on Kafka's own nodes. `progress(done, of)` hears of the topics of a scan."""
+
+    def __init__(
+        self, store: Reader, *, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._store = store
+        self._progress = progress
+
+    def registered(self) -> dict[int, Registration]:
+        """Brokers that are registered now. Raises `StoreCorrupt` and what the store raises."""
+        found = {id_: f"{IDS}/{id_}" for id_ in sorted(self._registered_ids())}
+        nodes = self._store.read(list(found.values()))
+        return {
+            id_: parse_registration(node, id=id_)
+            for id_, path in found.items()
+            if (node := nodes[path]) is not None
+        }
+
+    def used(self) -> frozenset[int]:
+        """Ids in replica lists, those of running reassignments with them. As `registered`."""
+        return used_ids(replicas for _, replicas in self._topics())
+
+    def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
+        """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
+        standings = self.standings(id)
+        return guard.at_risk(standings, id, registered=self._registered_ids(), present=present)
+
+    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+        """Where this id has replicas: each partition's replicas and who is in sync."""
+        wanted = {
+            state_path(topic, partition): (topic, partition, ids)
+            for topic, replicas in self._topics()
+            for partition, ids in replicas.items()
+            if id in ids
+        }
+        return tuple(
+            Standing(
+                topic=topic,
+                partition=partition,
+                replicas=frozenset(ids),
+                isr=frozenset(parse_state(node, topic=topic, partition=partition).isr),
+            )
+            for path, node in self._nodes(list(wanted))
+            for topic, partition, ids in [wanted[path]]
+        )
+
+    def _registered_ids(self) -> frozenset[int]:
+        return ids_in_names(self._store.children(IDS))
+
+    def _topics(self) -> Iterator[tuple[str, dict[int, tuple[int, ...]]]]:
+        names = self._store.children(TOPICS)
+        done = 0
+
+        def advance(more: int) -> None:
+            nonlocal done
+            done += more
+            if self._progress is not None:
+                self._progress(done, len(names))
+
+        for path, node in self._nodes([f"{TOPICS}/{name}" for name in names], advance):
+            topic = path.removeprefix(f"{TOPICS}/")
+            yield topic, parse_topic(node, topic=topic)
+
+    def _nodes(
+        self, paths: Sequence[str], advance: Callable[[int], None] | None = None
+    ) -> Iterator[tuple[str, Node]]:
+        """Those that are there."""
+        for start in range(0, len(paths), AT_ONCE):
+            found = self._store.read(paths[start : start + AT_ONCE], advance)
+            yield from ((path, node) for path, node in found.items() if node is not None)

@@ -1,0 +1,81 @@
+"""The guard: an id is not given back to an empty disk that would lead with an empty log.
+
+Kafka elects a returning member of the ISR. If it comes back empty under its old id while no other
+member of the ISR lives, it leads with an empty log, and the other replicas truncate to it: giving
+the id back is then the loss of the data.
+
+```
+orders-4   replicas 7 1   isr 7 1   1 lives        safe: 1 leads, 7 refills itself
+orders-4   replicas 7 1   isr 7     1 lives        at risk: 1 would truncate to nothing
+orders-4   replicas 7 1   isr 7 1   1 is dead      at risk
+orders-4   replicas 7     isr 7                    lost already: a warning
+orders-4   any, its directory on a second disk     safe
+```
+
+A partition is at risk of n where n is in its ISR, no other member of the ISR is registered, it has
+more than one replica, and no log dir has a directory of its name.
+
+What this does not do: lock. A member of the ISR may die right after the look; that window stays.
+
+Source: Kafka's leader election from the ISR; KIP-426 does not speak of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One partition: its replicas, and those of them that are in sync."""
+
+    topic: str
+    partition: int
+    replicas: frozenset[int]
+    isr: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        """As its directory is called: `orders-4`."""
+        return f"{self.topic}-{self.partition}"
+
+
+def at_risk(
+    standings: Iterable[Standing],
+    broker_id: int,
+    *,
+    registered: AbstractSet[int],
+    present: AbstractSet[str],
+) -> tuple[str, ...]:
+    """Partitions that would lose records if this id came back with what is `present` alone.
+
+    `present`: names of partition directories on its disks. By topic, then number.
+    """
+    others = registered - {broker_id}
+    return _names(
+        each
+        for each in standings
+        if broker_id in each.isr
+        and each.isr.isdisjoint(others)
+        and len(each.replicas) > 1
+        and each.name not in present
+    )
+
+
+def lost(
+    standings: Iterable[Standing], broker_id: int, *, present: AbstractSet[str]
+) -> tuple[str, ...]:
+    """Partitions whose one replica was this id's, and whose directory is gone."""
+    return _names(
+        each for each in standings if each.replicas == {broker_id} and each.name not in present
+    )
+
+
+def _names(standings: Iterable[Standing]) -> tuple[str, ...]:
+    ordered = sorted(standings, key=lambda each: (each.topic, each.partition))
+    return tuple(each.name for each in ordered)

@@ -1,0 +1,52 @@
+"""A start in KRaft mode: a store in a folder, a cluster that is asked over its brokers."""
+
+import pytest
+
+from rackwise.adapters.files.identity_store import make_parents
+from rackwise.adapters.launch import AcquireOptions, acquire, late_view
+from rackwise.core.errors import Unreachable
+from rackwise.core.identity.refusals import IdInUse, NotRegistered
+
+pytestmark = pytest.mark.kafka
+
+
+def options(tmp_path, bootstrap, node_id, **told):
+    folder = tmp_path / "ids"
+    make_parents(str(folder))
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"process.roles=broker\nnode.id={node_id}\nlog.dirs={tmp_path}/a\n"
+        "controller.quorum.voters=1@localhost:1\ncontroller.listener.names=CONTROLLER\n"
+    )
+    (tmp_path / "a").mkdir()
+    return AcquireOptions(
+        server_properties=file,
+        store_url=f"file://{folder}",
+        bootstrap_server=bootstrap,
+        key="text:h7",
+        wait_s=0.2,
+        hold_s=0.2,
+        **told,
+    )
+
+
+def test_a_free_id_is_written_with_the_clusters_own(kraft_cluster, tmp_path):
+    with pytest.raises(NotRegistered):
+        acquire(options(tmp_path, kraft_cluster.bootstrap, 77), None)
+    lines = (tmp_path / "a" / "meta.properties").read_text().splitlines()
+    assert "node.id=77" in lines
+    assert any(line.startswith("cluster.id=") for line in lines)
+    assert any(line.startswith("directory.id=") for line in lines)
+
+
+def test_an_id_that_lives_is_refused(kraft_cluster, tmp_path):
+    with pytest.raises(IdInUse):
+        acquire(options(tmp_path, kraft_cluster.bootstrap, 0), None)
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_an_empty_disk_needs_somebody_who_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(late_view, "FIRST_S", 1.0)
+    with pytest.raises(Unreachable):
+        acquire(options(tmp_path, "127.0.0.1:1", 77), None)
+    assert list((tmp_path / "a").iterdir()) == []

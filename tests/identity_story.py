@@ -1,0 +1,215 @@
+"""A story: starts, crashes, lost answers, expiries and operators in an order that a seed draws."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from identity_starts import Start, Watcher
+from identity_world import World
+from laws_identity import check_claims
+from rackwise.core.identity.acts import Fail
+from rackwise.core.identity.nodes import format_mapping
+from rackwise.core.identity.store import HOSTS, SEQUENCE, Create
+from rackwise.core.identity.values import KeyMapping, Rules
+
+KEYS = ("g", "h", "x", "y")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """What a story is about. `mapped`: key -> id; `up`: keys whose broker runs at first, the others
+    have an empty disk. `events`: what may happen beside the turns of starts, by weight."""
+
+    rules: Rules
+    used: frozenset[int] = frozenset({1, 7})
+    mapped: dict = field(default_factory=lambda: {"g": 1, "h": 7})
+    up: tuple[str, ...] = ("g",)
+    events: dict = field(default_factory=dict)
+    turns: int = 130
+    is_watched: bool = False
+    is_recreated: bool = False
+    lost: float = 0.05
+
+
+@dataclass
+class Story:
+    """One run of a plot; `tell` goes on to its end, and the laws are held after each event."""
+
+    plot: Plot
+    seed: int
+    strip: object = None
+
+    def __post_init__(self):
+        self.rng = random.Random(self.seed)
+        self.world = World(used=self.plot.used, strip=self.strip)
+        self.starts: dict[str, Start] = {}
+        self.moved: set[int] = set()
+        self.plain: set[str] = set()
+        self.dead_sessions: list[int] = []
+        self.watcher = Watcher(self.world) if self.plot.is_watched else None
+        self.nonces = 0
+        self.ways: set[str] = set()
+        self._begin()
+
+    def _begin(self):
+        world = self.world
+        world.commit(
+            [
+                Create(f"{HOSTS}/{key}", format_mapping(KeyMapping(key=key, broker_id=id_)))
+                for key, id_ in self.plot.mapped.items()
+            ],
+            None,
+        )
+        world.disks |= dict.fromkeys(KEYS)
+        for id_ in self.plot.used:
+            world.absent_since_ms[id_] = world.now_ms
+        for key in self.plot.up:
+            world.disks[key] = self.plot.mapped[key]
+            world.register(world.boot(key, self.plot.mapped[key], ours=False))
+        if not self.plot.is_recreated:
+            world.numbers = 10
+
+    def tell(self):
+        names = ["turn", *self.plot.events]
+        weights = [40, *self.plot.events.values()]
+        for name in self.rng.choices(names, weights, k=self.plot.turns):
+            before = self._state()
+            getattr(self, f"_{name}")()
+            if before != self._state():
+                self.check()
+        self.check()
+        return self
+
+    def _state(self):
+        return self.world.zxid, tuple(self.world.disks.values())
+
+    def check(self):
+        for (_key, _action, state), _before, _ops in self.world.commits:
+            self.ways.add(state.take.how)
+            if state.take.takes_from:
+                self.moved.add(state.take.id)
+        check_claims(
+            self.world,
+            grace_ms=self.plot.rules.grace_ms,
+            moved=frozenset(self.moved),
+            plain=frozenset(self.plain),
+        )
+
+    # events
+
+    def _turn(self):
+        """Some start goes on; where all sleep, time does."""
+        awake = [s for s in self.starts.values() if not self._asleep(s)]
+        if self.watcher is not None and not self.rng.randrange(4):
+            next(self.watcher.turns)
+        if awake:
+            self._go_on(self.rng.choice(awake))
+        elif self.starts:
+            self._pass(self.rng.choice((1, 10, 300, 3000)))
+            self._go_on(self.rng.choice(list(self.starts.values())))
+        else:
+            self._start()
+
+    def _pass(self, ms):
+        """Time passes; a watcher has heard by then of what happened before."""
+        if self.watcher is not None:
+            self.watcher.hear()
+        self.world.now_ms += ms
+
+    def _asleep(self, start):
+        return start.until_ms > self.world.now_ms
+
+    def _go_on(self, start):
+        try:
+            next(start.turns)
+        except StopIteration:
+            del self.starts[start.key]
+            if isinstance(start.outcome, Fail) and start.child is not None:
+                self._die(start.child)
+
+    def _start(self):
+        running = {b.key for b in self.world.brokers if b.status is None}
+        idle = [k for k in KEYS if k not in self.starts and k not in running]
+        if idle:
+            self.nonces += 1
+            key = self.rng.choice(idle)
+            self.starts[key] = Start(
+                world=self.world,
+                key=key,
+                rules=self.plot.rules,
+                nonce=str(self.nonces),
+                lose=self._lose,
+                is_watched=self.plot.is_watched,
+            )
+
+    def _lose(self):
+        if self.rng.random() >= self.plot.lost:
+            return None
+        return self.rng.random() < 0.5
+
+    def _boot(self):
+        """A broker that boots registers; or dies before."""
+        booting = [b for b in self.world.brokers if b.status is None and not b.is_registered]
+        if booting:
+            broker = self.rng.choice(booting)
+            if self.rng.random() < 0.1:
+                self._die(broker)
+            else:
+                self.world.register(broker)
+
+    def _kill(self):
+        """SIGKILL; the registration stays until its session expires. Perhaps the disk is lost."""
+        live = [b for b in self.world.brokers if b.status is None and b.is_registered]
+        if live:
+            broker = self.rng.choice(live)
+            self._die(broker)
+            if self.rng.random() < 0.6 and broker.key not in self.starts:
+                self.world.disks[broker.key] = None
+
+    def _die(self, broker):
+        self.world.kill(broker)
+        self.dead_sessions.append(broker.session)
+
+    def _crash(self):
+        """SIGKILL of a start; its broker ends with it."""
+        if self.starts:
+            start = self.starts.pop(self.rng.choice(sorted(self.starts)))
+            start.turns.close()
+            self.dead_sessions.append(start.session)
+            if start.child is not None and start.child.status is None:
+                self._die(start.child)
+
+    def _expire(self):
+        """A dead session ends, and time has passed."""
+        if self.dead_sessions:
+            self._pass(self.rng.choice((1, 500, 6000)))
+            at = self.rng.randrange(len(self.dead_sessions))
+            self.world.end_session(self.dead_sessions.pop(at))
+
+    def _lose_session(self):
+        """A session of a start that lives ends."""
+        if self.starts:
+            self.world.end_session(self.rng.choice(list(self.starts.values())).session)
+
+    def _plain(self):
+        """A broker starts without us: with the id of its disk, or a number that it draws."""
+        running = {b.key for b in self.world.brokers if b.status is None}
+        idle = [k for k in KEYS if k not in self.starts and k not in running]
+        if idle:
+            key = self.rng.choice(idle)
+            self.plain.add(key)
+            if self.world.disks[key] is None:
+                self.world.disks[key] = 1000 + self.world.next_number()
+            self.world.boot(key, self.world.disks[key], ours=False)
+
+    def _lead(self):
+        """Another watcher leads."""
+        self.world.end_session(self.watcher.session)
+        self.watcher.turns.close()
+        self.watcher = Watcher(self.world)
+
+    def _recreate(self):
+        """The sequence of numbers begins anew."""
+        self.world.nodes.pop(SEQUENCE, None)
+        self.world.numbers = 0

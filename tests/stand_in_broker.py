@@ -1,0 +1,124 @@
+"""A broker that only registers, as Kafka 3.9 does: one multi of create and setData, or it dies.
+
+Run as a process: `python stand_in_broker.py SERVER_PROPERTIES [--override KEY=VALUE]...`. It reads
+`broker.id`, `log.dirs`, `zookeeper.connect`, `zookeeper.session.timeout.ms` and
+`advertised.listeners`. Its order is Kafka's: the id from the configuration, else from the files,
+else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; only then
+it registers. It prints `registered ID CZXID` and lives until it is signalled; SIGTERM ends it with
+a closed session and status 143 as a JVM does. A registration that is there already ends it with
+status 1, and it leaves the file behind.
+
+`boot.ms` in its file: how long it takes from the file to the registration. `null.host=true`:
+registers as a cluster without a plaintext listener does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NodeExistsError
+
+RESERVED = 1000
+
+
+def settings_of(path, arguments):
+    pairs = [
+        line.partition("=")[::2]
+        for line in Path(path).read_text(encoding="latin-1").splitlines()
+        if "=" in line and not line.startswith("#")
+    ]
+    settings = {key.strip(): value.strip() for key, value in pairs}
+    for flag, pair in pairwise(arguments):
+        if flag == "--override":
+            key, _, value = pair.partition("=")
+            settings[key] = value
+    return settings
+
+
+def stored_id(dirs):
+    ids = set()
+    for each in dirs:
+        file = each / "meta.properties"
+        if file.is_file():
+            lines = dict(line.partition("=")[::2] for line in file.read_text().splitlines())
+            ids.add(int(lines.get("broker.id", lines.get("node.id"))))
+    if len(ids) > 1:
+        sys.exit(f"inconsistent ids {sorted(ids)}")
+    return ids.pop() if ids else None
+
+
+def generated_id(client):
+    client.ensure_path("/brokers/seqid")
+    return client.set("/brokers/seqid", b"").version + RESERVED
+
+
+def write_files(dirs, broker_id):
+    for each in dirs:
+        each.mkdir(parents=True, exist_ok=True)
+        file = each / "meta.properties"
+        if not file.exists():
+            file.write_text(f"version=0\nbroker.id={broker_id}\n")
+
+
+def register(client, broker_id, listener, *, has_host):
+    host, _, port = listener.rpartition("://")[2].rpartition(":")
+    data = {
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "endpoints": [listener],
+        "jmx_port": -1,
+        "features": {},
+        "host": host if has_host else None,
+        "timestamp": "0",
+        "port": int(port) if has_host else -1,
+        "version": 5,
+    }
+    path = f"/brokers/ids/{broker_id}"
+    transaction = client.transaction()
+    transaction.create(path, json.dumps(data).encode(), ephemeral=True)
+    transaction.set_data(path, json.dumps(data).encode(), 0)
+    results = transaction.commit()
+    if any(isinstance(each, NodeExistsError) for each in results):
+        sys.exit(f"broker.id {broker_id} is registered already")
+    failed = [each for each in results if isinstance(each, Exception)]
+    if failed:
+        sys.exit(f"not registered: {failed}")
+    return client.exists(path).czxid
+
+
+def main(arguments):
+    settings = settings_of(arguments[0], arguments[1:])
+    dirs = [Path(each.strip()) for each in settings["log.dirs"].split(",")]
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    client = KazooClient(
+        settings["zookeeper.connect"],
+        timeout=int(settings.get("zookeeper.session.timeout.ms", "18000")) / 1000,
+    )
+    client.start(timeout=30)
+    configured = int(settings.get("broker.id", "-1"))
+    on_disk = stored_id(dirs)
+    broker_id = configured if configured >= 0 else on_disk
+    if broker_id is None:
+        broker_id = generated_id(client)
+    elif on_disk is not None and on_disk != broker_id:
+        sys.exit(f"configured {configured}, stored {on_disk}")
+    write_files(dirs, broker_id)
+    if not ended.wait(int(settings.get("boot.ms", "0")) / 1000):
+        listener = settings.get("advertised.listeners", "PLAINTEXT://localhost:9092")
+        has_host = settings.get("null.host") != "true"
+        czxid = register(client, broker_id, listener, has_host=has_host)
+        print(f"registered {broker_id} {czxid}", flush=True)
+        ended.wait()
+    client.stop()
+    os._exit(128 + signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
