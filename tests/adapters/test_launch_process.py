@@ -206,9 +206,12 @@ def test_a_child_is_left_by_an_error_of_ours_stopped():
 
 
 SUPERVISES = """
-import os, sys
+import os, signal, sys, threading
 from rackwise.adapters.launch.process import Child
 with Child(sys.argv[1:], broker_id=7, environment=os.environ) as running:
+    if BLOCKED:
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     print(running.pid, flush=True)
     raise SystemExit(running.wait())
 """
@@ -218,10 +221,10 @@ with Child(sys.argv[1:], broker_id=7, environment=os.environ) as running:
 def supervisor():
     started = []
 
-    def start(*command):
+    def start(*command, is_blocked=False):
         started.append(
             subprocess.Popen(
-                [PYTHON, "-c", SUPERVISES, *command],
+                [PYTHON, "-c", f"BLOCKED = {is_blocked}{SUPERVISES}", *command],
                 stdout=subprocess.PIPE,
                 text=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -253,6 +256,14 @@ def test_a_broker_whose_supervisor_is_killed_ends_in_order(tmp_path, supervisor)
 def test_a_supervisor_ends_with_the_childs_status_after_sigterm(tmp_path, supervisor):
     heard = tmp_path / "heard"
     process, _ = supervisor(*python(WRITES), str(heard))
+    until(lambda: lines(heard))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 33
+
+
+def test_a_signal_that_another_thread_gets_is_passed_on(tmp_path, supervisor):
+    heard = tmp_path / "heard"
+    process, _ = supervisor(*python(WRITES), str(heard), is_blocked=True)
     until(lambda: lines(heard))
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 33

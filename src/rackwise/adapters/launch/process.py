@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -40,6 +41,8 @@ PLACE_OF_ID = "{broker.id}"
 STOP_S = 60.0
 """A child that has not ended this long after SIGTERM is killed, where we have to leave it."""
 KILL_S = 10.0
+LOOK_S = 1.0
+"""A signal is passed on this late at the latest."""
 
 
 def check_command(command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -121,9 +124,13 @@ class Child:
         return status if status is None or status >= 0 else 128 - status
 
     def wait(self) -> int:
-        """Wait for its end, however long; its status as `status` gives it."""
-        if self._process is not None:
-            self._process.wait()
+        """Wait for its end, however long; its status as `status` gives it.
+
+        A signal that another thread gets, or that comes between Python's last look for one and a
+        system call, is heard only after that call: none lasts longer than `LOOK_S`.
+        """
+        while self._process is not None and self.status() is None:
+            self._wait_a_while()
         return self.status() or 0
 
     def send(self, number: int) -> None:
@@ -167,6 +174,23 @@ class Child:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _wait_a_while(self) -> None:
+        """Until the child has ended, but no longer than `LOOK_S`."""
+        if self._process is None:
+            return
+        if not hasattr(os, "pidfd_open"):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(LOOK_S)
+            return
+        with contextlib.suppress(ProcessLookupError):
+            handle = os.pidfd_open(self._process.pid)
+            try:
+                poller = select.poll()
+                poller.register(handle, select.POLLIN)
+                poller.poll(LOOK_S * 1000)
+            finally:
+                os.close(handle)
 
     def _take_signals(self) -> None:
         if threading.current_thread() is not threading.main_thread():
