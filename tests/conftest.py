@@ -11,7 +11,7 @@ pytest_plugins = ("kafka_servers", "spark_sessions")
 settings.register_profile(
     "deterministic",
     derandomize=True,
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

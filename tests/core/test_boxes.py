@@ -71,6 +71,14 @@ def test_counted_racks_and_the_others():
     assert boxes_of(TREE, open_ended, 2)[0] == {"/e": (1, 2), "/w": (0, 1)}
 
 
+def test_counted_racks_of_two_levels_and_no_others():
+    count = (RackCount(rack="/e", min=0, max=1), RackCount(rack="/e/a", min=0, max=0))
+    rules = TopicRules(spread=("off", "off"), count=count, count_others="none")
+    found = boxes_of(TREE, rules, 1)
+    assert found[0]["/w"] == (0, 0)
+    assert {rack: box for rack, box in found[1].items() if box[1]} == {"/e/b": (1, 1)}
+
+
 def test_an_even_share_that_no_count_above_can_give():
     count = (RackCount(rack="/w", min=3, max=3),)
     assert boxes_of(TREE, TopicRules(spread=("even", "even"), count=count), 3) is None

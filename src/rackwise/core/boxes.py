@@ -100,8 +100,9 @@ def _raw(
     levels = {place[0] for place in counted}
     nodes = len(tree.names[level])
     if level in levels:
-        free = 0 if rules.count_others == "none" else replicas
-        box = Boxes(np.zeros(nodes, dtype=np.int64), np.full(nodes, free, dtype=np.int64))
+        box = Boxes(np.zeros(nodes, dtype=np.int64), np.full(nodes, replicas, dtype=np.int64))
+        if rules.count_others == "none":
+            box.high[~_touching(tree, counted, level)] = 0
         for rack, (at, node) in zip(rules.count, counted, strict=True):
             if at == level:
                 box.low[node] = rack.min
@@ -112,6 +113,17 @@ def _raw(
         return _even(tree.ancestors(level, parent), usable[level], above[parent + 1])
     most = 1 if rules.spread[level] == "distinct" else replicas
     return Boxes(np.zeros(nodes, dtype=np.int64), np.full(nodes, most, dtype=np.int64))
+
+
+def _touching(tree: RackTree, counted: Sequence[tuple[int, int]], level: int) -> NDArray[np.bool_]:
+    """Which nodes of a level are in, or hold, a counted rack (level, node)."""
+    found = np.zeros(len(tree.names[level]), dtype=np.bool_)
+    for at, node in counted:
+        if at <= level:
+            found |= tree.ancestors(level, at) == node
+        else:
+            found[tree.ancestors(at, level)[node]] = True
+    return found
 
 
 def _even(up: NDArray[np.int64], usable: NDArray[np.int64], parents: Boxes) -> Boxes | None:
