@@ -61,6 +61,8 @@ def test_what_may_be_absent_may_be_none():
         ({"partitioner.rack.aware": "yes"}, "true or false", "yes"),
         ({"partitioner.rack.aware": 1}, "true or false", "1"),
         ({"batch.size": "many"}, "an integer", "many"),
+        ({"batch.size": "16_384"}, "an integer", "16_384"),
+        ({"rackwise.eps": "0_1"}, "a number", "0_1"),
         ({"batch.size": True}, "an integer", "True"),
         ({"batch.size": "9" * 400}, "an integer of 64 bits", "one of 1330 bits"),
         ({"rackwise.eps": 10**400}, "an integer of 64 bits", "one of 1330 bits"),

@@ -73,12 +73,19 @@ def _integer(name: str, value: object) -> int:
         found = value
     else:
         try:
-            found = int(value.strip() if isinstance(value, str) else "")
+            found = int(_digits(value))
         except ValueError:
             raise _refused(name, "an integer", value) from None
     if not -LONG <= found < LONG:
         raise _refused(name, "an integer of 64 bits", f"one of {found.bit_length() + 1} bits")
     return found
+
+
+def _digits(value: object) -> str:
+    """A text as Java reads numbers: without underscores. Raises `ValueError`."""
+    if not isinstance(value, str) or "_" in value:
+        raise ValueError
+    return value.strip()
 
 
 def _batch_size(name: str, value: object) -> int:
@@ -91,7 +98,7 @@ def _number(name: str, value: object) -> float:
     if isinstance(value, int) and not isinstance(value, bool):
         return float(_integer(name, value))
     try:
-        return float(value.strip() if isinstance(value, str) else "")
+        return float(_digits(value))
     except ValueError:
         raise _refused(name, "a number", value) from None
 
