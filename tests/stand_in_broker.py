@@ -4,12 +4,13 @@ Run as a process: `python stand_in_broker.py SERVER_PROPERTIES [--override KEY=V
 `broker.id`, `log.dirs`, `zookeeper.connect`, `zookeeper.session.timeout.ms` and
 `advertised.listeners`. Its order is Kafka's: the id from the configuration, else from the files,
 else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; only then
-it registers. It prints `registered ID CZXID` and lives until it is signalled; SIGTERM ends it with
-a closed session and status 143 as a JVM does. A registration that is there already ends it with
-status 1, and it leaves the file behind.
+it registers. It prints `registered ID CZXID PID` and lives until it is signalled; SIGTERM ends it
+with a closed session and status 143 as a JVM does. A registration that is there already ends it
+with status 1, and it leaves the file behind. So does an id that is not RACKWISE_BROKER_ID, where
+that is set.
 
 `boot.ms` in its file: how long it takes from the file to the registration. `null.host=true`:
-registers as a cluster without a plaintext listener does.
+registers as a cluster without a plaintext listener does. `end.status`: what SIGTERM ends it with.
 """
 
 from __future__ import annotations
@@ -109,15 +110,17 @@ def main(arguments):
         broker_id = generated_id(client)
     elif on_disk is not None and on_disk != broker_id:
         sys.exit(f"configured {configured}, stored {on_disk}")
+    if os.environ.get("RACKWISE_BROKER_ID", str(broker_id)) != str(broker_id):
+        sys.exit(f"id {broker_id}, RACKWISE_BROKER_ID {os.environ['RACKWISE_BROKER_ID']}")
     write_files(dirs, broker_id)
     if not ended.wait(int(settings.get("boot.ms", "0")) / 1000):
         listener = settings.get("advertised.listeners", "PLAINTEXT://localhost:9092")
         has_host = settings.get("null.host") != "true"
         czxid = register(client, broker_id, listener, has_host=has_host)
-        print(f"registered {broker_id} {czxid}", flush=True)
+        print(f"registered {broker_id} {czxid} {os.getpid()}", flush=True)
         ended.wait()
     client.stop()
-    os._exit(128 + signal.SIGTERM)
+    os._exit(int(settings.get("end.status", 128 + signal.SIGTERM)))
 
 
 if __name__ == "__main__":

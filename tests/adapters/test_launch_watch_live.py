@@ -36,6 +36,7 @@ class Watcher:
                 rescan_ms=3_600_000,
                 tell=lambda _: None,
                 each_round=self.each_round,
+                trouble=lambda _: None,
             )
         except Ended:
             self.store.close()

@@ -145,6 +145,7 @@ def test_show_tells_that_acquire_would_refuse_and_why(nodes, tmp_path):
     assert "orders-0" in would["error"]
     _, out, _ = run(nodes, *words)
     assert "\nacquire would refuse: " in out
+    assert out.count("(D26)") == 1
 
 
 def test_assign_writes_a_mapping_and_tells_old_and_new(nodes):
@@ -244,6 +245,7 @@ def test_a_node_that_cannot_be_read_is_told_and_stops_nobody(nodes):
     assert [each["path"] for each in told["problems"]] == [f"{HOSTS}/bad"]
     _, _, err = run(nodes, "list")
     assert err.startswith("warning: /brokers/hosts/bad: ")
+    assert err.count("/brokers/hosts/bad") == 1
     assert "\x1b" not in err
     assert run(nodes, "show", "--key", "bad")[0] == 2
     assert run(nodes, "assign", "bad", "9")[0] == 4
@@ -256,8 +258,25 @@ def test_a_corrupt_topic_leaves_replicas_unknown(nodes):
     told = document(nodes, "list")
     assert by_id(told)[1]["replicas"] is None
     assert [each["path"] for each in told["problems"]] == ["/brokers/topics/orders"]
+    assert run(nodes, "list")[2].startswith("warning: /brokers/topics/orders: ")
+    assert "; mend or delete that node\n" in run(nodes, "list")[2]
     assert run(nodes, "retire", "7")[0] == 4
     assert run(nodes, "retire", "7", "--force")[0] == 0
+
+
+def test_nobody_says_that_no_id_is_missing_where_a_topic_cannot_be_read(nodes):
+    nodes.put("/brokers/topics/orders", b"{}")
+    code, out, err = run(nodes, "missing")
+    assert (code, out) == (4, "")
+    assert "1 topic cannot be read, first /brokers/topics/orders\n" in err
+    assert run(nodes, "missing", "--by", "watch")[:2] == (0, "no id is missing\n")
+
+
+def test_show_tells_that_acquire_would_refuse_what_it_cannot_read(nodes, tmp_path):
+    nodes.put("/brokers/topics/orders", b"{}")
+    words = ("show", "--key", "new", "--server-properties", properties(tmp_path))
+    would = document(nodes, *words, expect=2)["would"]
+    assert (would["decision"], would["code"]) == ("refuse", "STORE_CORRUPT")
 
 
 def test_init_makes_the_nodes_once_and_check_writes_nothing(tmp_path):

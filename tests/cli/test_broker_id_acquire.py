@@ -14,17 +14,27 @@ import pytest
 
 from broker_id_schemas import check_document
 from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.launch import AcquireOptions, acquire
 from rackwise.adapters.sandbox.ready import comes_true
 from rackwise.adapters.zookeeper import open_store
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes import parse_mapping
-from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, TOPICS, Create, Delete
+from rackwise.core.identity.store import (
+    CLAIMS,
+    HOSTS,
+    IDS,
+    KNOWN,
+    OWNERS,
+    TOPICS,
+    Create,
+    Delete,
+)
 from refusals import called
-from registering_process import ENDED
 
 pytestmark = pytest.mark.zookeeper
 
-BROKER = Path(__file__).parents[1] / "registering_process.py"
+BROKER = Path(__file__).parents[1] / "stand_in_broker.py"
+ENDED = 33
 PATIENCE_S = 60.0
 
 
@@ -41,6 +51,8 @@ class Host:
         self.file.write_text(
             f"log.dirs={self.data}\nzookeeper.connect={self.connect}\n"
             "zookeeper.session.timeout.ms=8000\n"
+            "advertised.listeners=SSL://h7.example:9092\n"
+            f"null.host=true\nend.status={ENDED}\n"
         )
         self.started = []
 
@@ -48,8 +60,8 @@ class Host:
         words = ("acquire", "--server-properties", str(self.file), "--key", f"text:{key}")
         return [*words, *options]
 
-    def broker(self, host="h7.example"):
-        return ["--", sys.executable, str(BROKER), self.connect, str(self.data), host]
+    def broker(self):
+        return ["--", sys.executable, str(BROKER), str(self.file)]
 
     def start(self, *words, **environment):
         """Start a command of `broker-id`."""
@@ -96,14 +108,20 @@ def host(lone_zookeeper, tmp_path):
 
 
 def serving(process):
-    """Wait until the stand-in serves; its id and its process."""
+    """Wait until the stand-in is registered; its id and its process."""
     words = process.stdout.readline().split()
-    assert words[:2] == ["serving", "as"], words
-    return int(words[2]), int(words[4])
+    assert words[:1] == ["registered"], words
+    return int(words[1]), int(words[3])
 
 
 def report_of(path):
     document = parse(path.read_bytes(), where="report", error=InvalidConfig)
+    check_document(document)
+    return document
+
+
+def document_of(text):
+    document = parse(text.encode(), where="stdout", error=InvalidConfig)
     check_document(document)
     return document
 
@@ -203,35 +221,65 @@ def test_a_child_that_ends_before_it_registers_releases_the_claim(host):
 
 def test_without_a_command_it_waits_for_a_registration_and_says_that_none_came(host):
     code, out, err = called("broker-id", *host.words("--hold", "0.2"))
-    assert (code, out) == (3, "")
+    assert code == 3
+    assert document_of(out)["id"] == 1001
     assert "id 1001 is registered within 0.2 s" in err
     assert host.children(CLAIMS) == []
 
 
-def test_without_a_command_the_document_is_on_stdout(host):
+def test_without_a_command_the_document_comes_before_the_broker(host):
     process = host.start(*host.words("--hold", "60"))
-    until(lambda: host.files() == ["meta.properties"])
+    document = document_of(process.stdout.readline())
+    assert (document["id"], document["how"]) == (1001, "gen")
+    assert host.files() == ["meta.properties"]
+    assert host.children(CLAIMS) == ["1001"]
     told = b'{"version":5,"host":null,"port":-1,"endpoints":["SSL://h7.example:9092"]}'
     with host.store() as store:
         store.commit([Create(f"{IDS}/1001", told, ephemeral=True)])
         out, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0
-    document = parse(out.encode(), where="stdout", error=InvalidConfig)
-    check_document(document)
-    assert (document["id"], document["how"]) == (1001, "gen")
+    assert (process.returncode, out) == (0, "")
 
 
-def test_sigterm_while_it_waits_ends_it_without_a_trace(host):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1], ids=lambda it: it.name)
+def test_a_signal_while_it_holds_gives_the_claim_back(host, number):
+    process = host.start(*host.words("--hold", "600"))
+    assert document_of(process.stdout.readline())["id"] == 1001
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 128 + number
+    assert host.children(CLAIMS) == []
+
+
+def test_what_is_raised_into_nothing_is_raised_again(host):
+    """As a client does that catches everything, KazooClient._call among them."""
+
+    class Stopped(BaseException):
+        pass
+
+    asked = []
+
+    def check():
+        asked.append(host.children(CLAIMS))
+        if asked[-1]:
+            raise Stopped
+
+    options = AcquireOptions(server_properties=host.file, key="text:h7", hold_s=600.0)
+    with pytest.raises(Stopped):
+        acquire(options, None, check=check)
+    assert asked[-1] == ["1001"]
+    assert host.children(CLAIMS) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda it: it.name)
+def test_a_signal_while_it_waits_ends_it_without_a_trace(host, number):
     with host.store() as store:
         store.commit([Create(f"{HOSTS}/h7", b'{"version":0,"broker.id":7}')])
         told = b'{"version":5,"host":null,"port":-1,"endpoints":["SSL://h7.example:9092"]}'
         store.commit([Create(f"{IDS}/7", told, ephemeral=True)])
-        with host.file.open("a") as file:
-            file.write("listeners=SSL://h7.example:9092\n")
         process = host.start(*host.words("--wait", "600", *host.broker()))
-        until(lambda: "waiting for id 7" in host.talk())
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) == 143
+        session = f"{store.session:#x}"
+        until(lambda: f"waiting for id 7: held by session {session}, same endpoints" in host.talk())
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 128 + number
         assert store.children(CLAIMS) == []
     assert host.files() == []
 
@@ -261,3 +309,49 @@ def test_watch_tells_what_goes_missing_and_comes_back(host):
         assert heard() == ("returned", 7)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
+
+
+def test_watch_outlives_the_store(make_lone_zookeeper, tmp_path):
+    server = make_lone_zookeeper()
+    assert called("broker-id", "init", "--store", server.url)[0] == 0
+    with closing(Host(tmp_path / "h7", server.connect, "")) as host:
+        process = host.start("watch", "--store", server.url)
+        assert process.stdout.readline() == "leads\n"
+        server.server.kill()
+        until(lambda: "watch goes on" in host.talk())
+        server.start()
+        until(lambda: "the store answers again" in host.talk())
+        with closing(open_store(server.url)) as store:
+            store.commit([Create(f"{IDS}/7", b'{"version":5,"endpoints":["SSL://h7:1"]}')])
+            until(lambda: store.children(KNOWN) == ["7"])
+            store.commit([Delete(f"{IDS}/7")])
+        heard = iter(process.stdout.readline, "")
+        assert "missing id 7\n" in heard
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0
+    assert host.talk().count("watch goes on") == 1
+
+
+def test_watch_goes_on_without_a_topic_that_cannot_be_read(host):
+    told = b'{"version":5,"endpoints":["SSL://h7.example:9092"]}'
+    with host.store() as store:
+        store.commit([Create(f"{TOPICS}/bad", b"{"), Create(f"{IDS}/7", told)])
+        process = host.start("watch", "--store", host.url)
+        assert process.stdout.readline() == "leads\n"
+        store.commit([Create(f"{IDS}/8", b"{")])
+        until(lambda: f"{IDS}/8: whole JSON" in host.talk())
+        store.commit([Delete(f"{IDS}/7"), Delete(f"{IDS}/8")])
+        assert process.stdout.readline() == "missing id 7\n"
+    assert f"warning: {TOPICS}/bad: whole JSON" in host.talk()
+
+
+def test_no_more_than_a_line_in_five_seconds_tells_of_waiting(host):
+    told = b'{"version":5,"host":null,"port":-1,"endpoints":["SSL://h7.example:9092"]}'
+    with host.store() as store:
+        store.commit([Create(f"{HOSTS}/h7", b'{"version":0,"broker.id":7}')])
+        store.commit([Create(f"{IDS}/7", told)])
+        code, _, err = called("broker-id", *host.words("--wait", "6", *host.broker()))
+    lines = [line for line in err.splitlines() if "waiting for id 7" in line]
+    assert (code, len(lines)) == (4, 2)
+    assert lines[0].startswith("broker-id: waiting for id 7: held, same endpoints, 0.")
+    assert lines[1].endswith(" s of 6 s")

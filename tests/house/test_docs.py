@@ -4,6 +4,7 @@ import os
 import re
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -46,6 +47,8 @@ def test_every_command_shown_exists_with_its_options(page):
             )
             if not words or words[0] != "rackwise":
                 continue
+            if "--" in words:
+                words = words[: words.index("--")]
             command = commands[words[1]]
             if hasattr(command, "commands"):
                 command = command.commands[words[2]]
@@ -155,3 +158,35 @@ def test_the_bill_shown_is_what_is_printed(tmp_path):
     words, lines = shown("analyze")[0]
     output = printed(words, tmp_path).splitlines()
     assert [line for line in lines if line not in output] == []
+
+
+@pytest.mark.zookeeper
+def test_the_start_shown_tells_what_is_told(lone_zookeeper, chroot, tmp_path):
+    from rackwise.adapters.zookeeper import make_parents, open_store
+    from rackwise.core.identity.store import HOSTS, Create
+
+    ((words, lines),) = shown("broker-id")
+    url = lone_zookeeper.url + chroot
+    make_parents(url, None)
+    with closing(open_store(url)) as store:
+        store.commit([Create(f"{HOSTS}/kafka-7", b'{"version":0,"broker.id":7}')])
+    file = tmp_path / "server.properties"
+    connect = url.removeprefix("zookeeper://")
+    file.write_text(f"log.dirs={tmp_path}/data\nzookeeper.connect={connect}\n")
+    (tmp_path / "data").mkdir()
+    stand_in = [sys.executable, str(ROOT / "tests" / "stand_in_broker.py")]
+    told = {"server.properties": [str(file)], "bin/kafka-server-start.sh": stand_in}
+    words = [each for word in words for each in told.get(word, [word])]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "rackwise.cli", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "POD_NAME": "kafka-7"},
+    )
+    try:
+        assert [started.stderr.readline().rstrip() for _ in lines] == lines
+    finally:
+        started.terminate()
+        started.communicate()
+    assert started.returncode == 128 + signal.SIGTERM

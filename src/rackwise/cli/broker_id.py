@@ -22,6 +22,9 @@ from rackwise.cli.broker_id_show import show
 from rackwise.cli.broker_id_watch import watch
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.identity.refusals import StoreCorrupt
+from rackwise.core.identity.store import TOPICS
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from rackwise.core.identity.roster import Census, IdRow
@@ -94,6 +97,8 @@ def missing(
         command_config=command_config,
     )
     census, rows = _listed(shell, place, topics=by == "scan")
+    if by == "scan":
+        _check_topics(census)
     rows = tuple(row for row in rows if row.is_missing)
     if shell.is_json:
         shell.document(form.rows_document(form.MISSING, rows, census.problems, census.now_ms))
@@ -308,6 +313,20 @@ def _listed(shell: Shell, place: Place, *, topics: bool) -> tuple[Census, tuple[
         census = read_census(opened_store, view, topics=topics)
     tell_problems(shell, census.problems)
     return census, roster(census)
+
+
+def _check_topics(census: Census) -> None:
+    """What replicas use is all known, or nobody can say that no id is missing."""
+    unread = sorted(path for path in census.problems if path.startswith(TOPICS))
+    if unread:
+        raise StoreCorrupt(
+            f"all topics are wanted readable, to say which ids are missing; "
+            f"{counted(len(unread), 'topic')} cannot be read, first {unread[0]}",
+            wanted="every topic",
+            had=census.problems[unread[0]],
+            where=unread[0],
+            hint=f"{StoreCorrupt.remedy}; --by watch does without topics",
+        )
 
 
 def _check_retire(*, force: bool, unregister: bool, undo: bool, is_kraft: bool) -> None:

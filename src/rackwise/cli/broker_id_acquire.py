@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
@@ -21,6 +24,8 @@ from rackwise.core.errors import RackwiseError
 from rackwise.core.identity.values import GREATEST_ID
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from rackwise.adapters.launch.options import Acquired
 
 TRY_AGAIN = 75
@@ -30,6 +35,8 @@ LITERAL_DANGERS = (
     "that is down for a moment, gives one id to many disks, forgets mappings and guards no data; "
     "leave it out but for comparison"
 )
+
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 SpareName = Literal["never", "unmapped", "any"]
 MissingBy = Literal["scan", "watch"]
@@ -119,9 +126,9 @@ def acquire(
 ) -> int:
     """Take this host's broker id, write meta.properties, start the broker and stay its parent.
 
-    With COMMAND stdout is the broker's; without one our document goes there. Exit: the broker's
-    status, 128+n after signal n; before it runs 1 error, 3 stopped half-way, 4 refused, 75 refused
-    and a later try may succeed.
+    With COMMAND stdout is the broker's. Without one our document goes there once the id is on the
+    disks, and we stay until somebody registers it. Exit: the broker's status, 128+n after signal n;
+    before it runs 1 error, 3 stopped half-way, 4 refused, 75 refused and a later try may succeed.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import acquire as acquire_id
@@ -153,34 +160,81 @@ def acquire(
         hold_s=hold,
         report=report,
     )
+    stopping = _Stopping()
     try:
         with ExitStack() as stack:
+            stack.enter_context(stopping.heard())
             acquired: Acquired = acquire_id(
                 options,
                 command or None,
                 tell=lambda text: shell.note(f"broker-id: {text}"),
-                taken=lambda found: _reported(shell, report, found),
+                taken=lambda found: _taken(shell, report, found, is_alone=not command),
                 scan=scan_of(stack, shell),
+                check=stopping.check,
             )
     except RackwiseError as error:
         if not may_pass(error):
             raise
         shell.error(error)
         return TRY_AGAIN
-    if not command:
-        from rackwise.adapters.launch.report import acquired_document
-
-        _reported(shell, report, acquired)
-        shell.document(acquired_document(acquired))
+    except _Stopped as stopped:
+        return 128 + stopped.number
     return acquired.exit_status or 0
 
 
-def _reported(shell: Shell, report: Path | None, acquired: Acquired) -> None:
-    """Write the report; a broker is not kept down by a disk that is full of something else."""
+class _Stopped(BaseException):
+    """A signal arrived while no command ran that it is passed on to."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@dataclass
+class _Stopping:
+    """Signals end a start in order: what it has claimed is given back.
+
+    A second one ends the process at once; one that is ignored, as under nohup, stays so. What a
+    handler raises may be lost in a client's `except:`, so a start asks `check` now and then.
+    """
+
+    number: int | None = None
+
+    def check(self) -> None:
+        """Raise `_Stopped` where a signal has arrived."""
+        if self.number is not None:
+            raise _Stopped(self.number)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Hear them until the end."""
+        before = {each: signal.getsignal(each) for each in STOPS}
+        for each, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(each, self._end)
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def _end(self, number: int, _frame: FrameType | None) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)
+        self.number = number
+        raise _Stopped(number)
+
+
+def _taken(shell: Shell, report: Path | None, acquired: Acquired, *, is_alone: bool) -> None:
+    """Print the document where no command has stdout, and write the report.
+
+    A broker is not kept down by a disk that is full of something else.
+    """
+    from rackwise.adapters.launch.report import acquired_document, write_report
+
+    if is_alone:
+        shell.document(acquired_document(acquired))
     if report is None:
         return
-    from rackwise.adapters.launch.report import write_report
-
     try:
         write_report(report, acquired)
     except RackwiseError as error:

@@ -13,6 +13,7 @@ import typer
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.identity.store import HOSTS
 from rackwise.core.identity.values import GREATEST_ID
 from rackwise.core.text import escaped
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from rackwise.core.identity.store import IdentityStore
 
 SCHEME = "zookeeper://"
-PROBLEM_HINT = "broker-id assign KEY ID --force writes a mapping anew"
+MAPPING_HINT = "broker-id assign KEY ID --force writes a mapping anew"
+NODE_HINT = "mend or delete that node"
 
 StoreUrl = Annotated[
     str | None,
@@ -91,9 +93,17 @@ class Place:
 
 @contextmanager
 def opened(
-    shell: Shell, place: Place, *, read_only: bool, session_timeout_s: float = 10.0
+    shell: Shell,
+    place: Place,
+    *,
+    read_only: bool,
+    session_timeout_s: float = 10.0,
+    patience_s: float = 30.0,
 ) -> Iterator[tuple[IdentityStore, ZooKeeperView | AdminView]]:
-    """The store and the cluster's view, both closed at the end."""
+    """The store and the cluster's view, both closed at the end.
+
+    `patience_s`: how long a lost session is waited for.
+    """
     from rackwise.adapters.launch.stores import open_store, read_store_config, store_warnings
 
     url = place.url
@@ -101,7 +111,13 @@ def opened(
     for warning in store_warnings(url, config):
         shell.warn(warning)
     with ExitStack() as stack:
-        store = open_store(url, config, session_timeout_s=session_timeout_s, read_only=read_only)
+        store = open_store(
+            url,
+            config,
+            session_timeout_s=session_timeout_s,
+            read_only=read_only,
+            patience_s=patience_s,
+        )
         stack.enter_context(closing(store))
         yield store, _view(stack, shell, place, store)
 
@@ -143,4 +159,6 @@ def _view(
 def tell_problems(shell: Shell, problems: Mapping[str, str]) -> None:
     """Warn of each node that cannot be read."""
     for path, text in sorted(problems.items()):
-        shell.warn(f"{escaped(path)}: {escaped(text)}; {PROBLEM_HINT}")
+        where = "" if text.startswith(path) else f"{escaped(path)}: "
+        hint = MAPPING_HINT if path.startswith(HOSTS) else NODE_HINT
+        shell.warn(f"{where}{escaped(text)}; {hint}")

@@ -120,7 +120,7 @@ def decision_text(decision: Decision) -> str:
         case Look():
             return f"look at {decision.at} ({decision.row})"
         case Refuse():
-            return f"refuse: {escaped(decision.error.message)} ({decision.row})"
+            return f"refuse: {escaped(decision.error.message)}"
 
 
 def assigned_document(done: Assigned) -> dict[str, Any]:

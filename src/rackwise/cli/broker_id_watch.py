@@ -19,15 +19,19 @@ from rackwise.cli.broker_id_options import (
     opened,
 )
 from rackwise.cli.shell import Shell, Terminated
+from rackwise.core.errors import Unreachable
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from rackwise.adapters.launch.settle import Garbage
+    from rackwise.core.errors import RackwiseError
     from rackwise.core.identity.watching import Watching
 
 RESCAN_S = 3600.0
+PATIENCE_S = 5.0
+"""So long a read may hang, and with it the answer to SIGTERM."""
 
 
 def watch(
@@ -50,8 +54,8 @@ def watch(
 ) -> int:
     """Watch for ids that go missing, and write down since when; runs until SIGTERM.
 
-    Several may run, one leads. Prints a line for each change, under --json one document. Exit:
-    0 after SIGTERM, 1 error, 4 refused.
+    Several may run, one leads. Prints a line for each change, under --json one document. Goes on
+    where the store was away. Exit: 0 after SIGTERM, 1 error, 4 refused.
     """
     shell: Shell = context.obj
     place = Place(
@@ -76,10 +80,13 @@ def watch(
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        with opened(shell, place, read_only=False, session_timeout_s=session_timeout) as (
-            opened_store,
-            view,
-        ):
+        with opened(
+            shell,
+            place,
+            read_only=False,
+            session_timeout_s=session_timeout,
+            patience_s=PATIENCE_S,
+        ) as (opened_store, view):
             due_ms = monotonic_ms()
 
             def each_round() -> None:
@@ -101,6 +108,7 @@ def watch(
                 rescan_ms=int(rescan * 1000),
                 tell=teller.rested,
                 each_round=each_round,
+                trouble=teller.trouble,
             )
     except Terminated:
         shell.note("stopped")
@@ -120,9 +128,20 @@ class _Teller:
     shell: Shell
     is_leading: bool | None = None
     missing: frozenset[int] = field(default_factory=frozenset)
+    outlived: frozenset[str] = field(default_factory=frozenset)
+
+    def trouble(self, error: RackwiseError) -> None:
+        """Warn, once until it is over."""
+        name = f"{type(error).__name__} {error.where}"
+        if name not in self.outlived:
+            self.outlived |= {name}
+            self.shell.warn(f"{escaped(error.message)}; {error.hint}; watch goes on")
 
     def rested(self, state: Watching) -> None:
         """Tell of the lead and of ids, where they are not as before."""
+        if any(name.startswith(Unreachable.__name__) for name in self.outlived):
+            self.shell.note("the store answers again")
+        self.outlived = frozenset()
         is_leading = state.led is not None
         if is_leading != self.is_leading:
             self.is_leading = is_leading

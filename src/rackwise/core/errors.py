@@ -48,6 +48,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rackwise.core.override import override
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -286,6 +288,17 @@ class IdentityRefused(Refused):
         super().__init__(message, **told)
         self.row = row
         self.details = dict(details or {})
+
+    @override
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of every error, and code, row, retryable and details."""
+        return {
+            **super().as_dict(),
+            "code": self.code,
+            "row": self.row,
+            "retryable": self.retryable,
+            "details": self.details,
+        }
 
 
 class PartialFailure(RackwiseError):

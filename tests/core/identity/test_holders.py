@@ -2,8 +2,8 @@
 
 import pytest
 
-from identities import ME, STRANGER, claim, owner, registered
-from rackwise.core.identity.holders import looks_like, owner_of, told
+from identities import ME, STRANGER, claim, mapping, owner, registered, seen
+from rackwise.core.identity.holders import held, looks_like, owner_of, told
 from rackwise.core.identity.values import Registration
 
 SILENT = Registration(broker_id=7)
@@ -68,3 +68,18 @@ def test_an_owner_is_of_one_registration():
     plain = registered(7, at=ME, incarnation=None)
     assert owner_of(plain, {7: owner(7, at=ME)}) == owner(7, at=ME)
     assert owner_of(plain, {7: owner(7, at=STRANGER)}) is None
+
+
+def test_why_an_id_is_waited_for():
+    mine = claim(7, key="h7", session=0x1F)
+    assert held(seen(claims={7: mine}), 7) == "held by session 0x1f, same key"
+    assert held(seen(claims={7: claim(7, key="g\n")}), 7) == "held by session 0x71, key g\\x0a"
+    at_mine = registered(7, at=ME)
+    assert held(seen(registered={7: at_mine}), 7) == "held by session 0x99, same endpoints"
+    assert held(seen(registered={7: registered(7, at=STRANGER)}), 7) == "held by session 0x99"
+    ours = {7: owner(7, key="h7", incarnation=at_mine.incarnation)}
+    assert held(seen(registered={7: at_mine}, owners=ours), 7) == "held by session 0x99, same key"
+    assert held(seen(registered={7: SILENT}), 7) == "held"
+    assert held(seen(reserved={}), 7) == "not missing long enough"
+    reserved = {7: (mapping("g\n", 7), mapping("h", 7))}
+    assert held(seen(reserved=reserved), 7) == "reserved for g\\x0a, h"

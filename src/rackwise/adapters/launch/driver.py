@@ -23,7 +23,7 @@ from rackwise.adapters.launch.keys import read_key
 from rackwise.adapters.launch.late_view import LateView
 from rackwise.adapters.launch.log_dirs import read_log_dirs
 from rackwise.adapters.launch.process import check_command
-from rackwise.adapters.launch.run import Run, Taken, Tell, new_nonce
+from rackwise.adapters.launch.run import Check, Run, Taken, Tell, new_nonce
 from rackwise.adapters.launch.server_properties import read_server_properties
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.identity.acts import Launch, Starting
@@ -48,14 +48,16 @@ def acquire(
     tell: Tell = lambda _: None,
     taken: Taken = lambda _: None,
     scan: Scan = lambda _done, _of: None,
+    check: Check = lambda: None,
     rng: random.Random | None = None,
 ) -> Acquired:
     """Take an id, write it to the log dirs, start the command and stay until it ends.
 
     Without a command: until a broker of that id is registered. `tell` hears a line per phase;
     `taken` hears of the id once it is on the disks, before the command starts; `scan` hears how
-    many topics of how many were read. Raises a leaf of `IdentityRefused` where no id can be given,
-    `InvalidConfig`, `Unreachable`, `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
+    many topics of how many were read; `check` is called about once a second while no command runs,
+    and ends the start by what it raises. Raises a leaf of `IdentityRefused` where no id can be
+    given, `InvalidConfig`, `Unreachable`, `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
     """
     properties = _properties(options, command or ())
     key = read_key(
@@ -69,7 +71,7 @@ def acquire(
     log_dirs = read_log_dirs(properties.dirs)
     is_alone = options.new_cluster or all(each.meta is not None for each in log_dirs)
     with ExitStack() as stack:
-        store = stack.enter_context(closing(_store(options, properties)))
+        store = stack.enter_context(closing(_store(options, properties, tell)))
         view = _view(stack, options, properties, store, scan)
         host = Host(
             mode=properties.mode,
@@ -101,6 +103,7 @@ def acquire(
             is_alone=is_alone and properties.mode is Mode.KRAFT,
             tell=tell,
             taken=taken,
+            check=check,
             rng=rng or random.Random(),  # noqa: S311 (spreads retries, guards nothing)
         ).go()
 
@@ -156,7 +159,7 @@ def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProper
     return properties
 
 
-def _store(options: AcquireOptions, properties: ServerProperties) -> IdentityStore:
+def _store(options: AcquireOptions, properties: ServerProperties, tell: Tell) -> IdentityStore:
     url = options.store_url
     if url is None and properties.zookeeper_connect is not None:
         url = f"{stores.ZOOKEEPER}{properties.zookeeper_connect}"
@@ -170,6 +173,8 @@ def _store(options: AcquireOptions, properties: ServerProperties) -> IdentitySto
     config = (
         None if options.store_config is None else stores.read_store_config(options.store_config)
     )
+    for warning in stores.store_warnings(url, config):
+        tell(f"warning: {warning}")
     return stores.open_store(url, config, session_timeout_s=options.session_timeout_s)
 
 

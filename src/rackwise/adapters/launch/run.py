@@ -27,6 +27,7 @@ from rackwise.adapters.launch.options import Acquired
 from rackwise.adapters.launch.process import Child
 from rackwise.core.errors import Conflict, LocalProtocolError, OutcomeUnknown, Unreachable
 from rackwise.core.identity import acts
+from rackwise.core.identity.holders import held
 from rackwise.core.identity.nodes import parse_claim, parse_mapping
 from rackwise.core.identity.refusals import ClaimLost, MetaWriteFailed
 from rackwise.core.identity.starting import step, taken
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
 SLICE_MS = 200
 """A child that ends is seen within this time."""
 TELL_MS = 5_000
+LISTEN_MS = 1_000
 
 Tell: TypeAlias = Callable[[str], None]
 Taken: TypeAlias = Callable[[Acquired], None]
+Check: TypeAlias = Callable[[], None]
 
 
 def monotonic_ms() -> int:
@@ -54,7 +57,8 @@ def monotonic_ms() -> int:
 class Run:
     """One start. `tell`: hears a line per phase; `taken`: hears of the id once the files are there.
 
-    `environment`: of the child. `warnings`: what the host itself has to say.
+    `check`: raises what is to end it, while no child runs. `environment`: of the child.
+    `warnings`: what the host itself has to say.
     """
 
     store: IdentityStore
@@ -67,6 +71,7 @@ class Run:
     is_alone: bool = False
     tell: Tell = print
     taken: Taken = field(default=lambda _: None)
+    check: Check = field(default=lambda: None)
     rng: random.Random = field(default_factory=random.Random)
     child: Child | None = None
     told_ms: int = 0
@@ -93,7 +98,12 @@ class Run:
             if isinstance(action, acts.Fail):
                 remove_metas(action.unwrite)
                 raise action.error
+            self._check()
             event = self._done(action)
+
+    def _check(self) -> None:
+        if self.child is None:
+            self.check()
 
     def _done(self, action: acts.Action) -> acts.Event:
         match action:
@@ -160,27 +170,23 @@ class Run:
             so_far = (waited_ms + monotonic_ms() - begun_ms) / 1000
             most = (waited_ms + action.most_ms) / 1000
             self._tell_rarely(f"waiting for {name}, {so_far:.1f} s of {most:g} s")
-            changed = self.store.wait(action.on, min(left_ms, self._slice_ms()))
+            changed = self.store.wait(action.on, min(left_ms, LISTEN_MS))
+            self._check()
             if self.host.mode is Mode.KRAFT:
                 break
         return acts.Slept(at_ms=monotonic_ms(), changed=changed)
 
     def _waited_for(self) -> str:
-        """As `id 7: held by session 0x1f`."""
+        """As `id 7: held by session 0x1f, same key`."""
         seen = self.state.observation
-        told = []
-        for broker_id in sorted(int(name) for name in self.state.held if name.isdecimal()):
-            holder = None
-            if seen is not None:
-                holder = seen.registered.get(broker_id) or seen.claims.get(broker_id)
-            session = None if holder is None else holder.session
-            how = "held" if session is None else f"held by session {session:#x}"
-            told.append(f"id {broker_id}: {'reserved' if holder is None else how}")
-        return "; ".join(told)
+        ids = sorted(int(name) for name in self.state.held if name.isdecimal())
+        return "; ".join(
+            f"id {each}: {'held' if seen is None else held(seen, each)}" for each in ids
+        )
 
     def _slice_ms(self) -> int:
         """Registrations of a cluster without ZooKeeper are not in the store: look more often."""
-        return 1_000 if self.host.mode is Mode.KRAFT else TELL_MS
+        return LISTEN_MS if self.host.mode is Mode.KRAFT else TELL_MS
 
     def _tell_rarely(self, line: str) -> None:
         if self.told_ms == 0 or monotonic_ms() - self.told_ms >= TELL_MS:
@@ -242,6 +248,7 @@ class Run:
                 while not self._has_ended() and (left := until_ms - monotonic_ms()) > 0:
                     if self.store.wait(on, min(SLICE_MS, left)):
                         break
+                    self._check()
                 return self._held(action.id)
             except Unreachable as error:
                 if self.child is None or self._has_ended():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FILE = "file://"
 ZOOKEEPER = "zookeeper://"
 CONNECT_S = 10.0
+PATIENCE_S = 30.0
 
 
 def open_store(
@@ -28,8 +29,9 @@ def open_store(
     session_timeout_s: float = 10.0,
     read_only: bool = False,
     connect_s: float = CONNECT_S,
+    patience_s: float = PATIENCE_S,
 ) -> ZooKeeperStore | DirectoryStore:
-    """The store at an address; close it.
+    """The store at an address; close it. The times are those of `adapters.zookeeper.open_store`.
 
     Raises `InvalidConfig`, `Unreachable`, `StoreNotReady`, `MissingDependency` without kazoo.
     """
@@ -43,6 +45,7 @@ def open_store(
         session_timeout_s=session_timeout_s,
         read_only=read_only,
         connect_s=connect_s,
+        patience_s=patience_s,
     )
 
 

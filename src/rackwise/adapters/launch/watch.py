@@ -1,6 +1,10 @@
 """Drive a watcher: read what it asks for, commit what it decides, sleep until something changes.
 
 The decisions are `core.identity.watching`'s; here they meet a store, a cluster and a clock.
+
+A watcher outlives the store: while that answers nobody it asks again, and begins anew when it does.
+A topic that cannot be read costs the ids that only topics name, a registration the whole look, both
+until they are mended.
 """
 
 from __future__ import annotations
@@ -9,20 +13,24 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from rackwise.adapters.launch.census import fence, read_markers, read_owners
-from rackwise.core.errors import Conflict, OutcomeUnknown
-from rackwise.core.identity.acts import Begun, Commit, CommitEnded, Slept
+from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
+from rackwise.core.identity.acts import Begun, Commit, CommitEnded, Sleep, Slept
 from rackwise.core.identity.nodes import ids_in_names
+from rackwise.core.identity.refusals import StoreCorrupt
 from rackwise.core.identity.store import KNOWN, MISSING_LEADER, RETIRED
 from rackwise.core.identity.watching import Survey, Surveyed, Watching, watch_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rackwise.core.errors import RackwiseError
     from rackwise.core.identity.store import ClusterView, IdentityStore
     from rackwise.core.identity.watching import WatchAction, WatchEvent
 
 SLICE_MS = 1_000
 """A sleep is cut into these, so that a round is never late."""
+PASSING = (OutcomeUnknown, StoreCorrupt, Unreachable)
+"""What a watcher outlives."""
 
 
 def monotonic_ms() -> int:
@@ -38,34 +46,52 @@ def watch(
     rescan_ms: int,
     tell: Callable[[Watching], None],
     each_round: Callable[[], None],
+    trouble: Callable[[RackwiseError], None],
     clock: Callable[[], int] = monotonic_ms,
 ) -> NoReturn:
-    """Watch until something is raised: an error of the store, or the end of the process.
+    """Watch until something is raised: what `each_round` ends it with, a refusal of the store.
 
     `name`: of this watcher, for people. `tell` hears each state in which it rests; `each_round` is
-    called about once a second between two rests. Raises `StoreNotReady`, `Unreachable`.
+    called about once a second; `trouble` hears what is outlived, each time it is met. Raises
+    `StoreNotReady`, `MissingPermission`.
     """
     fence(store)
     state, action = watch_step(
         Watching(name=name.encode(), rescan_ms=rescan_ms), Begun(at_ms=clock())
     )
     while True:
-        event = _done(store, view, action, state, tell, each_round, clock)
-        state, action = watch_step(state, event)
+        try:
+            each_round()
+            if isinstance(action, Survey):
+                event: WatchEvent | None = _surveyed(
+                    store, view, topics=action.topics, trouble=trouble, clock=clock
+                )
+            else:
+                event = _done(store, action, state, tell, each_round, clock)
+        except PASSING as error:
+            trouble(error)
+            time.sleep(SLICE_MS / 1000)
+            event = _missed(action, clock())
+        if event is not None:
+            state, action = watch_step(state, event)
+
+
+def _missed(action: WatchAction, at_ms: int) -> WatchEvent | None:
+    """What is said of an action that failed: anything may have changed; None = do it again."""
+    if isinstance(action, Commit):
+        return CommitEnded(at_ms=at_ms, outcome="unknown")
+    return None if isinstance(action, Survey) else Slept(at_ms=at_ms, changed=frozenset(action.on))
 
 
 def _done(
     store: IdentityStore,
-    view: ClusterView,
-    action: WatchAction,
+    action: Commit | Sleep,
     state: Watching,
     tell: Callable[[Watching], None],
     each_round: Callable[[], None],
     clock: Callable[[], int],
 ) -> WatchEvent:
-    """Do one action; what came of it."""
-    if isinstance(action, Survey):
-        return _surveyed(store, view, topics=action.topics, clock=clock)
+    """Commit or rest; what came of it."""
     if isinstance(action, Commit):
         try:
             store.commit(action.ops)
@@ -84,7 +110,12 @@ def _done(
 
 
 def _surveyed(
-    store: IdentityStore, view: ClusterView, *, topics: bool, clock: Callable[[], int]
+    store: IdentityStore,
+    view: ClusterView,
+    *,
+    topics: bool,
+    trouble: Callable[[RackwiseError], None],
+    clock: Callable[[], int],
 ) -> Surveyed:
     node = store.read((MISSING_LEADER,))[MISSING_LEADER]
     markers, owners = read_markers(store, {}), read_owners(store, {})
@@ -100,5 +131,14 @@ def _surveyed(
         retired=retired,
         markers=markers,
         owners=owners,
-        used=view.used() if topics else None,
+        used=_used(view, trouble) if topics else None,
     )
+
+
+def _used(view: ClusterView, trouble: Callable[[RackwiseError], None]) -> frozenset[int]:
+    """Ids in replica lists; none where a topic cannot be read."""
+    try:
+        return view.used()
+    except StoreCorrupt as error:
+        trouble(error)
+        return frozenset()

@@ -15,7 +15,8 @@ from rackwise.adapters.launch.options import AcquireOptions
 from rackwise.core.identity.acts import Gather
 from rackwise.core.identity.decide import decide
 from rackwise.core.identity.gathering import Host
-from rackwise.core.identity.values import Look
+from rackwise.core.identity.refusals import StoreCorrupt
+from rackwise.core.identity.values import Look, Refuse
 
 if TYPE_CHECKING:
     from rackwise.adapters.launch.server_properties import ServerProperties
@@ -28,7 +29,7 @@ def would_decide(
 ) -> Decision:
     """What `acquire` with its default rules would decide for a key on this host's log dirs.
 
-    Raises `StoreNotReady`, `StoreCorrupt`, `MappingCorrupt` and what the store raises.
+    A node that cannot be read is a refusal, too. Raises `StoreNotReady`, what the store raises.
     """
     rules = rules_of(AcquireOptions(), properties)
     host = Host(
@@ -42,10 +43,13 @@ def would_decide(
         is_controller=properties.is_controller,
         above=properties.reserved_max,
     )
-    observation = observe(store, view, host, Gather())
-    decision = decide(observation, rules)
-    while isinstance(decision, Look):
-        more = Gather(base=observation, more=decision)
-        observation = observe(store, view, host, more)
+    try:
+        observation = observe(store, view, host, Gather())
         decision = decide(observation, rules)
+        while isinstance(decision, Look):
+            more = Gather(base=observation, more=decision)
+            observation = observe(store, view, host, more)
+            decision = decide(observation, rules)
+    except StoreCorrupt as error:
+        return Refuse(error=error, row="-")
     return decision

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from rackwise.core.identity.values import Claim, Owner, Registration
+    from rackwise.core.identity.values import Claim, Observation, Owner, Registration
 
 _SECOND = 1000
 _LAST_MS = 253_402_300_799_000
@@ -86,6 +86,23 @@ def told(
     if claim is not None:
         return ", ".join([f"a start of key {escaped(claim.key)}", *_session(claim.session)])
     return "nobody"
+
+
+def held(seen: Observation, broker_id: int) -> str:
+    """Why an id is waited for: `held by session 0x1f, same key`, `reserved for h9`."""
+    registration, claim = seen.registered.get(broker_id), seen.claims.get(broker_id)
+    holder = registration or claim
+    if holder is None:
+        keys = [escaped(each.key) for each in seen.reserved.get(broker_id, ())]
+        return f"reserved for {', '.join(keys)}" if keys else "not missing long enough"
+    by = ["held" if holder.session is None else f"held by session {holder.session:#x}"]
+    owner = None if registration is None else owner_of(registration, seen.owners)
+    known = claim or owner
+    if known is not None:
+        by.append("same key" if known.key == seen.key else f"key {escaped(known.key)}")
+    elif registration is not None and not registration.endpoints.isdisjoint(seen.endpoints):
+        by.append("same endpoints")
+    return ", ".join(by)
 
 
 def _age(registered_ms: int | None, now_ms: int) -> list[str]:
