@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from rackwise.core.identity.nodes import MissingMarker
 from rackwise.core.identity.store import Node
-from rackwise.core.identity.values import GREATEST_ID, KeyMapping, MetaProperties, Owner
+from rackwise.core.identity.values import KeyMapping, MetaProperties, Owner
+from rackwise.core.ids import GREATEST_ID
 
 IDS = st.integers(0, GREATEST_ID)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -205,7 +205,7 @@ VECTORS = [
     ),
     Vector(
         "D26",
-        {"mapping": H7, "at_risk": {}},
+        {"mapping": H7, "at_risk": None},
         "LOOK at_risk",
         "TAKE 7 a",
         "D26",

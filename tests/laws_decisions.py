@@ -16,7 +16,8 @@ def check_decision(decision, observation: Observation, rules: Rules):
     if isinstance(decision, Wait):
         assert decision.on or observation.claims, "law of waiting: on something"
         assert decision.until_ms >= observation.now_ms, "law of waiting: not for the past"
-        assert decision.until_ms <= observation.now_ms + rules.wait_ms + rules.grace_ms, (
+        most = rules.wait_ms + rules.grace_ms or 60_000
+        assert decision.until_ms <= observation.now_ms + most, (
             "law of waiting: at most the waiting time and the grace"
         )
     if isinstance(decision, Look):

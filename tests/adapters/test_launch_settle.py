@@ -11,7 +11,7 @@ from rackwise.adapters.files.identity_store import DirectoryStore
 from rackwise.adapters.launch import settle
 from rackwise.adapters.zookeeper import ZooKeeperView
 from rackwise.core.errors import Conflict
-from rackwise.core.identity.store import CLAIMS, FENCE, HOSTS, Put
+from rackwise.core.identity.store import CLAIMS, FENCE, HOSTS, OWNERS, Put
 
 
 class Disturbed:
@@ -87,3 +87,18 @@ def test_garbage_that_is_claimed_meanwhile_stays(opened, nodes):
     (found,) = settle.garbage(opened, view, apply=True, has_registrations=True)
     assert found.is_deleted
     assert nodes.children(HOSTS) == ["h7"]
+
+
+@pytest.mark.parametrize("parent", [CLAIMS, OWNERS])
+def test_a_claim_or_an_owner_that_cannot_be_read_keeps_mappings(opened, nodes, parent):
+    nodes.registration(7, "h7.example")
+    nodes.mapping("old", 7)
+    nodes.age("/brokers/ids/7", 120_000)
+    nodes.put(f"{parent}/7", b"{")
+    told = {}
+    found = settle.garbage(
+        opened, ZooKeeperView(opened), apply=True, has_registrations=True, problems=told
+    )
+    assert not found
+    assert set(told) == {f"{parent}/7"}
+    assert nodes.children(HOSTS) == ["h7", "old"]

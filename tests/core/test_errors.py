@@ -16,7 +16,7 @@ from rackwise.core.errors import (
     Refused,
     WorldError,
 )
-from rackwise.core.identity.refusals import ClaimLost, KeyMissing, NotRegistered
+from rackwise.core.identity.refusals import AmbiguousSpare, ClaimLost, KeyMissing, NotRegistered
 
 
 def leaves(branch=RackwiseError):
@@ -84,6 +84,18 @@ def test_fields_and_the_sentence():
         "hint": "mend it",
         "where": "broker 1",
     }
+
+
+def test_a_refused_identity_tells_code_row_and_details():
+    error = AmbiguousSpare("two", row="D31", wanted="one", had="two", details={"ids": [7, 9]})
+    told = error.as_dict()
+    assert {name: told[name] for name in ("code", "row", "retryable", "details")} == {
+        "code": "AMBIGUOUS_SPARE",
+        "row": "D31",
+        "retryable": True,
+        "details": {"ids": [7, 9]},
+    }
+    assert told["error"] == "AmbiguousSpare"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.store import HOSTS
-from rackwise.core.identity.values import GREATEST_ID
+from rackwise.core.ids import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

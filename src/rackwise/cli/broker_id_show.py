@@ -19,7 +19,7 @@ from rackwise.cli.broker_id_options import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.identity.values import GREATEST_ID
+from rackwise.core.ids import GREATEST_ID
 
 if TYPE_CHECKING:
     from rackwise.core.identity.roster import Census, IdRow

@@ -91,14 +91,15 @@ class TestEitherOneOrTwoIsSet:
     @pytest.mark.parametrize("generation", [True, False])
     def test_the_greatest_id_is_the_configurations_or_that_of_a_number(self, generation):
         rules = replace(RULES, generation=generation)
-        assert told(decided(rules, configured=1000)) == "LOOK at_risk"
-        wanted = "ID_RANGE" if generation else "LOOK at_risk"
+        assert told(decided(rules, configured=1000)) == "TAKE 1000 configured"
+        wanted = "ID_RANGE" if generation else "TAKE 1001 configured"
         assert told(decided(rules, configured=1001)) == wanted
         assert told(decided(rules, configured=2**31)) == "ID_RANGE"
 
-    def test_a_limit_that_is_none_is_the_greatest_number(self):
-        rules = replace(RULES, reserved_max=None)
-        assert told(decided(rules, configured=2**31 - 1)) == "LOOK at_risk"
+    @pytest.mark.parametrize("limit", [None, 2**33])
+    def test_no_limit_is_beyond_the_greatest_number(self, limit):
+        rules = replace(RULES, reserved_max=limit)
+        assert told(decided(rules, configured=2**31 - 1)) == "TAKE 2147483647 configured"
         assert told(decided(rules, configured=2**31)) == "ID_RANGE"
 
     def test_a_migrating_broker_with_its_id_and_no_generation_goes_on(self):
@@ -206,12 +207,13 @@ class TestWaiting:
             on=("/brokers/ids/7", "/brokers/hosts/g"), until_ms=90_000, row="D32"
         )
 
-    def test_at_most_for_waiting_time_and_grace_together(self):
-        rules = Rules(spare="unmapped", on_blocked="wait", grace_ms=60_000)
-        reserved = {7: (mapping("g", 7),)}
-        decision = decided(rules, reserved=reserved, waited_ms=80_000)
-        assert decision.until_ms == 7_000
-        assert told(decided(rules, reserved=reserved, waited_ms=87_000)) == "SPARE_RESERVED"
+    @pytest.mark.parametrize(("wait_ms", "grace_ms", "until_ms"), [(27, 60, 87), (0, 0, 60_000)])
+    def test_a_blocked_spare_as_long_as_it_takes_with_a_look_now_and_then(
+        self, wait_ms, grace_ms, until_ms
+    ):
+        rules = Rules(spare="unmapped", on_blocked="wait", grace_ms=grace_ms, wait_ms=wait_ms)
+        decision = decided(rules, reserved={7: (mapping("g", 7),)}, waited_ms=87_000)
+        assert decision.until_ms == until_ms
 
 
 class TestSpares:
@@ -300,9 +302,9 @@ class TestGuard:
     def test_nothing_is_asked_where_every_dir_has_its_file(self):
         assert told(decided(log_dirs=(disk(number=7),), at_risk=None)) == "TAKE 7 meta"
 
-    def test_nothing_is_asked_where_a_dir_cannot_be_read_for_it_stays_offline(self):
+    def test_an_empty_dir_is_asked_about_though_another_cannot_be_read(self):
         dirs = (LogDir(path="/b", problem="EIO"), EMPTY)
-        assert told(decided(configured=7, log_dirs=dirs, at_risk=None)) == "TAKE 7 configured"
+        assert told(decided(configured=7, log_dirs=dirs, at_risk=None)) == "LOOK at_risk"
 
     def test_a_new_number_is_never_asked_about(self):
         rules = replace(RULES, spare="never", accept_loss=True)

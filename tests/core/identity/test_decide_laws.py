@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from identities import BASE, ME, STRANGER, claim, disk, mapping, owner, registered, told
 from laws_decisions import check_decision
+from naive_decision import naive_decision
 from naive_kip426 import naive_kip426
 from rackwise.core.identity.decide import decide
 from rackwise.core.identity.values import LogDir, Mode, Refuse, Rules, Take
@@ -124,6 +125,11 @@ class TestLaws:
     @given(OBSERVATIONS, ALL_RULES | LITERAL)
     def test_total_and_lawful(self, observation, rules):
         check_decision(decide(observation, rules), observation, rules)
+
+    @given(OBSERVATIONS, ALL_RULES | LITERAL)
+    def test_row_by_row_it_is_the_table(self, observation, rules):
+        decision = decide(observation, rules)
+        assert (decision.row, told(decision)) == naive_decision(observation, rules)
 
     @given(OBSERVATIONS, ALL_RULES | LITERAL)
     def test_the_order_of_sets_does_not_count(self, observation, rules):

@@ -65,6 +65,7 @@ class TestByName:
             ("kafka1.example", "KAFKA1.example:9092"),
             ("kafka1", "kafka1:9092"),
             ("10.0.0.1", "10.0.0.1:9092"),
+            ("fd00::1", "[fd00::1]:9092"),
         ],
     )
     def test_a_key_that_is_a_host_name_of_the_broker_wins(self, winner, endpoint):

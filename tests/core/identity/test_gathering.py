@@ -18,7 +18,15 @@ from rackwise.core.identity.gathering import (
     gather,
 )
 from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
-from rackwise.core.identity.store import CLUSTER_ID, FENCE, HOSTS, IDS, MISSING_LEADER, Create
+from rackwise.core.identity.store import (
+    CLUSTER_ID,
+    FENCE,
+    HOSTS,
+    IDS,
+    KNOWN,
+    MISSING_LEADER,
+    Create,
+)
 from rackwise.core.identity.values import Generate, LogDir, Look, MetaProperties, Mode
 
 SESSION = 5
@@ -162,6 +170,21 @@ class TestMore:
         world = world_of(used=(7,))
         seen = self.more(world, Look(at="missing", row="D29"), seen=before)
         assert seen.missing_since_ms == {7: world.now_ms}
+
+    def test_a_watchers_ids_are_those_it_knows_and_topics_are_read_before_a_number_alone(self):
+        leader = Create(MISSING_LEADER, b"", ephemeral=True)
+        world = world_of(Create(f"{KNOWN}/7", b""), leader, mapping("g", 7), used=(9,))
+        asked, own = [], host(is_watched=True)
+        seen = self.more(world, Look(at="missing", row="D29"), host_=own)
+        action = Gather(base=read(world, own), more=Look(at="missing", row="D29"))
+        assert read(world, own, action, asked).used == seen.used == {7}
+        assert Used() not in asked
+        assert set(seen.reserved) == {7}
+        drawn = read(world, own, Gather(base=seen, more=Generate(row="D36")), asked)
+        assert (drawn.used, drawn.generated) == ({7, 9}, 1001)
+        asked.clear()
+        assert read(world, own, Gather(base=drawn, more=Generate(row="D37")), asked).used == {7, 9}
+        assert Used() not in asked
 
     def test_ids_in_use_are_not_read_twice(self):
         world = world_of(used=(7,))

@@ -73,7 +73,10 @@ class TestHolding:
 
     def test_a_mapping_that_an_operator_moved_is_left_alone(self):
         moved = held(registration=OURS, mapping=None)
-        assert played(*HOLDING, moved)[1] == Release()
+        gone = replace(moved, claim=None)
+        assert played(*HOLDING, moved)[1].ops == (Put(FENCE, b""), Delete(f"{CLAIMS}/7"))
+        assert played(*HOLDING, gone)[1].ops == (Put(FENCE, b""),)
+        assert played(*HOLDING, moved, ended("done"))[1] == Release()
 
     @pytest.mark.parametrize(
         "foreign",

@@ -94,6 +94,13 @@ class TestUntilTheIdIsTaken:
         assert isinstance(action.error, Contention)
         assert "0.15 s" in str(action.error)
 
+    def test_what_was_waited_for_does_not_count(self):
+        rules = Rules(wait_ms=100, grace_ms=0)
+        stale = Registration(broker_id=7, endpoints=frozenset({"h7:9092"}))
+        waited = (gathered(registered={7: stale}), Slept(at_ms=99), gathered(99))
+        assert isinstance(played(*waited, ended("conflict", 150), rules=rules)[1], Sleep)
+        assert isinstance(played(*waited, ended("conflict", 200), rules=rules)[1], Fail)
+
     def test_an_answer_that_was_lost_is_seen_by_the_claim(self):
         claims = {7: Claim(broker_id=7, key="h7", nonce="n", session=MINE)}
         action = played(gathered(), ended("unknown"), Slept(at_ms=1), gathered(claims=claims))[1]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.values import LogDir
 
 WAIT_PER_SESSION = 1.5
+SILENCE = "CLUSTER_SILENT: no broker answers; who is registered is left to Kafka's controller"
 
 Scan = Callable[[int, int], None]
 
@@ -73,6 +74,10 @@ def acquire(
     with ExitStack() as stack:
         store = stack.enter_context(closing(_store(options, properties, tell)))
         view = _view(stack, options, properties, store, scan)
+        cluster_id, warnings = None, key.warnings
+        if isinstance(view, LateView):
+            cluster_id, silence = _cluster_id(view, log_dirs)
+            warnings += silence
         host = Host(
             mode=properties.mode,
             key=key.text,
@@ -82,7 +87,7 @@ def acquire(
             log_dirs=log_dirs,
             migrating=properties.migrating,
             is_controller=properties.is_controller,
-            cluster_id=_cluster_id(view, log_dirs) if isinstance(view, LateView) else None,
+            cluster_id=cluster_id,
             above=_above(options, properties),
             is_watched=options.missing == "watch",
             name=os.uname().nodename,
@@ -99,7 +104,7 @@ def acquire(
             host=host,
             state=Starting(rules=rules_of(options, properties), launch=launch),
             command=tuple(command or ()),
-            warnings=key.warnings,
+            warnings=warnings,
             is_alone=is_alone and properties.mode is Mode.KRAFT,
             tell=tell,
             taken=taken,
@@ -199,15 +204,15 @@ def _view(
     return LateView(stack, options.bootstrap_server or "", options.command_config)
 
 
-def _cluster_id(view: LateView, log_dirs: Sequence[LogDir]) -> str | None:
-    """KRaft: what the cluster says, else what the files say."""
+def _cluster_id(view: LateView, log_dirs: Sequence[LogDir]) -> tuple[str | None, tuple[str, ...]]:
+    """KRaft: what the cluster says, else what the files say, and a warning that nobody answered."""
     try:
-        return view.cluster_id()
+        return view.cluster_id(), ()
     except Unreachable:
         known = {each.meta.cluster_id for each in log_dirs if each.meta is not None}
         if not known:
             raise
-        return min(filter(None, known), default=None)
+        return min(filter(None, known), default=None), (SILENCE,)
 
 
 def _above(options: AcquireOptions, properties: ServerProperties) -> int:

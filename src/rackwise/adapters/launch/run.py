@@ -29,7 +29,12 @@ from rackwise.core.errors import Conflict, LocalProtocolError, OutcomeUnknown, U
 from rackwise.core.identity import acts
 from rackwise.core.identity.holders import held
 from rackwise.core.identity.nodes import parse_claim, parse_mapping
-from rackwise.core.identity.refusals import ClaimLost, MetaWriteFailed
+from rackwise.core.identity.refusals import (
+    ClaimLost,
+    MappingCorrupt,
+    MetaWriteFailed,
+    StoreCorrupt,
+)
 from rackwise.core.identity.starting import step, taken
 from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, MISSING, OWNERS
 from rackwise.core.identity.values import MetaProperties, Mode
@@ -148,6 +153,10 @@ class Run:
             return acts.CommitEnded(at_ms=monotonic_ms(), outcome="conflict")
         except OutcomeUnknown:
             return acts.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
+        except Unreachable:
+            if self.child is None:
+                raise
+            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
         return acts.CommitEnded(at_ms=monotonic_ms(), outcome="done")
 
     def _confirm(self, action: acts.Confirm) -> acts.CommitEnded:
@@ -237,7 +246,7 @@ class Run:
             )
 
     def _hold(self, action: acts.Hold) -> acts.Held:
-        """An unreachable store ends nothing: the child lives or dies by itself."""
+        """A store that is not there or cannot be read ends nothing: the child lives by itself."""
         since_s = (monotonic_ms() - self.state.wrote_ms) / 1000
         if since_s >= 1:
             self._tell_rarely(f"waiting for registration, {since_s:.0f} s")
@@ -250,7 +259,7 @@ class Run:
                         break
                     self._check()
                 return self._held(action.id)
-            except Unreachable as error:
+            except (Unreachable, MappingCorrupt, StoreCorrupt) as error:
                 if self.child is None or self._has_ended():
                     raise
                 self._tell_rarely(f"waiting for the store: {error}")

@@ -22,7 +22,7 @@ from rackwise.core.identity.garbage import collect, judged, literal_garbage
 from rackwise.core.identity.node_json import read_fields
 from rackwise.core.identity.nodes import REGISTRATION_BYTES, parse_mapping
 from rackwise.core.identity.refusals import MappingCorrupt
-from rackwise.core.identity.store import HOSTS, IDS, ClusterView, Delete
+from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, ClusterView, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,7 +141,8 @@ def garbage(
 ) -> tuple[Garbage, ...]:
     """Mappings that nobody needs, deleted where `apply`; one claimed meanwhile stays.
 
-    `problems` takes path -> why of nodes that cannot be read.
+    `problems` takes path -> why of nodes that cannot be read: no mapping goes of an id whose claim
+    or owner is one of them.
     """
     fence(store)
     told = {} if problems is None else problems
@@ -149,7 +150,13 @@ def garbage(
     claims = read_claims(store, told)
     owners = read_owners(store, told)
     registered = view.registered()
-    pairs = judged(mappings, registered, claims, owners, now_ms=store.now_ms())
+    doubted = {f"{parent}/{id_}" for parent in (CLAIMS, OWNERS) for id_ in registered} & told.keys()
+    known = {
+        id_: each
+        for id_, each in registered.items()
+        if doubted.isdisjoint((f"{CLAIMS}/{id_}", f"{OWNERS}/{id_}"))
+    }
+    pairs = judged(mappings, known, claims, owners, now_ms=store.now_ms())
     found = []
     for loser, winner in pairs:
         is_deleted = apply and _collected(store, loser, winner, has_registrations=has_registrations)

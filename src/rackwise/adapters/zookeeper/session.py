@@ -138,7 +138,11 @@ class Session:
         """
         ending = threading.Thread(target=self._end, daemon=True)
         ending.start()
-        ending.join(CLOSE_S)
+        try:
+            ending.join(CLOSE_S)
+        except BaseException:  # a signal; while the session is there its claims are
+            ending.join(CLOSE_S)
+            raise
 
     def _end(self) -> None:
         with suppress(KazooException, OSError):

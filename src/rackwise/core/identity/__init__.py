@@ -1,1 +1,100 @@
-"""Which id a broker has: KIP-426, from outside, for brokers that were not changed."""
+"""Which id a broker has: KIP-426, from outside, for brokers that were not changed.
+
+```
+what is known        Observation  LogDir  MetaProperties  Registration  Claim  Owner  KeyMapping
+what follows         decide(observation, rules) -> Take | Wait | Generate | Look | Refuse
+what is written      operations(take, observation) -> Check | Absent | Create | Put | Delete
+a whole start        step(state, event); of a watcher: watch_step(state, event)
+bytes and values     parse_properties  parse_meta  parse_mapping  parse_registration  format_...
+where it is kept     IdentityStore, ClusterView: protocols; adapters implement them
+```
+
+All of it is pure: time is an argument, nothing is read or written here.
+"""
+
+from __future__ import annotations
+
+from rackwise.core.identity.acts import Action, Event, Launch, Starting
+from rackwise.core.identity.decide import decide
+from rackwise.core.identity.garbage import garbage
+from rackwise.core.identity.keys import key_problem
+from rackwise.core.identity.meta import format_meta, parse_meta
+from rackwise.core.identity.nodes import format_mapping, parse_mapping, parse_registration
+from rackwise.core.identity.operations import operations
+from rackwise.core.identity.properties import parse_properties
+from rackwise.core.identity.starting import step
+from rackwise.core.identity.store import (
+    Absent,
+    Check,
+    ClusterView,
+    Create,
+    Delete,
+    IdentityStore,
+    Node,
+    Op,
+    Put,
+)
+from rackwise.core.identity.values import (
+    Claim,
+    Decision,
+    Generate,
+    How,
+    KeyMapping,
+    LogDir,
+    Look,
+    MetaProperties,
+    Mode,
+    Observation,
+    Owner,
+    Refuse,
+    Registration,
+    Rules,
+    Take,
+    Wait,
+)
+from rackwise.core.identity.watching import Watching, watch_step
+
+__all__ = [
+    "Absent",
+    "Action",
+    "Check",
+    "Claim",
+    "ClusterView",
+    "Create",
+    "Decision",
+    "Delete",
+    "Event",
+    "Generate",
+    "How",
+    "IdentityStore",
+    "KeyMapping",
+    "Launch",
+    "LogDir",
+    "Look",
+    "MetaProperties",
+    "Mode",
+    "Node",
+    "Observation",
+    "Op",
+    "Owner",
+    "Put",
+    "Refuse",
+    "Registration",
+    "Rules",
+    "Starting",
+    "Take",
+    "Wait",
+    "Watching",
+    "decide",
+    "format_mapping",
+    "format_meta",
+    "garbage",
+    "key_problem",
+    "operations",
+    "parse_mapping",
+    "parse_meta",
+    "parse_properties",
+    "parse_registration",
+    "step",
+    "watch_step",
+]

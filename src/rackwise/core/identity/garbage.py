@@ -113,7 +113,7 @@ def literal_garbage(
 
 def is_name_of(key: str, registration: Registration) -> bool:
     """Whether a key is a host name that this broker advertises, or the first label of one."""
-    hosts = [each.rpartition(":")[0].casefold() for each in registration.endpoints]
+    hosts = [e.rpartition(":")[0].strip("[]").casefold() for e in registration.endpoints]
     labels = [h.partition(".")[0] for h in hosts if not (_IPV4.fullmatch(h) or ":" in h)]
     return key.casefold() in {*hosts, *labels}
 

@@ -10,9 +10,11 @@ Reads are not atomic together, so their order matters:
 5  only where asked for: mappings of others, ids in use, times missing, partitions at risk, a number
 ```
 
-A watcher may not have heard yet that an id came back; a start of it that went through us wrote its
-mapping and its owner, so the id is not missing longer than since then. A scan sets a watch on each
-id before it looks whether it is missing, so that no return goes unseen.
+A watcher knows ids that no replica has, and who asks it reads no topic; only a number that is drawn
+is held against the topics, too. A watcher may not have heard yet that an id came back; a start of
+it that went through us wrote its mapping and its owner, so the id is not missing longer than since
+then. A scan sets a watch on each id before it looks whether it is missing, so that no return goes
+unseen.
 
 What this does not do: read. The driver of a start answers from a real store, a test from its own.
 Source: KIP-426.
@@ -39,6 +41,7 @@ from rackwise.core.identity.store import (
     FENCE,
     HOSTS,
     IDS,
+    KNOWN,
     MISSING,
     MISSING_LEADER,
     OWNERS,
@@ -153,14 +156,15 @@ def gather(host: Host, action: Gather) -> Gathering:
     if action.base is None:
         return (yield from _anew(host))
     if not isinstance(action.more, Look):
-        number = yield Number()
-        return replace(action.base, generated=host.above + number)
+        return (yield from _drawn(host, action.base))
     if action.more.at == "at_risk" and action.more.id is not None:
         return (yield from _risked(action.base, action.more.id))
+    if action.more.at == "missing" and host.is_watched:
+        return (yield from _marked((yield from _known(action.base))))
     used = yield from _used(action.base)
     if action.more.at == "used":
         return used
-    return (yield from (_marked(used) if host.is_watched else _scanned(used, action.seen)))
+    return (yield from _scanned(used, action.seen))
 
 
 def _anew(host: Host) -> Gathering:
@@ -266,6 +270,22 @@ def _used(observation: Observation) -> Gathering:
         return observation
     reserved = yield from _reserved(observation, is_strict=True)
     return replace(reserved, used=(yield Used()))
+
+
+def _known(observation: Observation) -> Gathering:
+    """The watcher's ids count as used: also those without replicas, and no topic is read."""
+    reserved = yield from _reserved(observation, is_strict=True)
+    return replace(reserved, used=ids_in_names((yield Children(KNOWN))))
+
+
+def _drawn(host: Host, observation: Observation) -> Gathering:
+    """A number; where a watcher told which ids are used, topics are read before the first."""
+    told_by_watcher = host.is_watched and observation.missing_since_ms is not None
+    if told_by_watcher and observation.generated is None:
+        used = yield Used()
+        observation = replace(observation, used=used | (observation.used or frozenset()))
+    number = yield Number()
+    return replace(observation, generated=host.above + number)
 
 
 def _risked(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word

@@ -137,8 +137,11 @@ def _registered(state: Starting, event: Held, registration: Registration) -> Ste
     if state.rules.literal:
         known = replace(observation, mapping=event.mapping, mapping_problem=None)
         return _confirm(state, literal_operations(take, known))
+    ops: list[Op] = [Put(FENCE, b"")]
+    if event.claim is not None and event.claim.session == event.session:
+        ops.append(Delete(f"{CLAIMS}/{take.id}"))
     if event.mapping is None or event.mapping.broker_id != take.id:
-        return replace(state, phase="releasing"), Release()
+        return _confirm(state, tuple(ops))
     owner = Owner(
         broker_id=take.id,
         key=observation.key,
@@ -146,9 +149,6 @@ def _registered(state: Starting, event: Held, registration: Registration) -> Ste
         endpoints=registration.endpoints,
     )
     path = f"{OWNERS}/{take.id}"
-    ops: list[Op] = [Put(FENCE, b"")]
-    if event.claim is not None and event.claim.session == event.session:
-        ops.append(Delete(f"{CLAIMS}/{take.id}"))
     ops.append(Put(path, format_owner(owner)) if event.owner else Create(path, format_owner(owner)))
     if event.missing:
         ops.append(Delete(f"{MISSING}/{take.id}"))

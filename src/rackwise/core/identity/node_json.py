@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
-from rackwise.core.identity.values import GREATEST_ID
+from rackwise.core.ids import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

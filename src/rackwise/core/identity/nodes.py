@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING
 from rackwise.core.identity import store
 from rackwise.core.identity.node_json import Fields, corrupt, read_fields
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
-from rackwise.core.identity.values import GREATEST_ID, Claim, KeyMapping, Owner, Registration
+from rackwise.core.identity.values import Claim, KeyMapping, Owner, Registration
+from rackwise.core.ids import GREATEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,8 +19,9 @@ from rackwise.core.identity.refusals import (
     WrongCluster,
 )
 from rackwise.core.identity.situation import UNSET
-from rackwise.core.identity.values import GREATEST_ID, Mode
+from rackwise.core.identity.values import Mode
 from rackwise.core.identity.verdicts import Row, refuse
+from rackwise.core.ids import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _out_of_range(situation: Situation, row: str) -> Verdict:
         return None
     generates = situation.seen.mode is Mode.ZOOKEEPER and situation.rules.generation
     if generates and situation.rules.reserved_max is not None:
-        greatest = situation.rules.reserved_max
+        greatest = min(GREATEST_ID, situation.rules.reserved_max)
     if UNSET < configured <= greatest:
         return None
     wanted = f"0 to {greatest}"

@@ -33,7 +33,7 @@ _SECOND = 1000
 
 def _unreadable(situation: Situation, row: str) -> Verdict:
     bad = [each for each in situation.seen.log_dirs if each.problem is not None]
-    if not bad or situation.rules.ignore_unreadable:
+    if not bad or situation.rules.ignore_unreadable or situation.rules.literal:
         return None
     had = "; ".join(f"{escaped(each.path)}: {escaped(each.problem or '')}" for each in bad)
     return refuse(
@@ -50,7 +50,7 @@ def _unreadable(situation: Situation, row: str) -> Verdict:
 
 def _orphaned(situation: Situation, row: str) -> Verdict:
     bad = [each for each in situation.empty_dirs if each.partitions]
-    if not bad or situation.rules.adopt_data:
+    if not bad or situation.rules.adopt_data or situation.rules.literal:
         return None
     number = len(bad[0].partitions)
     told = f"{number} partition director{'y' if number == 1 else 'ies'}"

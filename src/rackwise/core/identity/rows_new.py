@@ -25,8 +25,9 @@ from rackwise.core.identity.refusals import (
     WatcherAbsent,
 )
 from rackwise.core.identity.store import HOSTS, IDS, MISSING_LEADER
-from rackwise.core.identity.values import GREATEST_ID, Generate, Look, Wait
+from rackwise.core.identity.values import Generate, Look, Wait
 from rackwise.core.identity.verdicts import On, Row, guarded, refuse, take
+from rackwise.core.ids import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -38,26 +39,29 @@ MOST_SKIPS = 10_000
 
 _SECOND = 1000
 _LISTED = 20
+_LOOK_AGAIN_MS = 60_000
 
 
 def _never(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
-    return On("D35") if situation.rules.spare == "never" else None
+    rules = situation.rules
+    is_off = not rules.literal_step_b if rules.literal else rules.spare == "never"
+    return On("D35") if is_off else None
 
 
 def _not_looked(situation: Situation, row: str) -> Verdict:
     seen, is_literal = situation.seen, situation.rules.literal
-    if not is_literal and seen.watch == "leaderless":
-        return refuse(
-            row,
-            WatcherAbsent,
-            "somebody must watch which ids are missing, and nobody does",
-            wanted="a leader",
-            had="none",
-            where=MISSING_LEADER,
-        )
     if seen.used is None or (not is_literal and seen.missing_since_ms is None):
         return Look(at="missing", row=row)
-    return None
+    if is_literal or seen.watch != "leaderless":
+        return None
+    return refuse(
+        row,
+        WatcherAbsent,
+        "somebody must watch which ids are missing, and nobody does",
+        wanted="a leader",
+        had="none",
+        where=MISSING_LEADER,
+    )
 
 
 def _no_spare(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
@@ -86,9 +90,8 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     rules, seen = situation.rules, situation.seen
     if rules.on_blocked == "generate":
         return On("D35")
-    left = rules.wait_ms + rules.grace_ms - seen.waited_ms
-    if rules.on_blocked == "wait" and left > 0:
-        return _wait(situation, left, row)
+    if rules.on_blocked == "wait":
+        return _wait(situation, row)
     had = _listed(situation, situation.spares)
     return refuse(
         row,
@@ -102,13 +105,14 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     )
 
 
-def _wait(situation: Situation, left: int, row: str) -> Wait:
-    """Until a spare comes back, its mapping goes or its grace is over."""
+def _wait(situation: Situation, row: str) -> Wait:
+    """Until a spare comes back, its mapping goes or its grace is over, then a new look."""
     on = [f"{IDS}/{each}" for each in situation.spares]
     for each in situation.spares:
         on += [f"{HOSTS}/{m.key}" for m in situation.seen.reserved.get(each, ())]
     graces = [situation.grace_left_ms(s) for s in situation.spares if situation.is_allowed(s)]
-    until = situation.seen.now_ms + min([left, *graces])
+    most = situation.rules.wait_ms + situation.rules.grace_ms
+    until = situation.seen.now_ms + min([most or _LOOK_AGAIN_MS, *graces])
     return Wait(on=tuple(on), until_ms=until, row=row)
 
 
@@ -225,7 +229,7 @@ ROWS = (
     Row(
         name="D32",
         when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate",
-        outcome="SPARE_RESERVED; WAIT, at most W + grace in all; on at D35",
+        outcome="SPARE_RESERVED; WAIT; on at D35",
         literal="-",
         judge=_blocked,
     ),

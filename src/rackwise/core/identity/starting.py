@@ -21,7 +21,7 @@ Algorithm, a state machine; the driver does what it asks and tells what came of 
 1. All that is known is forgotten after a conflict, a lost answer and a wait; then it is gathered
    and decided again. A commit that took effect though its answer was lost is seen by its claim.
 2. After a conflict it sleeps an even part of min(0.5 s, 10 ms x tries). Tries end after the waiting
-   time and the grace together: Contention.
+   time and the grace together, not counting what was waited for: Contention.
 3. A wait for a stale registration is as long as the waiting time, counted per id.
 4. Where the claim was lost while the broker boots, it is made again, if the mapping is still ours.
    Else the child is ended and the files of this run go: ClaimLost.
@@ -224,7 +224,7 @@ def _committed(state: Starting, event: CommitEnded) -> Step:
 def _back_off(state: Starting, event: CommitEnded) -> Step:
     tries = state.tries + 1
     bound = state.rules.wait_ms + state.rules.grace_ms
-    if event.at_ms - state.begun_ms > bound:
+    if event.at_ms - state.begun_ms - state.slept_ms > bound:
         error = Contention(
             f"an id is taken within {bound / 1000:g} s; {counted(tries, 'commit')} failed",
             wanted=bound,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.identity import store
 from rackwise.core.identity.node_json import read_fields
-from rackwise.core.identity.values import GREATEST_ID
+from rackwise.core.ids import GREATEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from rackwise.core.errors import RackwiseError
 
-GREATEST_ID = 2**31 - 1
-
 How: TypeAlias = Literal["configured", "meta", "already", "a", "b1", "gen"]
 """Where an id comes from: the configuration, the disk, an earlier commit of this very start, the
 own mapping (the KIP's a), a spare (b.1), a new number."""
@@ -129,7 +127,7 @@ class Observation:
     id. `reserved`: id -> mappings of other keys. `fence`: its version, read before all else.
     `used`: ids in replica lists, None = not read. `missing_since_ms`: id -> since when it is seen
     missing without a break, None = not read. `at_risk`: id -> partitions whose only live in-sync
-    replica it is; an id that is not in it was not looked at, None = none was. `generated`: a number
+    replica it is; an id that is not in it has none, None = not read. `generated`: a number
     drawn, None = none was. `skipped`: numbers drawn in vain. `waited_ms`: so far, in this start.
     `lost`: id -> partitions whose one replica was its, for a warning. `host`, `pid`: of this start,
     for people who read its claim.

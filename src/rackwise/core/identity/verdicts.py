@@ -81,12 +81,9 @@ def wait_for(situation: Situation, broker_id: int, row: str) -> Wait:
 def unguarded(situation: Situation, broker_id: int, row: str) -> Verdict:
     """A look at what an empty disk would lose, where it has not been looked at.
 
-    Nothing is asked where every dir has its file, or where a dir cannot be read: Kafka keeps such a
-    dir offline, so that whatever lies in it is not made anew.
+    Nothing is asked where every dir has its file.
     """
-    if not situation.is_guarded:
-        return None
-    if broker_id in (situation.seen.at_risk or {}):
+    if not situation.is_guarded or situation.seen.at_risk is not None:
         return None
     return Look(at="at_risk", row=row, id=broker_id)
 
