@@ -11,12 +11,14 @@ import pytest
 
 from acquire_process import Acquiring
 from kafka_traffic import until
+from rackwise.adapters.launch import AcquireOptions, acquire, driver
 from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
 from rackwise.core.identity.nodes import parse_mapping, parse_owner
 from rackwise.core.identity.store import (
     CLAIMS,
     FENCE,
     HOSTS,
+    IDS,
     KNOWN,
     MISSING,
     OWNERS,
@@ -177,6 +179,41 @@ def test_a_second_broker_of_a_host_is_refused(fleet):
     assert "waiting for id 1001: held by session 0x" in second.told
     assert second.told.splitlines()[-1] == "HostHasLiveBroker"
     assert fleet.stored("h7") == []
+
+
+class Impatient:
+    """A store on which no wait may be in vain."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    @property
+    def session(self):
+        return self._store.session
+
+    def wait(self, paths, timeout_ms):
+        heard = self._store.wait(paths, timeout_ms)
+        assert heard, f"waited {timeout_ms} ms for what was there"
+        return heard
+
+
+def test_a_broker_that_registers_at_once_is_not_waited_for(fleet, store, monkeypatch):
+    impatient = Impatient(open_store(f"zookeeper://{fleet.connect}"))
+    monkeypatch.setattr(driver.stores, "open_store", lambda *_, **__: impatient)
+    monkeypatch.setattr(driver, "_view", lambda *_: ZooKeeperView(impatient))
+    told = b'{"version":5,"endpoints":["PLAINTEXT://h7:%d"]}'
+
+    def register(taken):
+        data = told % fleet.ports["h7"]
+        store.commit([Create(f"{IDS}/{taken.id}", data, ephemeral=True)])
+
+    options = AcquireOptions(server_properties=fleet.properties("h7"), key="text:h7")
+    done = acquire(options, None, taken=register)
+    assert list(registered(store)) == [done.id]
+    assert store.children(CLAIMS) == []
 
 
 @pytest.mark.long

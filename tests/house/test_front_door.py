@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import rackwise
+from rackwise.adapters import files
 
 HEAVY = [
     *["aiokafka", "confluent_kafka", "jinja2", "kafka", "kazoo", "numpy", "ortools"],
@@ -31,6 +32,12 @@ def test_the_command_line_loads_only_what_parses_it():
     assert heavy & set(loaded("import rackwise.cli.main")) == set()
 
 
+def test_what_starts_a_broker_loads_no_tables():
+    heavy = set(HEAVY) - {"kazoo"}
+    room = "rackwise.adapters"
+    assert heavy & set(loaded(f"import {room}.launch, {room}.zookeeper, {room}.files")) == set()
+
+
 def test_the_pipeline_room_opens_without_spark():
     assert "pyspark" not in loaded("from rackwise import pipeline as rp; dir(rp)")
 
@@ -46,6 +53,13 @@ def test_the_names_shown_are_the_names_promised():
     assert dir(rackwise) == sorted(rackwise.__all__) == sorted(rackwise._HOMES)
 
 
+@pytest.mark.parametrize("name", files.__all__)
+def test_every_name_of_the_files_resolves(name):
+    assert getattr(files, name) is not None
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Manager'"):
         _ = rackwise.Manager
+    with pytest.raises(AttributeError, match="no attribute 'Manager'"):
+        _ = files.Manager

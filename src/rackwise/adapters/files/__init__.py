@@ -8,50 +8,130 @@ prices  subnets  rates  weights     tables for the bill and for consumers
 rack_rates  split                   rackwise-rates/1 and rackwise-split/1, for producers
 writing  publishing                 whole or not at all: one file, one result folder
 ```
+
+Each name is resolved when it is first asked for: who starts a broker reads no policies.
 """
 
-from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
-from rackwise.adapters.files.prices import (
-    parse_prices,
-    read_prices,
-    shipped_price_table,
-    shipped_prices,
-)
-from rackwise.adapters.files.publishing import (
-    Published,
-    check_out,
-    free_run,
-    publish,
-    read_published,
-)
-from rackwise.adapters.files.rack_rates import (
-    RackRatesFile,
-    parse_rack_rates,
-    rack_rates_text,
-    read_rack_rates,
-    write_rack_rates,
-)
-from rackwise.adapters.files.rates import parse_clients, parse_rates, read_clients, read_rates
-from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
-from rackwise.adapters.files.reassignment import (
-    parse_placement,
-    read_placement,
-    read_reassignment,
-    reassignment_text,
-    write_reassignment,
-)
-from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
-from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
-from rackwise.adapters.files.split import (
-    SplitFile,
-    parse_split,
-    read_split,
-    split_text,
-    write_split,
-)
-from rackwise.adapters.files.subnets import read_subnets
-from rackwise.adapters.files.weights import parse_weights, read_weights
-from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
+    from rackwise.adapters.files.prices import (
+        parse_prices,
+        read_prices,
+        shipped_price_table,
+        shipped_prices,
+    )
+    from rackwise.adapters.files.publishing import (
+        Published,
+        check_out,
+        free_run,
+        publish,
+        read_published,
+    )
+    from rackwise.adapters.files.rack_rates import (
+        RackRatesFile,
+        parse_rack_rates,
+        rack_rates_text,
+        read_rack_rates,
+        write_rack_rates,
+    )
+    from rackwise.adapters.files.rates import parse_clients, parse_rates, read_clients, read_rates
+    from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+    from rackwise.adapters.files.reassignment import (
+        parse_placement,
+        read_placement,
+        read_reassignment,
+        reassignment_text,
+        write_reassignment,
+    )
+    from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
+    from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
+    from rackwise.adapters.files.split import (
+        SplitFile,
+        parse_split,
+        read_split,
+        split_text,
+        write_split,
+    )
+    from rackwise.adapters.files.subnets import read_subnets
+    from rackwise.adapters.files.weights import parse_weights, read_weights
+    from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
+
+_NAMES = {
+    "policy": (
+        "PolicyFile",
+        "parse_policy",
+        "read_policy",
+    ),
+    "prices": (
+        "parse_prices",
+        "read_prices",
+        "shipped_price_table",
+        "shipped_prices",
+    ),
+    "publishing": (
+        "Published",
+        "check_out",
+        "free_run",
+        "publish",
+        "read_published",
+    ),
+    "rack_rates": (
+        "RackRatesFile",
+        "parse_rack_rates",
+        "rack_rates_text",
+        "read_rack_rates",
+        "write_rack_rates",
+    ),
+    "rates": (
+        "parse_clients",
+        "parse_rates",
+        "read_clients",
+        "read_rates",
+    ),
+    "reading": (
+        "MAX_BYTES",
+        "read_bytes",
+    ),
+    "reassignment": (
+        "parse_placement",
+        "read_placement",
+        "read_reassignment",
+        "reassignment_text",
+        "write_reassignment",
+    ),
+    "snapshot": (
+        "parse_snapshot",
+        "read_snapshot",
+    ),
+    "snapshot_text": (
+        "fingerprint",
+        "snapshot_bytes",
+        "write_snapshot",
+    ),
+    "split": (
+        "SplitFile",
+        "parse_split",
+        "read_split",
+        "split_text",
+        "write_split",
+    ),
+    "subnets": ("read_subnets",),
+    "weights": (
+        "parse_weights",
+        "read_weights",
+    ),
+    "writing": (
+        "csv_text",
+        "packed",
+        "write_bytes",
+        "write_text",
+    ),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "MAX_BYTES",
@@ -100,3 +180,14 @@ __all__ = [
     "write_split",
     "write_text",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

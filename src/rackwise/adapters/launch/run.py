@@ -231,8 +231,9 @@ class Run:
         return acts.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
 
     def _claim(self, broker_id: int) -> Node | None:
+        """With it the registration is read, so that a wait tells of one that came before it."""
         path = f"{CLAIMS}/{broker_id}"
-        return self.store.read((path,))[path]
+        return self.store.read((path, f"{IDS}/{broker_id}"))[path]
 
     def _check_claim(self, broker_id: int) -> None:
         claim = self._claim(broker_id)

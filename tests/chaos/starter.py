@@ -1,0 +1,165 @@
+"""One start of a broker in a forked process, with points at which it is killed or stands still.
+
+It is `acquire` itself. Its session is opened before all begin, so that what is measured is the
+claim. Every step is a point, told by its name: `Commit<` before and `Commit>` after an action of
+that kind, `check<` before and `check>` after each last look at the claim, `rename<` and `rename>`
+around each rename of a file, `registered` once the broker in this process is. A point may be
+counted: `rename>2` is the second.
+
+Without a command the broker is in this process: it reads its id from its files and registers as
+Kafka does, as `stand_in_broker.py`, whose functions it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+from kazoo.client import KazooClient
+
+from rackwise.adapters.launch import AcquireOptions, acquire, driver, log_dirs, run, stores
+from rackwise.core.errors import RackwiseError
+from rackwise.core.identity import acts, operations
+from rackwise.core.identity.store import FENCE, Put
+from stand_in_broker import register, settings_of, stored_id
+
+
+class Starter:
+    """`plan`: what the scene says of this start, see `fleet.py`."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.counts = {}
+        self.begun_s = 0.0
+        self.client = None
+
+    def tell(self, event, **told):
+        line = {"number": self.plan["number"], "event": event, "pid": os.getpid(), **told}
+        os.write(1, (json.dumps(line) + "\n").encode())
+
+    def reach(self, point):
+        """Here it ends, or stands still, where the plan says so."""
+        count = self.counts[point] = self.counts.get(point, 0) + 1
+        if self.plan.get("at") in {point, f"{point}{count}"} and not self.plan.get("is_over"):
+            self.plan["is_over"] = True
+            how = self.plan["how"]
+            self.tell("reached", point=point, how=how)
+            os.kill(os.getpid(), getattr(signal, f"SIG{how}"))
+
+    def seconds(self):
+        return time.monotonic() - self.begun_s
+
+    def instrument(self):
+        """Points into the steps of `acquire`; this process runs nothing else."""
+        starter = self
+
+        class Traced(run.Run):
+            def _done(self, action):
+                name = type(action).__name__
+                starter.reach(f"{name}<")
+                event = super()._done(action)
+                if isinstance(action, acts.Commit) and self.state.phase == "committing":
+                    starter.tell("tried", outcome=event.outcome, s=starter.seconds())
+                starter.reach(f"{name}>")
+                return event
+
+            def _check_claim(self, broker_id):
+                starter.reach("check<")
+                super()._check_claim(broker_id)
+                starter.reach("check>")
+
+        rename = log_dirs._rename
+
+        def traced_rename(folder):
+            starter.reach("rename<")
+            rename(folder)
+            starter.tell("renamed")
+            starter.reach("rename>")
+
+        driver.Run, log_dirs._rename = Traced, traced_rename
+        if self.plan.get("fence") == "all":
+            operations._fence = lambda _take, seen: Put(FENCE, b"", seen.fence)
+
+    def go(self, barrier):
+        options = AcquireOptions(
+            **{"key": f"text:{self.plan['key']}", "session_timeout_s": 4.0, **self.plan["options"]},
+            server_properties=Path(self.plan["file"]),
+        )
+        self.instrument()
+        opened = stores.open_store(
+            self.plan["url"], session_timeout_s=options.session_timeout_s, connect_s=60.0
+        )
+        stores.open_store = lambda *_, **__: opened
+        self.tell("open")
+        os.read(barrier, 1)
+        time.sleep(self.plan.get("delay_s", 0))
+        self.begun_s = time.monotonic()
+        command = self.plan.get("command")
+        done = acquire(
+            options, command, tell=self.note, taken=self.taken, rng=Random(self.plan["seed"])
+        )
+        self.tell("up" if command is None else "ended", status=done.exit_status, s=self.seconds())
+        if command is not None:
+            return done.exit_status
+        while True:
+            signal.pause()
+
+    def note(self, line):
+        print(line, file=sys.stderr, flush=True)
+        if line.startswith("registered as") and self.plan.get("command"):
+            self.tell("up", s=self.seconds())
+
+    def taken(self, acquired):
+        self.tell("taken", id=acquired.id, how=acquired.how, row=acquired.row, s=self.seconds())
+        if self.plan.get("command") is None and self.plan.get("registers", True):
+            self.register()
+
+    def register(self):
+        """As Kafka: the id is the file's, and an id that is registered already ends it."""
+        settings = settings_of(self.plan["file"], ())
+        time.sleep(int(settings.get("boot.ms", "0")) / 1000)
+        timeout_s = int(settings["zookeeper.session.timeout.ms"]) / 1000
+        self.client = KazooClient(settings["zookeeper.connect"], timeout=timeout_s)
+        self.client.start(timeout=60)
+        broker_id = stored_id([Path(each) for each in settings["log.dirs"].split(",")])
+        listener, has_host = settings["advertised.listeners"], settings.get("null.host") != "true"
+        czxid = register(self.client, broker_id, listener, has_host=has_host)
+        self.tell("registered", id=broker_id, czxid=czxid, s=self.seconds())
+        self.reach("registered")
+
+    def leave(self):
+        """Close the broker's session, where there is one."""
+        if self.client is not None:
+            self.client.stop()
+
+
+def end(*_):
+    raise SystemExit(0)
+
+
+def start(plan, barrier):
+    """Run a plan to its end and leave the process."""
+    with open(Path(plan["file"]).with_name("told"), "ab") as told:  # noqa: PTH123 (a descriptor)
+        os.dup2(told.fileno(), 2)
+    signal.signal(signal.SIGTERM, end)
+    starter, status = Starter(plan), 0
+    try:
+        status = starter.go(barrier) or 0
+    except RackwiseError as error:
+        status = error.exit_code
+        starter.tell("refused", code=type(error).__name__, status=status, s=starter.seconds())
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+        if status:
+            starter.tell("died", why=str(ended.code), s=starter.seconds())
+    finally:
+        with contextlib.suppress(Exception):
+            starter.leave()
+        sys.stderr.flush()
+        os._exit(status)

@@ -1,0 +1,75 @@
+"""Scenes of chaos on a real ZooKeeper, with a process for each start.
+
+Each is played by our rules and to the letter of KIP-426, whose play must show its danger: without
+it the scene would prove nothing. In `make long` 50 start at once, 5 rounds; `run.py` beside this
+file plays any of them over many seeds and tells the figures.
+"""
+
+from random import Random
+
+import pytest
+
+from chaos import scenes_faults, scenes_garbage, scenes_starts
+from chaos.stage import QUICK, WHOLE, OpenStage
+from kafka_servers import or_failed
+
+pytestmark = [pytest.mark.zookeeper, pytest.mark.fault]
+
+SCENES = [
+    scene for module in (scenes_starts, scenes_garbage, scenes_faults) for scene in module.SCENES
+]
+CONTROLS = [scene for scene in SCENES if scene.danger is not None]
+MANY_START = ("S1", "S2", "S7", "S8", "moments")
+
+
+@pytest.fixture(scope="module")
+def stage(java_home, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chaos")
+    with or_failed(lambda: OpenStage(java_home=java_home, folder=folder)) as opened:
+        yield opened
+
+
+def named(scenes, *names):
+    wanted = [scene for scene in scenes if not names or scene.name in names]
+    return pytest.mark.parametrize("scene", wanted, ids=lambda scene: scene.name)
+
+
+def played(stage, scene, size, *, literal, seed=0):
+    told = scene.play(stage, size, Random(f"{scene.name} {seed}"), literal)
+    print(f"{scene.name} {'literal' if literal else 'safe'} {told}")
+    return told
+
+
+@named(SCENES)
+def test_what_must_hold_holds(stage, scene):
+    told = played(stage, scene, QUICK, literal=False)
+    assert scene.safe(told, QUICK), told
+
+
+@named(CONTROLS)
+def test_the_kips_text_shows_the_danger(stage, scene):
+    told = played(stage, scene, QUICK, literal=True)
+    assert scene.danger(told, QUICK), told
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@named(SCENES, *MANY_START)
+def test_what_must_hold_holds_among_fifty(stage, scene):
+    told = played(stage, scene, WHOLE, literal=False)
+    assert scene.safe(told, WHOLE), told
+
+
+@pytest.mark.long
+@named(CONTROLS, *MANY_START)
+def test_the_kips_text_shows_the_danger_among_fifty(stage, scene):
+    told = played(stage, scene, WHOLE, literal=True)
+    assert scene.danger(told, WHOLE), told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_moments_of_other_seeds(stage, seed):
+    (scene,) = [each for each in SCENES if each.name == "moments"]
+    told = played(stage, scene, QUICK, literal=False, seed=seed)
+    assert scene.safe(told, QUICK), told
