@@ -24,8 +24,9 @@ minimal:
 demo: venv ## the main job on bundled data, no broker needed; ends with a report
 	@$(BIN)/python examples/demo.py
 
-live: venv ## the same against real Kafka brokers, started here and stopped again
+live: venv ## the same against real Kafka brokers, started here; then one of them loses its disk
 	@$(BIN)/python examples/live.py
+	@$(BIN)/python examples/identity/live.py
 
 test: venv minimal ## all suites, real Kafka and Spark among them
 	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-plain"

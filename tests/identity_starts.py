@@ -159,7 +159,7 @@ class Start:
             case gathering.Watched(paths):
                 yield
                 return self._fired(paths)
-            case gathering.AtRisk():
+            case gathering.Standings():
                 return ()
             case gathering.Session():
                 return self.session

@@ -4,8 +4,8 @@ import pytest
 
 from rackwise.adapters.files.identity_store import make_parents
 from rackwise.adapters.launch import AcquireOptions, acquire, late_view
-from rackwise.core.errors import Unreachable
-from rackwise.core.identity.refusals import IdInUse, NotRegistered
+from rackwise.core.errors import InvalidConfig, Unreachable
+from rackwise.core.identity.refusals import IdInUse, NotRegistered, WrongCluster
 
 pytestmark = pytest.mark.kafka
 
@@ -49,4 +49,28 @@ def test_an_empty_disk_needs_somebody_who_answers(tmp_path, monkeypatch):
     monkeypatch.setattr(late_view, "FIRST_S", 1.0)
     with pytest.raises(Unreachable):
         acquire(options(tmp_path, "127.0.0.1:1", 77), None)
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_a_new_cluster_is_told_its_id(tmp_path, monkeypatch):
+    """Its brokers cannot be asked, for none runs; without a command nobody starts one."""
+    monkeypatch.setattr(late_view, "FIRST_S", 1.0)
+    told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
+    with pytest.raises(Unreachable):
+        acquire(options(tmp_path, "127.0.0.1:1", 77, **told), None)
+    lines = (tmp_path / "a" / "meta.properties").read_text().splitlines()
+    assert {"node.id=77", "cluster.id=Some0000000000000000Ag"} < set(lines)
+
+
+def test_a_new_cluster_without_an_id_is_refused(tmp_path):
+    with pytest.raises(InvalidConfig) as met:
+        acquire(options(tmp_path, "127.0.0.1:1", 77, new_cluster=True), None)
+    assert met.value.wanted == "--cluster-id ID"
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_the_id_of_another_cluster_is_refused(kraft_cluster, tmp_path):
+    told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
+    with pytest.raises(WrongCluster):
+        acquire(options(tmp_path, kraft_cluster.bootstrap, 77, **told), None)
     assert list((tmp_path / "a").iterdir()) == []

@@ -372,3 +372,34 @@ def test_killed_at_any_point_a_dir_has_a_whole_file_or_none(tmp_path, point, cal
     write([tmp_path])
     assert on_disk(tmp_path) == SEVEN
     assert [path.name for path in tmp_path.iterdir()] == [META]
+
+
+class TestAFileOfVersion0WithoutAnId:
+    """Kafka completes it with whatever id it starts under; so the id must be in it before."""
+
+    def test_it_is_completed_and_keeps_what_else_it_says(self, tmp_path):
+        (tmp_path / META).write_text("version=0\ncluster.id=k\nx=1\n")
+        assert write([tmp_path]) == (str(tmp_path),)
+        wanted = MetaProperties(version=0, broker_id=7, cluster_id="k", extra={"x": "1"})
+        assert on_disk(tmp_path) == wanted
+        assert not (tmp_path / TEMPORARY).exists()
+
+    def test_one_that_lacks_the_cluster_too_gets_both(self, tmp_path):
+        (tmp_path / META).write_text("version=0\n")
+        write([tmp_path])
+        assert on_disk(tmp_path) == SEVEN
+
+    def test_one_that_was_changed_meanwhile_stays_as_it_is(self, tmp_path):
+        (tmp_path / META).write_text("version=0\n")
+
+        def changed():
+            (tmp_path / META).write_text("version=0\nbroker.id=9\n")
+
+        with pytest.raises(MetaWriteFailed, match="EEXIST"):
+            write([tmp_path], check=changed)
+        assert on_disk(tmp_path).broker_id == 9
+
+    def test_in_kraft_mode_it_is_read_and_never_written(self, tmp_path):
+        (tmp_path / META).write_text("version=0\n")
+        assert write([tmp_path], KRAFT) == ()
+        assert (tmp_path / META).read_text() == "version=0\n"

@@ -101,6 +101,10 @@ def acquire(
     new_cluster: Annotated[
         bool, typer.Option("--new-cluster", help="KRaft: no broker runs, no topic is there.")
     ] = False,
+    cluster_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="KRaft: of a new cluster, whose brokers cannot be asked."),
+    ] = None,
     ignore_unreadable_dirs: Annotated[
         bool, typer.Option("--ignore-unreadable-dirs", help="Go on without those log dirs.")
     ] = False,
@@ -152,6 +156,7 @@ def acquire(
         wait_s=wait,
         generate_above=generate_above,
         new_cluster=new_cluster,
+        cluster_id=cluster_id,
         ignore_unreadable_dirs=ignore_unreadable_dirs,
         adopt_data=adopt_data,
         accept_loss=accept_loss,

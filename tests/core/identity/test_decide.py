@@ -329,6 +329,20 @@ class TestDisks:
         dirs = (LogDir(path="/a", partitions=frozenset({"orders-4", "orders-5"})),)
         assert "beside 2 partition directories in /a" in str(decided(log_dirs=dirs).error)
 
+    def test_a_file_of_version_0_without_an_id_is_as_none_in_zookeeper_mode(self):
+        """Kafka completes it with whatever id it starts under."""
+        nameless = disk(number=None)
+        mapped = {"mapping": mapping("h7", 7), "log_dirs": (nameless,)}
+        assert told(decided(**mapped)) == "TAKE 7 a"
+        assert told(decided(**mapped, at_risk=None)) == "LOOK at_risk"
+        with_data = replace(nameless, partitions=frozenset({"orders-4"}))
+        assert "with an id must lie" in str(decided(log_dirs=(with_data,)).error)
+        assert told(decided(log_dirs=(disk(number=7), with_data))) == "TAKE 7 meta"
+
+    def test_in_kraft_mode_it_is_left_to_kafka(self):
+        changes = {"mode": Mode.KRAFT, "configured": 7, "log_dirs": (disk(number=None),)}
+        assert told(decided(**changes, at_risk=None)) == "TAKE 7 configured"
+
     def test_a_refusal_is_of_the_house_and_says_kafkas_own_sentence(self):
         error = decided(configured=3, log_dirs=(disk(number=7),)).error
         assert isinstance(error, Refused)

@@ -5,7 +5,6 @@ import pytest
 from identity_world import World
 from rackwise.core.identity.acts import Gather, Sightings
 from rackwise.core.identity.gathering import (
-    AtRisk,
     Children,
     Clock,
     Host,
@@ -13,10 +12,12 @@ from rackwise.core.identity.gathering import (
     Read,
     Registered,
     Session,
+    Standings,
     Used,
     Watched,
     gather,
 )
+from rackwise.core.identity.guard import Standing
 from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
 from rackwise.core.identity.store import (
     CLUSTER_ID,
@@ -59,8 +60,8 @@ def read(world, host_, action=None, asked=None, fired=frozenset()):
                 answer = world.children(path)
             case Watched(paths):
                 answer = fired & set(paths)
-            case AtRisk(id_, present):
-                answer = (f"orders-{id_}", *sorted(present))
+            case Standings(id_):
+                answer = standings(id_)
             case _:
                 answer = {
                     Registered: world.registered,
@@ -69,6 +70,20 @@ def read(world, host_, action=None, asked=None, fired=frozenset()):
                     Number: world.next_number,
                     Session: lambda: SESSION,
                 }[type(ask)]()
+
+
+def standings(id_):
+    """Three partitions of that id: alone in sync, beside 1, and as the one replica."""
+    ids = {"orders": {id_, 1}, "clicks": {id_, 1}, "logs": {id_}}
+    return [
+        Standing(
+            topic=topic,
+            partition=id_,
+            replicas=frozenset(replicas),
+            isr=frozenset({id_} if topic == "orders" else replicas),
+        )
+        for topic, replicas in ids.items()
+    ]
 
 
 def mapping(key, broker_id):
@@ -143,16 +158,35 @@ class TestMore:
 
     def test_partitions_at_risk(self):
         look = Look(at="at_risk", row="D26", id=7)
-        dirs = (LogDir(path="/a"), LogDir(path="/b", partitions=frozenset({"x-1"})))
-        seen = self.more(world_of(), look, host_=host(log_dirs=dirs))
-        assert seen.at_risk == {7: ("orders-7", "x-1")}
-        again = self.more(world_of(), Look(at="at_risk", row="D33", id=9), base=seen)
-        assert set(again.at_risk) == {7, 9}
+        seen = self.more(self.served(), look, host_=host(log_dirs=(LogDir(path="/a"),)))
+        assert seen.at_risk == {7: ("orders-7",)}
+        assert seen.lost == {7: ("logs-7",)}
+        nobody = self.more(world_of(), look)
+        assert nobody.at_risk == {7: ("clicks-7", "orders-7")}
+        again = self.more(self.served(), Look(at="at_risk", row="D33", id=9), base=seen)
+        assert again.at_risk == {7: ("orders-7",), 9: ("orders-9",)}
+        assert again.lost == {7: ("logs-7",), 9: ("logs-9",)}
+
+    def served(self):
+        """A cluster in which broker 1 lives."""
+        world = world_of()
+        world.commit((Create(f"{IDS}/1", b"h1:9092", ephemeral=True),), SESSION)
+        return world
+
+    def test_what_another_dir_holds_is_neither_at_risk_nor_lost(self):
+        look = Look(at="at_risk", row="D26", id=7)
+        dirs = (
+            LogDir(path="/a"),
+            LogDir(path="/b", partitions=frozenset({"orders-7", "logs-7"})),
+        )
+        seen = self.more(self.served(), look, host_=host(log_dirs=dirs))
+        assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
 
     def test_a_dir_that_cannot_be_read_may_hold_them_all(self):
         look = Look(at="at_risk", row="D26", id=7)
         dirs = (LogDir(path="/a", problem="EIO"),)
-        assert self.more(world_of(), look, host_=host(log_dirs=dirs)).at_risk == {7: ()}
+        seen = self.more(world_of(), look, host_=host(log_dirs=dirs))
+        assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
 
     def test_a_scan_sees_since_its_first_look(self):
         look = Look(at="missing", row="D29")

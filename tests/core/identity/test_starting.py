@@ -7,6 +7,7 @@ import pytest
 from identity_events import (
     ALONE,
     COMMAND,
+    EMPTY,
     HOLDING,
     MINE,
     OURS,
@@ -52,6 +53,8 @@ from rackwise.core.identity.store import (
 from rackwise.core.identity.values import (
     Claim,
     KeyMapping,
+    LogDir,
+    MetaProperties,
     Mode,
     Registration,
     Rules,
@@ -74,6 +77,11 @@ class TestUntilTheIdIsTaken:
         assert played(gathered(), ended("done"))[1] == WriteMeta(
             id=7, mode=Mode.ZOOKEEPER, cluster_id=None, dirs=("/a",), claimed=True
         )
+
+    def test_a_file_without_an_id_is_written_too(self):
+        nameless = LogDir(path="/b", meta=MetaProperties(version=0, cluster_id="k"))
+        action = played(gathered(log_dirs=(EMPTY, nameless)), ended("done"))[1]
+        assert action.dirs == ("/a", "/b")
 
     @pytest.mark.parametrize("outcome", ["conflict", "unknown"])
     def test_what_failed_is_gathered_anew_after_a_while(self, outcome):

@@ -28,7 +28,9 @@ from rackwise.adapters.launch.server_properties import read_server_properties
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.identity.acts import Launch, Starting
 from rackwise.core.identity.gathering import Host
+from rackwise.core.identity.refusals import WrongCluster
 from rackwise.core.identity.values import Mode, Rules
+from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.adapters.launch.options import Acquired, AcquireOptions
@@ -76,7 +78,7 @@ def acquire(
         view = _view(stack, options, properties, store, scan)
         cluster_id, warnings = None, key.warnings
         if isinstance(view, LateView):
-            cluster_id, silence = _cluster_id(view, log_dirs)
+            cluster_id, silence = _cluster_id(view, log_dirs, options)
             warnings += silence
         host = Host(
             mode=properties.mode,
@@ -204,15 +206,40 @@ def _view(
     return LateView(stack, options.bootstrap_server or "", options.command_config)
 
 
-def _cluster_id(view: LateView, log_dirs: Sequence[LogDir]) -> tuple[str | None, tuple[str, ...]]:
-    """KRaft: what the cluster says, else what the files say, and a warning that nobody answered."""
+def _cluster_id(
+    view: LateView, log_dirs: Sequence[LogDir], options: AcquireOptions
+) -> tuple[str | None, tuple[str, ...]]:
+    """KRaft: what the cluster says, else what the files say, else what a new one is to have.
+
+    With a warning where nobody answered.
+    """
+    if options.new_cluster and options.cluster_id is None and not _known(log_dirs):
+        raise InvalidConfig(
+            "a new cluster cannot be asked for its id, and no log dir has it; none was given",
+            wanted="--cluster-id ID",
+            had=None,
+            hint="--cluster-id ID, the one that kafka-storage.sh format gave the controllers",
+        )
     try:
-        return view.cluster_id(), ()
+        told = view.cluster_id()
     except Unreachable:
-        known = {each.meta.cluster_id for each in log_dirs if each.meta is not None}
-        if not known:
+        known = _known(log_dirs)
+        if not known and not options.new_cluster:
             raise
-        return min(filter(None, known), default=None), (SILENCE,)
+        return min(known, default=options.cluster_id), (SILENCE,)
+    if options.cluster_id not in {None, told}:
+        raise WrongCluster(
+            f"cluster.id must be {escaped(options.cluster_id or '')}, as in --cluster-id, and is "
+            f"{escaped(told or 'unknown')} at {escaped(options.bootstrap_server or '')}",
+            wanted=options.cluster_id,
+            had=told,
+        )
+    return told, ()
+
+
+def _known(log_dirs: Sequence[LogDir]) -> frozenset[str]:
+    told = (None if each.meta is None else each.meta.cluster_id for each in log_dirs)
+    return frozenset(filter(None, told))
 
 
 def _above(options: AcquireOptions, properties: ServerProperties) -> int:

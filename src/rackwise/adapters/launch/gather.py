@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, TypeAlias
 from rackwise.core.errors import Unreachable
 from rackwise.core.identity.gathering import (
     Ask,
-    AtRisk,
     Children,
     Clock,
     Host,
     Number,
     Read,
     Registered,
+    Standings,
     Used,
     Watched,
     gather,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rackwise.core.identity.acts import Gather
+    from rackwise.core.identity.guard import Standing
     from rackwise.core.identity.store import ClusterView, IdentityStore, Node
     from rackwise.core.identity.values import Observation, Registration
 
@@ -30,7 +31,7 @@ ROUNDS = 10
 
 Answer: TypeAlias = (
     "Mapping[str, Node | None] | Mapping[int, Registration] | list[str] | frozenset[int]"
-    " | frozenset[str] | tuple[str, ...] | int | None"
+    " | frozenset[str] | Sequence[Standing] | int | None"
 )
 
 
@@ -70,7 +71,7 @@ def _answer(store: IdentityStore, view: ClusterView, ask: Ask, *, is_alone: bool
             return store.now_ms()
         case Number():
             return store.next_number()
-        case Registered() | Used() | AtRisk():
+        case Registered() | Used() | Standings():
             return _cluster(view, ask, is_alone=is_alone)
         case _:
             return store.session
@@ -81,8 +82,8 @@ def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
         match ask:
             case Registered():
                 return view.registered()
-            case AtRisk(id=broker_id, present=present):
-                return view.at_risk(broker_id, present)
+            case Standings(id=broker_id):
+                return view.standings(broker_id)
             case _:
                 return view.used()
     except Unreachable:
@@ -91,7 +92,7 @@ def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
         nobody: dict[int, Registration] = {}
         return (
             ()
-            if isinstance(ask, AtRisk)
+            if isinstance(ask, Standings)
             else nobody
             if isinstance(ask, Registered)
             else frozenset()

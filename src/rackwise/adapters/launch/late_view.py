@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.adapters.kafka.broker_view import AdminView
+    from rackwise.core.identity.guard import Standing
     from rackwise.core.identity.values import Registration
 
 FIRST_S = 10.0
@@ -47,6 +48,10 @@ class LateView:
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
         """Partitions whose only live in-sync replica is this id's."""
         return self._connected().at_risk(id, present)
+
+    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+        """Where this id has replicas, and who is in sync."""
+        return self._connected().standings(id)
 
     def _connected(self) -> AdminView:
         if self._view is None:

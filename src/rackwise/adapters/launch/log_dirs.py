@@ -13,6 +13,9 @@ Writing, for each dir without a file:
 unlink meta.properties.tmp   open O_EXCL|O_NOFOLLOW   write   fsync   check()   rename   fsync dir
 ```
 
+A file of version 0 that has no id is completed the same way, and keeps what else it says: Kafka
+completes it too, but with an id of its own.
+
 `check` is the caller's last look at its claim, right before each rename; where it raises, the
 files of this run are removed again. A dir that fails does not keep the others from being written.
 The file gets owner and group of its dir, and the dir's mode without the right to execute.
@@ -37,7 +40,7 @@ from rackwise.core.errors import RackwiseError
 from rackwise.core.identity.meta import META, format_directory_id, format_meta, parse_meta
 from rackwise.core.identity.properties import MAX_BYTES
 from rackwise.core.identity.refusals import MetaUnreadable, MetaWriteFailed
-from rackwise.core.identity.values import LogDir
+from rackwise.core.identity.values import LogDir, Mode
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -70,22 +73,24 @@ def write_metas(
     check: Callable[[], None],
     random_bytes: Callable[[int], bytes] = os.urandom,
 ) -> tuple[str, ...]:
-    """A `meta.properties` in each dir that has none and no problem: the paths that got one.
+    """A `meta.properties` in each dir that lacks the id and has no problem: the paths that got one.
 
     In version 1 each gets a fresh directory.id. Raises `MetaWriteFailed` with every dir that
     failed, after all were tried; what `check` raises, after removing the files of this run.
     """
-    wanted = [each.path for each in log_dirs if each.meta is None and each.problem is None]
+    mode = Mode.ZOOKEEPER if meta.version == 0 else Mode.KRAFT
+    wanted = [each for each in log_dirs if each.lacks_id(mode)]
     taken = {each.meta.directory_id for each in log_dirs if each.meta}
     done: list[str] = []
     failed: list[tuple[str, str]] = []
-    for path in wanted:
-        own = meta
+    for log_dir in wanted:
+        path = log_dir.path
+        own = meta if log_dir.meta is None else _completed(log_dir.meta, meta)
         if meta.version > 0:
             own = replace(meta, directory_id=_fresh_directory_id(taken, random_bytes))
             taken.add(own.directory_id)
         try:
-            _write(path, format_meta(own), check)
+            _write(path, format_meta(own), check, before=log_dir.meta)
         except OSError as error:
             failed.append((path, _name(error)))
         except RackwiseError:
@@ -96,6 +101,11 @@ def write_metas(
     if failed:
         raise _not_written(done, failed)
     return tuple(done)
+
+
+def _completed(before: MetaProperties, meta: MetaProperties) -> MetaProperties:
+    cluster_id = meta.cluster_id if before.cluster_id is None else before.cluster_id
+    return replace(before, broker_id=meta.broker_id, cluster_id=cluster_id)
 
 
 def remove_metas(paths: Iterable[str]) -> tuple[str, ...]:
@@ -178,8 +188,13 @@ def _fresh_directory_id(taken: set[str | None], random_bytes: Callable[[int], by
             return drawn
 
 
-def _write(path: str, data: bytes, check: Callable[[], None]) -> None:
-    """One dir. Raises `OSError`, and what `check` raises; then nothing of ours is left in it."""
+def _write(
+    path: str, data: bytes, check: Callable[[], None], *, before: MetaProperties | None
+) -> None:
+    """One dir, whose file said `before`, None = there was none.
+
+    Raises `OSError`, and what `check` raises; then nothing of ours is left in it.
+    """
     Path(path).mkdir(parents=True, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -188,7 +203,7 @@ def _write(path: str, data: bytes, check: Callable[[], None]) -> None:
         try:
             _write_temporary(folder, data)
             check()
-            _rename(folder)
+            _rename(folder, None if before is None else (path, before))
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(TEMPORARY, dir_fd=folder)
@@ -210,13 +225,13 @@ def _write_temporary(folder: int, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _rename(folder: int) -> None:
-    try:
+def _rename(folder: int, instead_of: tuple[str, MetaProperties] | None) -> None:
+    """Put the file in its place, where nothing is, or what that path was read to say."""
+    with suppress(FileNotFoundError):
         os.stat(META, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        os.rename(TEMPORARY, META, src_dir_fd=folder, dst_dir_fd=folder)
-    else:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        if instead_of is None or _read(instead_of[0]).meta != instead_of[1]:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(TEMPORARY, META, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _sync(path: str) -> None:

@@ -19,7 +19,8 @@ class AcquireOptions:
     `server_properties`. `bootstrap_server`: set = the cluster is in KRaft mode and is asked there.
     `key`: where the key comes from, as `hostname` or `env:NAME`. `wait_s`: how long a stale
     registration is waited for; None = 1.5 of the broker's session timeout. `hold_s`: how long a
-    start without a command waits for a registration. `report`: where the document goes.
+    start without a command waits for a registration. `cluster_id`: of a new cluster in KRaft mode.
+    `report`: where the document goes.
     """
 
     server_properties: Path | None = None
@@ -37,6 +38,7 @@ class AcquireOptions:
     wait_s: float | None = None
     generate_above: int | None = None
     new_cluster: bool = False
+    cluster_id: str | None = None
     ignore_unreadable_dirs: bool = False
     adopt_data: bool = False
     accept_loss: bool = False

@@ -7,7 +7,7 @@ A commit that does not hold is decided anew on what is there then, a few times; 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rackwise.adapters.launch.census import (
     fence,
@@ -22,25 +22,18 @@ from rackwise.core.identity.garbage import collect, judged, literal_garbage
 from rackwise.core.identity.node_json import read_fields
 from rackwise.core.identity.nodes import REGISTRATION_BYTES, parse_mapping
 from rackwise.core.identity.refusals import MappingCorrupt
-from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, ClusterView, Delete
+from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from rackwise.core.identity.store import IdentityStore, Op
+    from rackwise.core.identity.store import ClusterView, IdentityStore, Op
     from rackwise.core.identity.values import KeyMapping
 
     T = TypeVar("T")
 
 TRIES = 5
-
-
-class StandingView(ClusterView, Protocol):
-    """A `ClusterView` that tells each partition of an id, too."""
-
-    def standings(self, id: int) -> Sequence[object]:  # noqa: A002, the word
-        """One for each partition with a replica of this id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +93,7 @@ def assign(
 
 def retire(
     store: IdentityStore,
-    view: StandingView,
+    view: ClusterView,
     broker_id: int,
     *,
     force: bool,
@@ -185,7 +178,7 @@ def garbage_literally(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ..
     return tuple(found)
 
 
-def _replicas(view: StandingView, broker_id: int) -> int:
+def _replicas(view: ClusterView, broker_id: int) -> int:
     """How many replicas an id has; at least one where a topic names it and nobody leads yet."""
     return len(view.standings(broker_id)) or int(broker_id in view.used())
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rackwise.core.identity import guard
 from rackwise.core.identity.missing import forget, marked, sighted
 from rackwise.core.identity.nodes import (
     ids_in_names,
@@ -59,9 +60,10 @@ from rackwise.core.identity.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from rackwise.core.identity.acts import Gather, Sightings
+    from rackwise.core.identity.guard import Standing
     from rackwise.core.identity.store import Node
 
 
@@ -114,11 +116,10 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class AtRisk:
-    """Partitions that would be led by an empty log."""
+class Standings:
+    """Each partition that has a replica of this id, and who is in sync."""
 
     id: int
-    present: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,9 @@ class Session:
     """The session that our ephemeral nodes carry."""
 
 
-Ask: TypeAlias = Read | Children | Registered | Used | AtRisk | Watched | Clock | Number | Session
+Ask: TypeAlias = (
+    Read | Children | Registered | Used | Standings | Watched | Clock | Number | Session
+)
 Gathering: TypeAlias = "Generator[Ask, Any, Observation]"
 
 
@@ -290,10 +293,19 @@ def _drawn(host: Host, observation: Observation) -> Gathering:
 
 def _risked(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word
     """A dir that cannot be read counts as having every partition."""
-    present = frozenset(name for each in observation.log_dirs for name in each.partitions)
-    unread = any(each.problem is not None for each in observation.log_dirs)
-    at_risk = () if unread else (yield AtRisk(id, present))
-    return replace(observation, at_risk={**(observation.at_risk or {}), id: tuple(at_risk)})
+    at_risk: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    if all(each.problem is None for each in observation.log_dirs):
+        present = frozenset(name for each in observation.log_dirs for name in each.partitions)
+        standings: Sequence[Standing] = yield Standings(id)
+        live = frozenset((yield Registered()))
+        at_risk = guard.at_risk(standings, id, registered=live, present=present)
+        lost = guard.lost(standings, id, present=present)
+    return replace(
+        observation,
+        at_risk={**(observation.at_risk or {}), id: at_risk},
+        lost={**observation.lost, id: lost},
+    )
 
 
 def _scanned(observation: Observation, seen: Sightings) -> Gathering:

@@ -57,7 +57,8 @@ def _orphaned(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         DataWithoutMeta,
-        f"a meta.properties must lie beside {told} in {escaped(bad[0].path)}, and there is none",
+        f"a meta.properties with an id must lie beside {told} in {escaped(bad[0].path)}, and there "
+        "is none",
         wanted=f"a file beside {told}",
         had="none",
         where=bad[0].path,

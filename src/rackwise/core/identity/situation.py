@@ -63,8 +63,8 @@ class Situation:
 
     @property
     def empty_dirs(self) -> tuple[LogDir, ...]:
-        """Log dirs without a file; what cannot be read is not known to be without."""
-        return tuple(d for d in self.seen.log_dirs if d.meta is None and d.problem is None)
+        """Log dirs that lack the id; what cannot be read is not known to be without."""
+        return tuple(each for each in self.seen.log_dirs if each.lacks_id(self.seen.mode))
 
     @property
     def is_guarded(self) -> bool:

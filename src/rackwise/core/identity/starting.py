@@ -277,10 +277,11 @@ def _unclaim(state: Starting) -> Step:
 
 def _write(state: Starting) -> Step:
     take, observation = taken(state)
-    dirs = tuple(d.path for d in observation.log_dirs if d.meta is None and d.problem is None)
+    mode = observation.mode
+    dirs = tuple(each.path for each in observation.log_dirs if each.lacks_id(mode))
     action = WriteMeta(
         id=take.id,
-        mode=observation.mode,
+        mode=mode,
         cluster_id=observation.cluster_id,
         dirs=dirs,
         claimed=not state.rules.literal,

@@ -31,6 +31,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rackwise.core.identity.guard import Standing
     from rackwise.core.identity.values import Registration
 
 IDS = "/brokers/ids"
@@ -212,3 +213,6 @@ class ClusterView(Protocol):
 
         `present`: partition directories that its disks still hold.
         """
+
+    def standings(self, id: int) -> Sequence[Standing]:  # noqa: A002, the word
+        """One for each partition with a replica of this id."""

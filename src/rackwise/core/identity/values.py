@@ -70,6 +70,17 @@ class LogDir:
     problem: str | None = None
     partitions: frozenset[str] = frozenset()
 
+    def lacks_id(self, mode: Mode) -> bool:
+        """Whether the id has still to be written here: there is no file.
+
+        Nor does a file of version 0 without an id carry one in ZooKeeper mode: Kafka completes it
+        with whatever id it starts under, a new one if need be.
+        """
+        if self.meta is None:
+            return self.problem is None
+        is_old = mode is Mode.ZOOKEEPER and self.meta.version == 0
+        return is_old and self.meta.broker_id is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
