@@ -14,7 +14,7 @@ from rackwise.core.identity.store import IDS, Absent
 from rackwise.core.identity.topics import state_path
 from replica_logs import Leaderless, UniqueRecords, have_equal_ends, read_ids, write_ids
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.fault]
+pytestmark = [pytest.mark.zookeeper, pytest.mark.fault, pytest.mark.long]
 
 PARTITIONS = 30
 RISKY = 3
@@ -225,7 +225,6 @@ def found_again(fleet, view, broker_id):
     return set(read_ids(fleet.bootstrap, "risky", RISKY))
 
 
-@pytest.mark.long
 def test_after_an_election_by_hand_it_comes_back_and_the_others_keep_what_they_had(
     fleet, view, admin
 ):
@@ -238,7 +237,6 @@ def test_after_an_election_by_hand_it_comes_back_and_the_others_keep_what_they_h
     forget(fleet, "risky")
 
 
-@pytest.mark.long
 def test_it_comes_back_again_and_again_and_under_another_name_as_a_spare(fleet, view, admin):
     ids = placed(admin, fleet, "orders", PARTITIONS, min_insync_replicas="2")
     broker = fleet.brokers[0]
@@ -266,7 +264,6 @@ def test_it_comes_back_again_and_again_and_under_another_name_as_a_spare(fleet, 
     forget(fleet, "orders")
 
 
-@pytest.mark.long
 def test_without_rackwise_its_replicas_are_still_lost_after_a_minute(fleet, view, admin):
     placed(admin, fleet, "orders", PARTITIONS)
     before, _ = start_plainly(fleet, view, 1)
@@ -277,7 +274,6 @@ def test_without_rackwise_its_replicas_are_still_lost_after_a_minute(fleet, view
     forget(fleet, "orders")
 
 
-@pytest.mark.long
 def test_a_thousand_looks_whether_an_id_is_free_move_nothing(fleet, view, admin):
     """Each creates and deletes the registration in one step, and the controller hears of it."""
     ids = placed(admin, fleet, "orders", PARTITIONS)
@@ -304,7 +300,6 @@ def states(fleet):
         return {path: node.data for path, node in store.read(paths).items() if node is not None}
 
 
-@pytest.mark.long
 def test_a_file_that_says_no_id_is_completed_before_kafka_draws_another(fleet):
     """A broker that is started plainly draws a new id then, and writes it into the file."""
     broker = fleet.brokers[1]

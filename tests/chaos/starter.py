@@ -76,9 +76,9 @@ class Starter:
 
         rename = log_dirs._rename
 
-        def traced_rename(folder):
+        def traced_rename(folder, instead_of):
             starter.reach("rename<")
-            rename(folder)
+            rename(folder, instead_of)
             starter.tell("renamed")
             starter.reach("rename>")
 

@@ -20,6 +20,8 @@ SCENES = [
 ]
 CONTROLS = [scene for scene in SCENES if scene.danger is not None]
 MANY_START = ("S1", "S2", "S7", "S8", "moments")
+SLOW = ("S3", "S8", "S9", "S15")
+"""These take seconds of sessions and boots, and are left to `make long`."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,11 @@ def stage(java_home, tmp_path_factory):
 
 def named(scenes, *names):
     wanted = [scene for scene in scenes if not names or scene.name in names]
-    return pytest.mark.parametrize("scene", wanted, ids=lambda scene: scene.name)
+    cases = [
+        pytest.param(each, id=each.name, marks=[pytest.mark.long] * (each.name in SLOW))
+        for each in wanted
+    ]
+    return pytest.mark.parametrize("scene", cases)
 
 
 def played(stage, scene, size, *, literal, seed=0):
