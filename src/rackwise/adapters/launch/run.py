@@ -178,7 +178,7 @@ class Run:
         while not changed and (left_ms := until_ms - monotonic_ms()) > 0:
             so_far = (waited_ms + monotonic_ms() - begun_ms) / 1000
             most = (waited_ms + action.most_ms) / 1000
-            self._tell_rarely(f"waiting for {name}, {so_far:.1f} s of {most:g} s")
+            self._tell_rarely(f"waiting for {name}, {so_far:.1f} s of {round(most, 1):g} s")
             changed = self.store.wait(action.on, min(left_ms, LISTEN_MS))
             self._check()
             if self.host.mode is Mode.KRAFT:
