@@ -132,14 +132,15 @@ class Launched:
         return {each: self.confirmed(each) for each in numbers}
 
     def confirmed(self, number):
-        """Wait until a broker is registered and confirmed; its id."""
+        """Wait until a broker is registered and confirmed, and listens, which is later; its id."""
         broker = self.brokers[number]
 
         def is_up():
             assert broker.process.is_running, broker.told()
-            return "broker-id: registered as" in broker.told()
+            is_registered = "broker-id: registered as" in broker.told()
+            return is_registered and is_open(int(broker.endpoint.rpartition(":")[2]))
 
-        until(is_up, f"{broker.key} to be registered", START_S)
+        until(is_up, f"{broker.key} to be registered and to listen", START_S)
         return broker.acquired()["id"]
 
     def admin(self):

@@ -48,9 +48,23 @@ def admin(fleet):
         yield made
 
 
+def listed(admin):
+    """Ids of the brokers that the cluster tells a client."""
+    return {each["broker_id"] for each in admin.describe_cluster()["brokers"]}
+
+
+def other_than_the_controller(fleet, admin):
+    """The number of a broker."""
+    controller = admin.describe_cluster()["controller_id"]
+    others = [at for at, each in fleet.brokers.items() if each.acquired()["id"] != controller]
+    assert len(others) == len(fleet.brokers) - 1
+    return others[0]
+
+
 def placed(admin, fleet, name, partitions, *, leader=None, **configs):
     """A topic with a replica on each broker; the leader goes round, or is one broker's."""
     ids = sorted(each.acquired()["id"] for each in fleet.brokers.values())
+    until(lambda: listed(admin) == set(ids), "every broker to be listed", BACK_S)
     first = [ids[at % len(ids)] if leader is None else leader for at in range(partitions)]
     create(admin, name, [[one, *(each for each in ids if each != one)] for one in first], **configs)
     return ids
@@ -156,21 +170,24 @@ def lose_what_it_alone_has(fleet, view, number, topic, records):
 
 
 def test_a_broker_that_lost_its_disk_comes_back_as_itself_and_no_record_is_lost(fleet, view, admin):
+    """Not the controller: the next one first writes that a dead leader's partitions have none."""
     ids = placed(admin, fleet, "orders", PARTITIONS, min_insync_replicas="2")
-    create(admin, "alone", [[fleet.brokers[0].acquired()["id"]]])
+    number = other_than_the_controller(fleet, admin)
+    broker = fleet.brokers[number]
+    create(admin, "alone", [[broker.acquired()["id"]]])
     lived = incarnations(view)
     with (
         Leaderless(fleet.url, "orders", PARTITIONS) as offline,
         UniqueRecords(fleet.bootstrap, "orders", PARTITIONS) as records,
     ):
         records.wait_for(300)
-        before, after = lose_disk(fleet, view, 0)
+        before, after = lose_disk(fleet, view, number)
         records.wait_for(300)
     assert after == before
-    told = fleet.brokers[0].acquired()["warnings"]
+    told = broker.acquired()["warnings"]
     assert told == ["DATA_GONE: 1 partition had one replica, and it is gone"]
-    assert fleet.mapping("host-0") == before
-    assert all(f"broker.id={before}" in lines for lines in fleet.brokers[0].metas())
+    assert fleet.mapping(broker.key) == before
+    assert all(f"broker.id={before}" in lines for lines in broker.metas())
     assert offline.looks
     if len(incarnations(view).items() & lived.items()) == len(ids) - 1:  # the others lived through
         assert offline.seen == set()

@@ -46,6 +46,7 @@ from rackwise.pipeline.java import find_java
 
 TOPICS_IN_ALL, AT_ONCE, PROCESSES, ROUNDS, STARTS = 5000, 500, 50, 5, 5
 SPARE = 9
+PATIENCE_S = 60
 POLL_S = 0.01
 
 
@@ -137,6 +138,7 @@ class Watcher:
                 name="bench",
                 rescan_ms=3_600_000,
                 tell=lambda _: None,
+                trouble=lambda error: print(error, file=sys.stderr),
                 each_round=self.each_round,
             )
         except InterruptedError:
@@ -149,7 +151,10 @@ class Watcher:
 
     def appears(self, parent, name):
         """Wait for a node."""
+        until = time.monotonic() + PATIENCE_S
         while name not in self.store.children(parent):
+            if time.monotonic() > until:
+                raise SystemExit(f"{parent}/{name} is not there after {PATIENCE_S} s")
             self.store.wait([parent], 1000)
 
     def lose(self):

@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -25,7 +26,7 @@ from kazoo.client import KazooClient
 
 from rackwise.adapters.launch import AcquireOptions, acquire, driver, log_dirs, run, stores
 from rackwise.core.errors import RackwiseError
-from rackwise.core.identity import acts, operations
+from rackwise.core.identity import acts
 from rackwise.core.identity.store import FENCE, Put
 from stand_in_broker import register, settings_of, stored_id
 
@@ -84,7 +85,8 @@ class Starter:
 
         driver.Run, log_dirs._rename = Traced, traced_rename
         if self.plan.get("fence") == "all":
-            operations._fence = lambda _take, seen: Put(FENCE, b"", seen.fence)
+            rules = import_module("rackwise.core.identity.operations")
+            rules._fence = lambda _take, seen: Put(FENCE, b"", seen.fence)
 
     def go(self, barrier):
         options = AcquireOptions(
