@@ -8,11 +8,12 @@ with a constant partition; a callback per window / per record. Windows of conflu
 its `batch.size`, which is 1,000,000 bytes by itself, and of 16 KiB.
 
 On real brokers, left out where KAFKA=0: records per second of each client without / with ours, the
-median of ratios of 15 rounds, each in an order of its own; 3 brokers, all of them near, topics of
-3 replicas, values of 100 bytes and of 1000. Each round plays the client without ours twice: what
-the two differ by is printed, and is the noise of the other ratio. The load of confluent-kafka is a
-steady one: it waits for a queue that a tenth of it fills. Its values are of 1000 bytes alone: of
-100 bytes librdkafka takes as many as Python can call `produce`, which the pair above measures.
+median of ratios of 15 rounds, each in an order of its own; 3 brokers, all of them near, topics of 3
+replicas, values of 100 bytes and of 1000. Each round plays the client without ours twice: what the
+two differ by is printed, and is the noise of the other ratio. The load of confluent-kafka is a
+steady one: it waits for a queue that a third of it fills, which is a fifth of librdkafka's own. Its
+values are of 1000 bytes alone: of 100 bytes librdkafka takes as many as Python can call `produce`,
+which the pair above measures.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import random
 import statistics
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,7 @@ from rackwise.core.partitioner import PartitionerConfig
 from rackwise.pipeline.java import find_java
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
@@ -63,7 +64,8 @@ LIBRDKAFKA_BATCH_BYTES = 1_000_000
 CALLS, FEW_CALLS = 20_000, 200
 RECORDS = 20_000
 STEADY = 60_000
-QUEUED = 6_000
+QUEUED = 20_000
+PENDING = 1_500
 BROKERS = {1: "az1", 2: "az2", 3: "az3"}
 CONFIG = PartitionerConfig(rack_aware=True, rack="az1")
 
@@ -242,7 +244,8 @@ def compare_confluent(cluster: MockCluster, sticky_bytes: int) -> None:
     tell(pair, best["all"] / best["told"], gate=1)
 
 
-def kafka_python(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[], None]:
+@contextmanager
+def kafka_python(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callable[[], None]]:
     """Send all, wait for all."""
     options = {"bootstrap_servers": bootstrap.split(","), "acks": "all", "linger_ms": 5}
     partitioner = ours() if is_ours else StickyPartitioner()
@@ -254,10 +257,12 @@ def kafka_python(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[],
             producer.send("t", value)
         producer.flush()
 
-    return write
+    with closing(producer):
+        yield write
 
 
-def confluent(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[], None]:
+@contextmanager
+def confluent(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callable[[], None]]:
     """The same with confluent-kafka."""
     conf = {"bootstrap.servers": bootstrap, "log_level": 0, "acks": "all", "linger.ms": 5}
     source = admin_racks(AdminClient(conf))
@@ -275,10 +280,12 @@ def confluent(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[], No
                 made.poll(0.01)
         made.flush()
 
-    return write
+    with closing(made):
+        yield write
 
 
-def aiokafka(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[], None]:
+@contextmanager
+def aiokafka(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callable[[], None]]:
     """The same with aiokafka, in an event loop of its own."""
     loop = asyncio.new_event_loop()
 
@@ -293,12 +300,16 @@ def aiokafka(bootstrap: str, value: bytes, *, is_ours: bool) -> Callable[[], Non
         pending: list[asyncio.Future[object]] = []
         for _ in range(sent(value)):
             pending.append(await producer.send("t", value))
-            if len(pending) == QUEUED // 4:
+            if len(pending) == PENDING:
                 await asyncio.gather(*pending)
                 pending.clear()
         await asyncio.gather(*pending)
 
-    return lambda: loop.run_until_complete(write())
+    try:
+        yield lambda: loop.run_until_complete(write())
+    finally:
+        loop.run_until_complete(producer.stop())
+        loop.close()
 
 
 def sent(value: bytes) -> int:
@@ -318,10 +329,14 @@ def compare_throughput() -> None:
             for value in values:
                 name = make.__name__.replace("_", "-")
                 size = f"{len(value)} bytes"
-                compare_clients(
-                    f"{name}: throughput without ours / with, 3 real brokers, values of {size}",
-                    [make(cluster.bootstrap, value, is_ours=each) for each in (False, False, True)],
-                )
+                with ExitStack() as running:
+                    compare_clients(
+                        f"{name}: throughput without ours / with, 3 real brokers, values of {size}",
+                        [
+                            running.enter_context(make(cluster.bootstrap, value, is_ours=each))
+                            for each in (False, False, True)
+                        ],
+                    )
 
 
 def compare_clients(pair: str, writes: list[Callable[[], None]]) -> None:

@@ -16,11 +16,12 @@ librdkafka uses client.rack for consumers only, and shows a producer no racks: h
 Steered records get `partition=`; those with a key are left to librdkafka's `partitioner`.
 
 It does not tell where a batch begins: a window ends at `sticky_bytes`, which is best the client's
-`batch.size`: 1,000,000 by itself. What it refuses with a `BufferError` was not counted. One record
-of a window, two with an availability timeout, carries a delivery callback of ours, your own is
-called after it; callbacks run where you poll, and a window's end polls once, without waiting. What
-a callback raises there is raised by your next `poll`, `flush` or `close`: the record that ended the
-window is on its way. With `delivery.report.only.error`
+`batch.size`: 1,000,000 by itself. Let its queue hold twenty windows and more, as it does by itself
+with records of 1 KB: in fewer, brokers wait for each other. What it refuses with a `BufferError`
+was not counted. One record of a window, two with an availability timeout, carries a delivery
+callback of ours, your own is called after it; callbacks run where you poll, and a window's end
+polls once, without waiting. What a callback raises there is raised by your next `poll`, `flush` or
+`close`: the record that ended the window is on its way. With `delivery.report.only.error`
 librdkafka tells of no acknowledgement, and nothing is known to be outstanding.
 
 A broker that the statistics show away for longer than the availability timeout is left out, if
