@@ -1,6 +1,7 @@
 """Nodes are read where they say it without doubt; what is written is read back."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from identity_nodes import JSON, MAPPINGS, MARKERS, OWNERS, node
 from rackwise.core.identity import nodes
 from rackwise.core.identity.nodes import (
     MAPPING_BYTES,
-    REGISTRATION_BYTES,
+    NODE_BYTES,
     MissingMarker,
     format_claim,
     format_cluster_id,
@@ -163,7 +164,10 @@ class TestRegistration:
         assert parse_registration(node(only_tls), id=7).endpoints == {"k1:9093"}
 
     def test_an_endpoint_without_a_host_is_not_known(self):
-        assert parse_registration(node(V5 | {"endpoints": ["A://:9092"]}), id=7).endpoints == set()
+        assert (
+            parse_registration(node(V5 | {"endpoints": ["PLAINTEXT://:9092"]}), id=7).endpoints
+            == set()
+        )
         assert parse_registration(node(V5 | {"endpoints": [""]}), id=7).endpoints == set()
         assert parse_registration(node(V1 | {"port": -1}), id=7).endpoints == set()
 
@@ -197,9 +201,9 @@ class TestRegistration:
 
     def test_the_cap(self):
         data = json.dumps(V5).encode()
-        assert parse_registration(node(data + b" " * (REGISTRATION_BYTES - len(data))), id=7)
+        assert parse_registration(node(data + b" " * (NODE_BYTES - len(data))), id=7)
         with pytest.raises(StoreCorrupt, match="at most 65536 bytes"):
-            parse_registration(node(data + b" " * REGISTRATION_BYTES), id=7)
+            parse_registration(node(data + b" " * NODE_BYTES), id=7)
 
 
 @pytest.mark.parametrize(
@@ -215,6 +219,12 @@ class TestRegistration:
 )
 def test_listeners(uri, endpoint):
     assert listener_endpoint(uri) == endpoint
+
+
+@pytest.mark.parametrize("uri", ["k1:9092", "X://k 1:9092", "X://k1:65536", "X://k1:99999999999"])
+def test_what_is_no_listener(uri):
+    with pytest.raises(ValueError, match=re.escape(uri)):
+        listener_endpoint(uri)
 
 
 class TestOurs:
@@ -241,6 +251,12 @@ class TestOurs:
         assert format_owner(owner) == (
             b'{"version":0,"key":"h7","incarnation":4,"endpoints":["a:1","b:1"]}'
         )
+
+    @pytest.mark.parametrize("endpoints", [None, "a:1", [7]])
+    def test_an_owner_has_a_list_of_endpoints(self, endpoints):
+        data = {"version": 0, "key": "h7", "incarnation": 4, "endpoints": endpoints}
+        with pytest.raises(StoreCorrupt, match="endpoints as a list of texts"):
+            parse_owner(node(data), id=7)
 
     @given(MARKERS)
     def test_markers(self, marker):

@@ -10,17 +10,17 @@ from identity_nodes import IDS, JSON, node
 from rackwise.core.identity.refusals import StoreCorrupt
 from rackwise.core.identity.topics import (
     NO_LEADER,
-    TOPIC_BYTES,
     PartitionState,
     parse_state,
     parse_topic,
     state_path,
     used_ids,
 )
+from rackwise.core.wire.topic_node import TOPIC_BYTES
 
 V3 = {
     "version": 3,
-    "topic_id": "t",
+    "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ",
     "partitions": {"0": [1, 7, 2], "1": [2]},
     "adding_replicas": {"0": [2]},
     "removing_replicas": {"0": [1]},
@@ -64,12 +64,30 @@ class TestTopic:
             {"partitions": {"0": [2**31]}},
             {"adding_replicas": {"0": "1"}},
             {"removing_replicas": [0]},
+            {"partitions": {"0": [1, 7, 1]}},
+            {"topic_id": "t"},
         ],
     )
     def test_a_corrupt_topic_is_an_error_and_never_passed_over(self, change):
         with pytest.raises(StoreCorrupt) as refused:
             parse_topic(node(V3 | change), topic="t")
         assert refused.value.where == "/brokers/topics/t"
+
+    @pytest.mark.parametrize(
+        ("change", "wanted"),
+        [
+            ({"version": None}, "a version from 1 on"),
+            ({"partitions": {"01": [1]}}, "partitions from 0 to 2147483647"),
+            ({"adding_replicas": {"0": [-1]}}, "a list of broker ids, each once"),
+        ],
+    )
+    def test_the_error_says_what_is_wanted_and_what_the_node_holds(self, change, wanted):
+        with pytest.raises(StoreCorrupt) as refused:
+            parse_topic(node(V3 | change), topic="t")
+        assert refused.value.wanted == wanted
+        assert str(refused.value).startswith(
+            f'/brokers/topics/t: {wanted} is wanted; {{"version": '
+        )
 
     def test_the_cap(self):
         data = json.dumps(V3).encode()
@@ -97,7 +115,11 @@ class TestState:
         assert parse_state(node(data), topic="t", partition=4).leader == NO_LEADER
 
     @pytest.mark.parametrize(
-        "data", [{"leader": -2, "isr": []}, {"leader": 7}, {"leader": 7, "isr": [-1]}, {"isr": [7]}]
+        "data",
+        [
+            *({"leader": -2, "isr": []}, {"leader": 7}, {"isr": [7]}),
+            *({"leader": 7, "isr": isr} for isr in ([-1], [True], [1.0], [2**31], {"7": 7})),
+        ],
     )
     def test_what_is_refused(self, data):
         with pytest.raises(StoreCorrupt) as refused:
@@ -106,7 +128,9 @@ class TestState:
         assert state_path("t", 4) == "/brokers/topics/t/partitions/4/state"
 
 
-REPLICAS = st.dictionaries(st.integers(0, 2**31 - 1), st.lists(IDS, max_size=4), max_size=4)
+REPLICAS = st.dictionaries(
+    st.integers(0, 2**31 - 1), st.lists(IDS, max_size=4, unique=True), max_size=4
+)
 
 
 @given(REPLICAS)

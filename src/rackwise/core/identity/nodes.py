@@ -13,11 +13,11 @@ Goals, in order: an id is read only where the node says it without doubt; nodes 
 versions are read as far as they mean the same; what is written is byte for byte the same for the
 same value.
 
-A registration's endpoints are `host:port` of all its listeners. Version 1 has `host` and `port`;
-from version 2 on `endpoints` counts alone, as `host` there is that of a plaintext listener, and
-null where there is none. A mapping of a later version keeps what else stands in it.
+A registration's endpoints are `host:port` of all its listeners that have both. A mapping of a later
+version keeps what else stands in it.
 
-What this does not do: read a store; decide what a corrupt node stands in the way of.
+What this does not do: read a store; parse a registration (see `core.wire.registration`); decide
+what a corrupt node stands in the way of.
 Source: KIP-426, kafka.zk.BrokerIdZNode and ClusterIdZNode, KIP-226 (the versions).
 """
 
@@ -28,11 +28,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity import store
 from rackwise.core.identity.node_json import Fields, corrupt, read_fields
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 from rackwise.core.identity.values import Claim, KeyMapping, Owner, Registration
 from rackwise.core.ids import GREATEST_ID
+from rackwise.core.wire.endpoints import read_endpoint
+from rackwise.core.wire.registration import NO_PORT, read_registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,13 +43,12 @@ if TYPE_CHECKING:
     from rackwise.core.identity.store import Node
 
 MAPPING_BYTES = 4 * 2**10
-REGISTRATION_BYTES = 64 * 2**10
-"""Also of claims, owners and markers."""
+NODE_BYTES = 64 * 2**10
+"""Of claims, owners, markers and the cluster's id."""
 
 _GREATEST = 2**63 - 1
 _PORTS = 2**16 - 1
 _ID = re.compile(r"0|[1-9][0-9]{0,9}")
-_ENDPOINT = re.compile(r"(?:.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,10})")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -101,13 +103,14 @@ def parse_registration(node: Node, *, id: int) -> Registration:  # noqa: A002, t
 
     `registered_ms` is the store's clock, not the broker's.
     """
-    fields = read_fields(node.data, path=f"{store.IDS}/{id}", most=REGISTRATION_BYTES)
-    if fields.number("version", least=1) == 1:
-        host, port = fields.text("host"), fields.number("port", least=-1, most=_PORTS)
-        told = [endpoint(host, port)] if port > 0 else []
-    else:
-        listeners = [_of_listener(fields, uri) for uri in fields.texts("endpoints") if uri]
-        told = [known for known in listeners if known is not None]
+    path = f"{store.IDS}/{id}"
+    try:
+        listeners = read_registration(id, node.data).endpoints
+    except RemoteProtocolError as error:
+        raise corrupt(path, node.data, str(error.wanted), StoreCorrupt) from None
+    if not all(NO_PORT <= each.port <= _PORTS for each in listeners):
+        raise corrupt(path, node.data, f"ports from {NO_PORT} to {_PORTS}", StoreCorrupt)
+    told = [endpoint(each.host, each.port) for each in listeners if each.host and each.port > 0]
     return Registration(
         broker_id=id,
         endpoints=frozenset(told),
@@ -131,11 +134,10 @@ def listener_endpoint(uri: str) -> str | None:
 
     Raises `ValueError` where it is no listener.
     """
-    found = _ENDPOINT.fullmatch(uri)
-    if found is None or int(found[2]) > _PORTS:
+    found = read_endpoint(uri)
+    if found is None or found.port > _PORTS:
         raise ValueError(uri)
-    port = int(found[2])
-    return endpoint(found[1], port) if found[1] and port > 0 else None
+    return endpoint(found.host, found.port) if found.host and found.port > 0 else None
 
 
 def parse_claim(node: Node, *, id: int) -> Claim:  # noqa: A002, the word
@@ -207,7 +209,7 @@ def format_missing(marker: MissingMarker) -> bytes:
 
 def parse_cluster_id(node: Node) -> str:
     """The id of the cluster. Raises `StoreCorrupt`."""
-    return read_fields(node.data, path=store.CLUSTER_ID, most=REGISTRATION_BYTES).text("id")
+    return read_fields(node.data, path=store.CLUSTER_ID, most=NODE_BYTES).text("id")
 
 
 def format_cluster_id(cluster_id: str) -> bytes:
@@ -216,14 +218,7 @@ def format_cluster_id(cluster_id: str) -> bytes:
 
 
 def _ours(node: Node, path: str) -> Fields:
-    return read_fields(node.data, path=path, most=REGISTRATION_BYTES, error=StoreCorrupt)
-
-
-def _of_listener(fields: Fields, uri: str) -> str | None:
-    try:
-        return listener_endpoint(uri)
-    except ValueError:
-        raise fields.corrupt("endpoints as NAME://host:port") from None
+    return read_fields(node.data, path=path, most=NODE_BYTES, error=StoreCorrupt)
 
 
 def _written(members: dict[str, object]) -> bytes:

@@ -5,12 +5,11 @@
 /brokers/topics/orders/partitions/4/state    {"version":1,"leader":7,"isr":[7,1],..}
 ```
 
-While a reassignment runs `partitions` holds the union of old and new replicas; `adding_replicas`
-and `removing_replicas` name parts of it (from version 2 on; versions 1 and 2 lack fields that are
-not asked for here). A topic that is corrupt makes every answer about used ids incomplete, so it is
-an error and never passed over.
+An id that comes or goes in a reassignment is used too. A topic that is corrupt, or of no version,
+makes every answer about used ids incomplete, so it is an error and never passed over.
 
-What this does not do: read a store; say what is at risk.
+What this does not do: parse a topic node (see `core.wire.topic_node`); read a store; say what is at
+risk.
 Source: kafka.zk.TopicZNode and TopicPartitionStateZNode, KIP-455.
 """
 
@@ -19,16 +18,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity import store
-from rackwise.core.identity.node_json import read_fields
+from rackwise.core.identity.node_json import corrupt, read_fields
+from rackwise.core.identity.refusals import StoreCorrupt
 from rackwise.core.ids import GREATEST_ID
+from rackwise.core.wire.topic_node import NO_VERSION, read_topic_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rackwise.core.identity.store import Node
+    from rackwise.core.wire.topic_node import ReplicaSet
 
-TOPIC_BYTES = 4 * 2**20
 STATE_BYTES = 64 * 2**10
 
 NO_LEADER = -1
@@ -44,15 +46,14 @@ class PartitionState:
 
 def parse_topic(node: Node, *, topic: str) -> dict[int, tuple[int, ...]]:
     """Partition -> replicas, those being added and removed with them. Raises `StoreCorrupt`."""
-    fields = read_fields(node.data, path=f"{store.TOPICS}/{topic}", most=TOPIC_BYTES)
-    fields.number("version", least=1)
-    replicas = dict(fields.ids_by_number("partitions"))
-    for name in ("adding_replicas", "removing_replicas"):
-        if fields.members.get(name) is not None:
-            for partition, ids in fields.ids_by_number(name):
-                old = replicas.get(partition, ())
-                replicas[partition] = old + tuple(id_ for id_ in ids if id_ not in old)
-    return replicas
+    path = f"{store.TOPICS}/{topic}"
+    try:
+        read = read_topic_node(topic, node.data)
+    except RemoteProtocolError as error:
+        raise corrupt(path, node.data, str(error.wanted), StoreCorrupt) from None
+    if read.version == NO_VERSION:
+        raise corrupt(path, node.data, "a version from 1 on", StoreCorrupt)
+    return {partition: _used(told) for partition, told in read.partitions.items()}
 
 
 def used_ids(topics: Iterable[Mapping[int, tuple[int, ...]]]) -> frozenset[int]:
@@ -71,3 +72,7 @@ def parse_state(node: Node, *, topic: str, partition: int) -> PartitionState:
     return PartitionState(
         leader=fields.number("leader", least=NO_LEADER, most=GREATEST_ID), isr=fields.ids("isr")
     )
+
+
+def _used(told: ReplicaSet) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(told.replicas + told.adding + told.removing))

@@ -1,42 +1,100 @@
 """Kafka's bytes, read and written: pure, bytes in, values out, and the other way round.
 
 ```
-consumer   what members of a group and their leader send each other through the coordinator
-reader     fields of Kafka's protocol off bytes
-writer     and onto them
+headers              what stands before every message
+api_versions         which messages a server understands
+consumer             what members of a group and their leader send each other by the coordinator
+metadata             what clients are told of brokers and topics
+replica_assignment   ask somebody else where replicas go
+update_metadata      what the controller tells brokers
+broker               one broker in it
+registration         data of /brokers/ids/N, versions 1 to 5 and later; also _writing
+topic_node           data of /brokers/topics/T
+ibp                  which version a broker writes
+upgrade              KIP-36's rolling upgrade, judged from registrations
+reader, writer       fields of Kafka's protocol off bytes, and onto them
 ```
+
+Names of `consumer` and `upgrade` are resolved when they are first asked for: they bring numpy, and
+who starts a broker reads registrations without it.
 """
 
 from __future__ import annotations
 
-from rackwise.core.wire.consumer import (
-    Blob,
-    MemberAssignment,
-    Subscription,
-    decode_assignment,
-    decode_blob,
-    decode_cooperative_user_data,
-    decode_sticky_user_data,
-    decode_subscription,
-    encode_assignment,
-    encode_blob,
-    encode_cooperative_user_data,
-    encode_sticky_user_data,
-    encode_subscription,
+from typing import TYPE_CHECKING
+
+from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
+from rackwise.core.wire.ibp import registration_version, update_metadata_version
+from rackwise.core.wire.registration import BrokerRegistration, read_registration
+from rackwise.core.wire.registration_writing import dropped_fields, write_registration
+from rackwise.core.wire.topic_node import (
+    ReplicaSet,
+    TopicNode,
+    dropped_topic_fields,
+    read_topic_node,
+    write_topic_node,
 )
+
+if TYPE_CHECKING:
+    from rackwise.core.wire.consumer import (
+        Blob,
+        MemberAssignment,
+        Subscription,
+        decode_assignment,
+        decode_blob,
+        decode_cooperative_user_data,
+        decode_sticky_user_data,
+        decode_subscription,
+        encode_assignment,
+        encode_blob,
+        encode_cooperative_user_data,
+        encode_sticky_user_data,
+        encode_subscription,
+    )
+    from rackwise.core.wire.upgrade import Member, UpgradeAdvice, UpgradeFinding, upgrade_findings
 
 __all__ = [
     "Blob",
+    "BrokerRegistration",
+    "Endpoint",
+    "Member",
     "MemberAssignment",
+    "ReplicaSet",
+    "SecurityProtocol",
     "Subscription",
+    "TopicNode",
+    "UpgradeAdvice",
+    "UpgradeFinding",
     "decode_assignment",
     "decode_blob",
     "decode_cooperative_user_data",
     "decode_sticky_user_data",
     "decode_subscription",
+    "dropped_fields",
+    "dropped_topic_fields",
     "encode_assignment",
     "encode_blob",
     "encode_cooperative_user_data",
     "encode_sticky_user_data",
     "encode_subscription",
+    "read_registration",
+    "read_topic_node",
+    "registration_version",
+    "update_metadata_version",
+    "upgrade_findings",
+    "write_registration",
+    "write_topic_node",
 ]
+
+
+_OF_UPGRADE = {"Member", "UpgradeAdvice", "UpgradeFinding", "upgrade_findings"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from rackwise.core.wire import consumer, upgrade
+
+    found: object = getattr(upgrade if name in _OF_UPGRADE else consumer, name)
+    return found

@@ -1,15 +1,23 @@
 """Fields of Kafka's protocol, written one after the other; what `reader` reads.
 
 A value that its field cannot hold is our own fault: `LocalProtocolError` before a byte is sent.
+True is no integer here: it would pass for broker 1.
 
-Source: the protocol guide of Kafka, "Protocol Primitive Types".
+Source: the protocol guide of Kafka, "Protocol Primitive Types"; KIP-482.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rackwise.core.errors import LocalProtocolError
+from rackwise.core.wire.reader import MOST_TAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_TEXT = 2**15 - 1
 
 
 @dataclass(slots=True)
@@ -26,21 +34,57 @@ class Writer:
         """Four bytes, signed."""
         self._integer(value, 4)
 
-    def text(self, value: str | None) -> None:
-        """A text; None is null."""
+    def int32s(self, values: Sequence[int]) -> None:
+        """Four bytes each, signed, without a count."""
+        for value in values:
+            self.int32(value)
+
+    def int32_array(self, values: Sequence[int]) -> None:
+        """A count, then four bytes each, signed."""
+        self.int32(len(values))
+        self.int32s(values)
+
+    def boolean(self, value: bool) -> None:  # noqa: FBT001 (it is the field)
+        """One byte, 0 or 1."""
+        if not isinstance(value, bool):
+            raise LocalProtocolError(
+                f"True or False is wanted; {value} was given", wanted=bool, had=value
+            )
+        self.data.append(value)
+
+    def unsigned_varint(self, value: int) -> None:
+        """One to five bytes, seven bits each, lowest first."""
+        if not 0 <= value < 2**32:
+            raise LocalProtocolError(
+                f"an integer from 0 on of 32 bits is wanted; {value} was given",
+                wanted="32 bits",
+                had=value,
+            )
+        while value > 0x7F:  # noqa: PLR2004 (seven bits)
+            self.data.append(value & 0x7F | 0x80)
+            value >>= 7
+        self.data.append(value)
+
+    def text(self, value: str | None, name: str = "text") -> None:
+        """A text; None is null. `name`: what it is, for the error."""
         if value is None:
             self.int16(-1)
             return
-        try:
-            raw = value.encode("utf-8")
-        except UnicodeEncodeError:
+        raw = _encoded(value)
+        if len(raw) > _MOST_TEXT:
             raise LocalProtocolError(
-                "a text of characters is wanted; one with half a surrogate pair was given",
-                wanted="characters",
-                had="half a surrogate pair",
-            ) from None
+                f"STRING holds {_MOST_TEXT} bytes; {name} has {len(raw)}",
+                wanted=_MOST_TEXT,
+                had=len(raw),
+            )
         self.int16(len(raw))
         self.data += raw
+
+    def compact_text(self, value: str | None) -> None:
+        """A compact text; None is null."""
+        raw = None if value is None else _encoded(value)
+        self.unsigned_varint(0 if raw is None else len(raw) + 1)
+        self.data += raw or b""
 
     def octets(self, value: bytes | None) -> None:
         """Bytes; None is null."""
@@ -50,16 +94,54 @@ class Writer:
         self.int32(len(value))
         self.data += value
 
+    def tags(self, fields: Sequence[tuple[int, bytes]] = ()) -> None:
+        """Tagged fields, ascending by tag, each with its size."""
+        if len({tag for tag, _ in fields}) < len(fields) or len(fields) > MOST_TAGS:
+            raise LocalProtocolError(
+                f"up to {MOST_TAGS} tags, each once, are wanted; {len(fields)} were given",
+                wanted=MOST_TAGS,
+                had=len(fields),
+            )
+        self.unsigned_varint(len(fields))
+        for tag, value in sorted(fields):
+            self.unsigned_varint(tag)
+            self.unsigned_varint(len(value))
+            self.data += value
+
     def raw(self, value: bytes) -> None:
         """Bytes as they are, without a length."""
         self.data += value
 
-    def _integer(self, value: int, size: int) -> None:
-        try:
-            self.data += value.to_bytes(size, "big", signed=True)
-        except OverflowError:
+    def _integer(self, value: object, size: int) -> None:
+        bound = 1 << 8 * size - 1
+        if isinstance(value, bool) or not isinstance(value, int) or not -bound <= value < bound:
             raise LocalProtocolError(
                 f"an integer of {8 * size} bits is wanted; {value} was given",
                 wanted=f"{8 * size} bits",
                 had=value,
-            ) from None
+            )
+        self.data += value.to_bytes(size, "big", signed=True)
+
+
+def require_version(
+    message: str, version: int, *, newest: int, oldest: int = 0, hint: str | None = None
+) -> None:
+    """Raises `LocalProtocolError` for a version of a message that has no codec here."""
+    if type(version) is not int or not oldest <= version <= newest:
+        raise LocalProtocolError(
+            f"{message} versions are {oldest} to {newest}; {version} was asked",
+            wanted=f"{oldest} to {newest}",
+            had=version,
+            hint=hint,
+        )
+
+
+def _encoded(value: str) -> bytes:
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise LocalProtocolError(
+            "a text of characters is wanted; one with half a surrogate pair was given",
+            wanted="characters",
+            had="half a surrogate pair",
+        ) from None

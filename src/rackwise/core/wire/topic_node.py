@@ -1,0 +1,226 @@
+"""Topic nodes, the data of `/brokers/topics/T`: versions 1 to 3, read and written.
+
+```
+1  version partitions                       {"0":[0,1]}                           to 2.3
+2  + adding_replicas removing_replicas      of partitions that move alone         2.4, KIP-455
+3  + topic_id                               22 characters of base64url            2.8, KIP-516
+```
+
+`partitions` holds, while a reassignment runs, the union of old and new replicas; the other two name
+the parts of it that come and go:
+
+```
+{"partitions":{"10":[2,3,1]},"adding_replicas":{"10":[1]},"removing_replicas":{"10":[2]}}
+before 2,3    after 3,1
+```
+
+Read: the version is kept and not looked at, maps that are absent are empty, fields that are not
+known go to `extra`. A partition that stands in one of the two maps alone has no `replicas`.
+Written: this order, partitions by number; what the version would lose without a name is refused.
+
+What this does not do: say which ids are used (see `core.identity.topics`); touch ZooKeeper.
+
+Source: kafka.zk.TopicZNode, KIP-455, KIP-516.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import LocalProtocolError
+from rackwise.core.ids import GREATEST_ID
+from rackwise.core.text import escaped
+from rackwise.core.wire.endpoints import INT32, as_checked, fits
+from rackwise.core.wire.node_fields import NodeFields, read_node, write_node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOPIC_BYTES = 4 * 2**20
+NEWEST = 3
+"""The newest version that is written."""
+
+REASSIGNMENTS_SINCE = 2
+TOPIC_ID_SINCE = 3
+NO_VERSION = 0
+
+_PARTITIONS, _ADDING, _REMOVING = "partitions", "adding_replicas", "removing_replicas"
+_FIELDS = ("version", _PARTITIONS, _ADDING, _REMOVING, "topic_id")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaSet:
+    """Broker ids of one partition, preferred leader first; those that come and go among them.
+
+    Raises `LocalProtocolError` for what is no broker id, and for one that stands twice in a list.
+    """
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("replicas", "adding", "removing"):
+            ids = getattr(self, name)
+            if not _are_ids(ids):
+                raise LocalProtocolError(
+                    f"{name}: broker ids, each once, are wanted; {ids} was given",
+                    wanted="broker ids, each once",
+                    had=str(ids),
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicNode:
+    """What ZooKeeper knows of a topic. `version`: as read, 0 where it is no version.
+
+    `partitions`: number -> replicas. `extra`: fields that are not known here.
+    """
+
+    topic: str
+    version: int = NEWEST
+    topic_id: str | None = None
+    partitions: Mapping[int, ReplicaSet]
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+def read_topic_node(topic: str, data: bytes) -> TopicNode:
+    """A topic node of any version. Raises `RemoteProtocolError`, which names the JSON path."""
+    fields = read_node(f"/brokers/topics/{topic}", data, most=TOPIC_BYTES)
+    version = fields.members.get("version")
+    told = {name: _ids_by_partition(fields, name) for name in (_PARTITIONS, _ADDING, _REMOVING)}
+    replicas, adding, removing = told.values()
+    numbers = (
+        replicas
+        if adding.keys() | removing.keys() <= replicas.keys()
+        else sorted(replicas.keys() | adding.keys() | removing.keys())
+    )
+    return TopicNode(
+        topic=topic,
+        version=version if fits(version, INT32) and version > 0 else NO_VERSION,
+        topic_id=_topic_id(fields),
+        partitions={
+            number: as_checked(
+                ReplicaSet,
+                replicas=replicas.get(number, ()),
+                adding=adding.get(number, ()),
+                removing=removing.get(number, ()),
+            )
+            for number in numbers
+        },
+        extra={name: value for name, value in fields.members.items() if name not in _FIELDS},
+    )
+
+
+def dropped_topic_fields(t: TopicNode, *, version: int) -> tuple[str, ...]:
+    """What that version cannot hold of `t` and leaves out by design: `("topic_id",)` or nothing.
+
+    Raises `LocalProtocolError` for a version that is none of 1 to 3.
+    """
+    _check_version(version)
+    return ("topic_id",) if version < TOPIC_ID_SINCE and t.topic_id is not None else ()
+
+
+def write_topic_node(t: TopicNode, *, version: int) -> bytes:
+    """The node in a version from 1 to 3, without its `dropped_topic_fields`.
+
+    Raises `LocalProtocolError` for replicas that come or go in version 1, and for what could not be
+    read again.
+    """
+    _check_writable(t, version)
+    by_number = sorted(t.partitions.items())
+    members: dict[str, object] = {
+        "version": version,
+        _PARTITIONS: {str(number): each.replicas for number, each in by_number},
+    }
+    if version >= REASSIGNMENTS_SINCE:
+        members[_ADDING] = {str(number): each.adding for number, each in by_number if each.adding}
+        members[_REMOVING] = {
+            str(number): each.removing for number, each in by_number if each.removing
+        }
+    if version >= TOPIC_ID_SINCE and t.topic_id is not None:
+        members["topic_id"] = t.topic_id
+    return write_node(members | {name: t.extra[name] for name in sorted(t.extra)}, most=TOPIC_BYTES)
+
+
+def _check_writable(t: TopicNode, version: int) -> None:
+    _check_version(version)
+    moving = sorted(number for number, each in t.partitions.items() if each.adding or each.removing)
+    if version < REASSIGNMENTS_SINCE and moving:
+        raise LocalProtocolError(
+            f"version 1 holds no reassignment; partition {moving[0]} has one",
+            wanted="no adding or removing replicas",
+            had=moving[0],
+            hint="write version 2 or 3",
+        )
+    odd = [number for number in t.partitions if not fits(number, INT32) or number < 0]
+    if odd:
+        raise LocalProtocolError(
+            f"partitions are numbers from 0 to {GREATEST_ID}; {odd[0]} was given",
+            wanted=f"0 to {GREATEST_ID}",
+            had=odd[0],
+        )
+    if t.topic_id is not None and not _TOPIC_ID.fullmatch(t.topic_id):
+        raise LocalProtocolError(
+            f"topic_id: 22 characters of base64url are wanted; {escaped(t.topic_id)[:_SHOWN]} "
+            "was given",
+            wanted="22 characters of base64url",
+            had=t.topic_id[:_SHOWN],
+        )
+    known = sorted(set(t.extra) & set(_FIELDS))
+    if known:
+        raise LocalProtocolError(
+            f"extra fields are wanted; {known[0]} is a field of its own",
+            wanted="other names",
+            had=known[0],
+        )
+
+
+def _check_version(version: int) -> None:
+    if not fits(version, INT32) or not 1 <= version <= NEWEST:
+        raise LocalProtocolError(
+            f"topic node versions are 1 to {NEWEST}; {version} was asked",
+            wanted=f"1 to {NEWEST}",
+            had=version,
+        )
+
+
+def _ids_by_partition(fields: NodeFields, name: str) -> dict[int, tuple[int, ...]]:
+    found = fields.members.get(name)
+    if found is None and name != _PARTITIONS:
+        return {}
+    if not isinstance(found, dict):
+        raise fields.wrong(name, wanted="an object of partitions and their broker ids")
+    replicas: dict[int, tuple[int, ...]] = {}
+    for number, ids in found.items():
+        if not _NUMBER.fullmatch(number) or int(number) > GREATEST_ID:
+            raise fields.error(
+                name,
+                told=f'partition "{escaped(number)[:_SHOWN]}" is no number from 0 to {GREATEST_ID}',
+                wanted=f"partitions from 0 to {GREATEST_ID}",
+            )
+        if not isinstance(ids, list) or not _are_ids(ids):
+            raise fields.wrong(name, number, wanted="a list of broker ids, each once")
+        replicas[int(number)] = tuple(ids)
+    return replicas
+
+
+def _are_ids(ids: tuple[object, ...] | list[object]) -> bool:
+    if not ids:
+        return True
+    if set(map(type, ids)) != {int} or len(set(ids)) != len(ids):
+        return False
+    numbers = [number for number in ids if isinstance(number, int)]
+    return min(numbers) >= 0 and max(numbers) <= GREATEST_ID
+
+
+def _topic_id(fields: NodeFields) -> str | None:
+    found = fields.members.get("topic_id")
+    if found is None or (isinstance(found, str) and _TOPIC_ID.fullmatch(found)):
+        return found
+    raise fields.wrong("topic_id", wanted="22 characters of base64url")

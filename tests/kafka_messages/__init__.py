@@ -1,0 +1,27 @@
+"""CreateReplicaAssignment in kafka-python's codec, from schemas in Kafka's own notation.
+
+```
+Question   the request, as the text of KIP-879 has it
+Text       the response, as the text has it
+Answer     the response with our tagged fields
+```
+
+They are data, not messages: kafka-python would put the class of a response into a register of the
+whole process, under a key that is another message's.
+"""
+
+from __future__ import annotations
+
+from kafka.protocol.api_data import ApiData
+
+
+class CreateReplicaAssignmentQuestion(ApiData, load_json=__name__):
+    """The request."""
+
+
+class CreateReplicaAssignmentText(ApiData, load_json=__name__):
+    """The response without errors."""
+
+
+class CreateReplicaAssignmentAnswer(ApiData, load_json=__name__):
+    """The response with errors."""
