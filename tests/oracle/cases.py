@@ -15,6 +15,7 @@ from identity_cases import (
     write_case,
 )
 from placement_cases import alternate_case, kip36_case, striped_case
+from wire_cases import DRAWN as MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,11 @@ LINES = {
     "reassignment.read": "4.3.1",
     "reassignment.write": "4.3.1",
     "registration.read": "3.9.2",
+    "wire.header": "0.10.0.1",
+    "wire.metadata_request": "0.10.0.1",
+    "wire.metadata_response": "0.10.0.1",
+    "wire.update_metadata": "0.10.0.1",
+    "wire.update_metadata_response": "0.10.0.1",
 }
 """Which Kafka line answers an operation."""
 JUDGES = {
@@ -49,11 +55,13 @@ JUDGES = {
     "properties": (),
     "reassignment": ("kafka-tools", "kafka-clients", "jackson-databind"),
     "registration": ("kafka_2.13",),
+    "wire": ("kafka-clients",),
 }
 """The jars that an answer comes from, by the first word of the operation; none = Java itself."""
 PLACEMENTS, ALTERNATIONS, GROUPS = 500, 100, 60
 CHOICES, QUEUES = 200, 60
 FILES_OF_BROKERS, METAS_WRITTEN = 120, 20
+MESSAGES_OF_A_KIND = 60
 MOST_PARTITIONS = 16
 """Of one frozen case."""
 
@@ -162,6 +170,7 @@ def cases() -> Iterator[tuple[str, dict]]:
     for case in QUEUES_OF_UPSTREAM.values():
         yield "choice.ready", case
     yield from _identities()
+    yield from _messages()
 
 
 def _identities() -> Iterator[tuple[str, dict]]:
@@ -174,3 +183,11 @@ def _identities() -> Iterator[tuple[str, dict]]:
         yield "registration.read", registration_case(rng)
     for _ in range(METAS_WRITTEN):
         yield "meta.write", write_case(rng)
+
+
+def _messages() -> Iterator[tuple[str, dict]]:
+    """What brokers and clients of 0.10.0 send each other."""
+    rng = Random(836)
+    for operation, drawn in MESSAGES.items():
+        for _ in range(MESSAGES_OF_A_KIND):
+            yield operation, drawn(rng)

@@ -27,6 +27,7 @@ SETS = {
     "3.9.2": (jars.KAFKA_3, "oracle-4.3.1"),
     "4.3.1": (jars.KAFKA_4, "oracle-4.3.1"),
     "4.4.0": ("kafka-clients-4.4.0",),
+    "0.10.0.1": ("kafka-clients-0.10.0.1",),
 }
 GROUP_LINES = ("3.9.2", "4.3.1")
 """Lines that are asked for assignments of consumer groups."""

@@ -13,10 +13,13 @@ import os
 import select
 import subprocess
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCES = Path(__file__).parent / "java"
 ECJ = "org.eclipse.jdt.internal.compiler.batch.Main"
@@ -102,17 +105,19 @@ class Oracle:
         classes = self._folder / "classes"
         classes.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(map(str, self._jars))
-        sources = sorted(
-            map(str, [*SOURCES.glob("*.java"), *(SOURCES / self._line).glob("*.java")])
-        )
+        sources = [str(SOURCES / "Oracle.java"), *sorted(map(str, self._own_sources()))]
         compiler = (
             [self._javac, "--release", "17"]
             if self._javac.exists()
             else [self._java, "-cp", path, ECJ, "-source", "17", "-target", "17", "-nowarn"]
         )
         subprocess.run(
-            [*compiler, "-d", str(classes), "-cp", path, *sources],
+            [*compiler, "-d", str(classes), "-cp", path, "-sourcepath", str(SOURCES), *sources],
             check=True,
             timeout=COMPILE_S,
             capture_output=True,
         )
+
+    def _own_sources(self) -> Iterator[Path]:
+        """Of this line; what they use of the sources for all lines, the compiler finds."""
+        return (SOURCES / self._line).glob("*.java")
