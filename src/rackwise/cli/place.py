@@ -21,6 +21,7 @@ from rackwise.cli.place_options import (
     replica_count,
     terms,
 )
+from rackwise.cli.place_served import FromServer, Served, ServedApiKey, check_alone
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
 from rackwise.core.errors import InvalidConfig
@@ -39,6 +40,7 @@ def place(
     replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas of each.")],
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
+    from_server: FromServer = None,
     client_config: ClientConfig = None,
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
@@ -47,6 +49,7 @@ def place(
     broker_list: BrokerList = None,
     seed: Seed = None,
     no_load: NoLoad = False,
+    api_key: ServedApiKey = None,
     format: Annotated[
         Format | None,
         typer.Option(help="json, kafka-topics' 5:4,3:2 or Kafka's JSON. [default: cli]"),
@@ -57,20 +60,32 @@ def place(
 ) -> int:
     """Print where the replicas of a new topic would go; equal seeds give equal rows.
 
-    Reads only. Exit: 0 printed, 1 error.
+    --from-server asks a rackwise serve, which has the cluster, the placer and the seed. Reads only.
+    Exit: 0 printed, 1 error.
     """
     shell: Shell = context.obj
-    check_source(snapshot, bootstrap_server, client_config)
-    form = _form(shell, format, topic)
-    cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
     wishes = Wishes(
         placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
     )
-    agreed = terms(wishes, cluster)
-    size = partition_count(partitions), replica_count(replication_factor)
-    rows, report = placed(shell, agreed, *size)
+    served = Served(from_server, client_config, api_key, broker_list, disable_rack_aware)
+    if from_server is None:
+        served.check_absent()
+        check_source(snapshot, bootstrap_server, client_config)
+    else:
+        sources = {"--snapshot": snapshot, "--bootstrap-server": bootstrap_server}
+        check_alone([*(name for name, value in sources.items() if value), *wishes.given()])
+    form = _form(shell, format, topic)
+    if from_server is None:
+        cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
+        agreed = terms(wishes, cluster)
+        size = partition_count(partitions), replica_count(replication_factor)
+        rows, report = placed(shell, agreed, *size)
+        document = _document(cluster, agreed, rows, report, topic)
+    else:
+        rows = served.asked(partition_count(partitions), replica_count(replication_factor))
+        document = served.document(FORMAT, rows, topic)
     if form == "json":
-        shell.document(_document(cluster, agreed, rows, report, topic))
+        shell.document(document)
     else:
         shell.text(_text(rows, topic if form == "reassignment" else None))
     return 0

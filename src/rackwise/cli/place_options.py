@@ -189,14 +189,23 @@ def chosen(brokers: Sequence[Broker], broker_list: str | None) -> tuple[Broker, 
     """
     if broker_list is None:
         return tuple(brokers)
+    ids = broker_ids(broker_list)
+    check_known(ids, brokers, what="--broker-list")
+    return tuple(broker for broker in brokers if broker.id in ids)
+
+
+def broker_ids(broker_list: str) -> list[int]:
+    """The ids of a list such as `1,2,3`.
+
+    Raises `InvalidConfig`, `InvalidAssignment` for a broker twice or no id.
+    """
     ids = [_id(text.strip()) for text in broker_list.split(",")]
     for place, id_ in enumerate(ids):
         if id_ in ids[:place]:
             raise InvalidAssignment(
                 f"broker {id_} is listed twice", wanted=1, had=2, hint="name each broker once"
             )
-    check_known(ids, brokers, what="--broker-list")
-    return tuple(broker for broker in brokers if broker.id in ids)
+    return ids
 
 
 def _id(text: str) -> int:

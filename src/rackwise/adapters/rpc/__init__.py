@@ -1,0 +1,16 @@
+"""CreateReplicaAssignment (KIP-879) over sockets: a server, and a client on kafka-python.
+
+```
+config       where to listen, guards, TLS
+server       accepts, guards, stops
+connection   one client: frames in, answers out, each within its time
+workers      threads that place, so that the loop stays free
+client       KafkaAdminClient with create_replica_assignment
+private      all that is touched inside kafka-python
+```
+
+The server needs nothing but the standard library and core. `client` imports kafka-python, so it is
+imported where it is used: `from rackwise.adapters.rpc.client import ReplicaAssignmentClient`.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,207 @@
+"""Where the server listens, what it bears, and who may speak to it.
+
+On loopback it speaks in clear. On any other address it wants TLS with certificates of its clients
+(`client_ca`), unless it is told to be insecure. It has no rights of its own and no passwords.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import ssl
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rackwise.core.errors import InvalidConfig, Unreachable
+from rackwise.core.replica_service.answers import MOST_WAIT_MS
+from rackwise.core.text import escaped
+from rackwise.core.wire.headers import MOST_FRAME
+from rackwise.core.wire.replica_assignment import API_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+DEFAULT_PORT = 19092
+BROKERS_PORT = 9092
+BACKLOG = 1024
+RESERVED_KEYS = (3, 18)
+"""Keys that the server answers as every broker does."""
+_KEY_END = 1 << 15
+_PORT_END = 1 << 16
+_MOST_HOST = 255
+"""Characters of a name of a host (RFC 1035)."""
+_SHOWN = 60
+
+
+def _worker_count() -> int:
+    return max(2, os.cpu_count() or 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    """What is beyond these is closed, or refused before any work.
+
+    `connections`, `per_address`: open at once. `frame_bytes` in, `answer_bytes` out. `idle_s`: to
+    the first byte of a frame; `frame_s`: from it to the last; `drain_s`: until an answer is taken;
+    `handshake_s`: of TLS; `stop_s`: for what is in work when the server stops. `wait_ms`: the
+    longest that a request may ask for. `waiting`: requests that wait for one of `workers`.
+    """
+
+    connections: int = 1000
+    per_address: int = 50
+    frame_bytes: int = MOST_FRAME
+    answer_bytes: int = 16 << 20
+    idle_s: float = 60.0
+    frame_s: float = 5.0
+    drain_s: float = 5.0
+    handshake_s: float = 10.0
+    stop_s: float = 5.0
+    wait_ms: int = MOST_WAIT_MS
+    waiting: int = 64
+    workers: int = field(default_factory=_worker_count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """PEM files: the server's certificate and key, and the authority of its clients' ones."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeConfig:
+    """Where and how to serve.
+
+    `advertised`: what clients are told to connect to, None = the address they came in by. `seed`:
+    None = one is drawn for each request. `log`: takes each line as a mapping with a `type`; it is
+    called in the loop and must not block for long.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    log: Callable[[Mapping[str, Any]], None]
+    advertised: tuple[str, int] | None = None
+    api_key: int = API_KEY
+    seed: int | None = None
+    tls: Tls | None = None
+    may_be_insecure: bool = False
+    guards: Guards = field(default_factory=Guards)
+
+
+def address_of(text: str, *, option: str, least_port: int = 0) -> tuple[str, int]:
+    """Host and port of `HOST:PORT` or `[::1]:PORT`. Raises `InvalidConfig`."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    is_number = port.isascii() and port.isdigit() and len(port) < len(str(_PORT_END)) + 1
+    is_host = host.isprintable() and 0 < len(host) <= _MOST_HOST
+    if not is_host or not is_number or not least_port <= int(port) < _PORT_END:
+        raise InvalidConfig(
+            f"{option} wants HOST:PORT; {escaped(text)[:_SHOWN] or 'nothing'} was given",
+            wanted="HOST:PORT",
+            had=text[:_SHOWN],
+            hint=f"for example {option} 127.0.0.1:{DEFAULT_PORT}",
+        )
+    return host, int(port)
+
+
+def listening_socket(config: ServeConfig) -> socket.socket:
+    """A socket that listens where the configuration says.
+
+    Raises `InvalidConfig` where that is a broker's port or open to the world in clear,
+    `Unreachable` where it cannot be had.
+    """
+    if config.port == BROKERS_PORT:
+        raise InvalidConfig(
+            f"a port other than {BROKERS_PORT} is wanted: brokers listen there",
+            wanted=DEFAULT_PORT,
+            had=BROKERS_PORT,
+            hint=f"for example --listen {config.host}:{DEFAULT_PORT}",
+        )
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:  # what is no name of a host at all
+        _cannot_listen(config, error)
+    _check_secured(config, str(address[0]))
+    try:
+        listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        _cannot_listen(config, error)
+    listener.settimeout(0)
+    return listener
+
+
+def check_api_key(api_key: int) -> None:
+    """Raises `InvalidConfig` for a key that is none, or is taken by another message we answer."""
+    if not 0 <= api_key < _KEY_END or api_key in RESERVED_KEYS:
+        raise InvalidConfig(
+            f"an api key from 0 to {_KEY_END - 1}, not 3 or 18, is wanted; {api_key} was given",
+            wanted=API_KEY,
+            had=api_key,
+            hint=f"KIP-879 has {API_KEY}; client and server must be given the same",
+        )
+
+
+def server_context(tls: Tls) -> ssl.SSLContext:
+    """TLS 1.2 or later; clients must show a certificate where `client_ca` is given.
+
+    Raises `InvalidConfig` for files that cannot be loaded, and for a key with a password.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(tls.certificate, tls.key, password=_no_password)
+    except OSError as error:
+        _cannot_load("--tls-cert and --tls-key", f"{tls.certificate}, {tls.key}", error)
+    if tls.client_ca is not None:
+        try:
+            context.load_verify_locations(cafile=tls.client_ca)
+        except OSError as error:
+            _cannot_load("--tls-client-ca", str(tls.client_ca), error)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _no_password() -> str:
+    """A key with a password must fail, not ask at the terminal."""
+    return ""
+
+
+def _check_secured(config: ServeConfig, address: str) -> None:
+    is_loopback = ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    is_mutual = config.tls is not None and config.tls.client_ca is not None
+    if is_loopback or is_mutual or config.may_be_insecure:
+        return
+    raise InvalidConfig(
+        f"TLS with certificates of clients is wanted on {escaped(config.host)}; it is no loopback "
+        "address",
+        wanted="--tls-client-ca",
+        had=config.host,
+        hint="give --tls-cert, --tls-key and --tls-client-ca, or say --insecure-i-know",
+    )
+
+
+def _cannot_load(options: str, files: str, error: OSError) -> NoReturn:
+    raise InvalidConfig(
+        f"PEM files are wanted for {options}; {escaped(files)} cannot be loaded: "
+        f"{escaped(error.strerror or str(error))}",
+        wanted="PEM",
+        had=files,
+        hint="give a certificate, its key without a password, and the authority of the clients",
+    ) from None
+
+
+def _cannot_listen(config: ServeConfig, error: OSError | UnicodeError) -> NoReturn:
+    told = error.strerror if isinstance(error, OSError) else None
+    raise Unreachable(
+        f"{escaped(config.host)}:{config.port} cannot be listened on: "
+        f"{escaped(told or str(error))}",
+        wanted="a free port of this host",
+        had=config.port,
+        hint="give another --listen, or --listen 127.0.0.1:0 for any free port",
+    ) from None

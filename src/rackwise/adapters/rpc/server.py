@@ -1,0 +1,357 @@
+"""The server of CreateReplicaAssignment: accepts, guards, places in threads, stops in order.
+
+```
+accept ──> slot free? ──> TLS ──> connection: frame ──> read_call ──> answer of its own, at once
+             └ no: closed                                   └──> worker: place, encode ──> answer
+```
+
+Goals, in order: no client can take the service from the others; every placing is told with the
+seed that repeats it; a stop loses nothing that is in work.
+
+Accepting never stops: where no descriptor is left it waits 0.1 s and goes on. One is taken at a
+time, so that a crowd at the door leaves turns to those inside. Who is over a limit is closed at
+once. Each ended connection counts under its reason; of each reason one line a second is told, with
+the count so far.
+
+What this does not do: decide what is answered (`core.replica_service`), or read a cluster.
+
+Source: KIP-879; Kafka's protocol guide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import traceback
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.adapters.rpc.config import check_api_key, listening_socket, server_context
+from rackwise.adapters.rpc.connection import Closed, Connection
+from rackwise.adapters.rpc.workers import Workers
+from rackwise.core.override import override
+from rackwise.core.replica_service.answers import failure, seed_of, wait_ms
+from rackwise.core.replica_service.calls import Call, read_call, write_answer
+from rackwise.core.text import escaped
+from rackwise.core.wire.replica_assignment import (
+    AssignmentRequest,
+    AssignmentResponse,
+    ErrorCode,
+)
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Mapping
+
+    from rackwise.adapters.rpc.config import ServeConfig
+
+Answer: TypeAlias = "Callable[[AssignmentRequest, int], AssignmentResponse]"
+"""What is asked and the seed -> what is answered; called in a thread."""
+
+FORMAT = "rackwise.serve/1"
+ACCEPT_PAUSE_S = 0.1
+TELL_EVERY_S = 1.0
+READ_BUFFER = 1 << 16
+SEED_END = 1 << 31
+"""Seeds that are drawn are below this."""
+
+
+async def serve(config: ServeConfig, answer: Answer) -> Server:
+    """A server that listens and answers until it is stopped.
+
+    Raises `InvalidConfig` for an address, key or TLS files that will not do, `Unreachable` where
+    the address cannot be had.
+    """
+    check_api_key(config.api_key)
+    context = None if config.tls is None else server_context(config.tls)
+    listener = listening_socket(config)
+    server = Server(config, answer, listener, context)
+    server.start()
+    return server
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Ended connections by reason, and when each reason was last told."""
+
+    by_reason: dict[str, int] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)
+
+    def add(self, reason: str, now: float) -> bool:
+        """Count one; whether it is to be told."""
+        self.by_reason[reason] = self.by_reason.get(reason, 0) + 1
+        if reason in self.told and now - self.told[reason] < TELL_EVERY_S:
+            return False
+        self.told[reason] = now
+        return True
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What a worker made of a request: the framed answer and its code, or what broke."""
+
+    answer: bytes
+    code: int
+    broke: str | None = None
+
+
+class Server:
+    """A running server; `host` and `port` are where it listens."""
+
+    def __init__(
+        self,
+        config: ServeConfig,
+        answer: Answer,
+        listener: socket.socket,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        self.host, self.port = listener.getsockname()[:2]
+        self._config = config
+        self._answer = answer
+        self._listener = listener
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._workers: Workers[_Outcome] = Workers(
+            config.guards.workers, most_waiting=config.guards.waiting
+        )
+        self._tasks: dict[asyncio.Task[None], Connection | None] = {}
+        self._by_address: dict[str, int] = {}
+        self._counts = _Counts()
+        self._requests = 0
+        self._resuming: asyncio.TimerHandle | None = None
+        self._is_stopping = False
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+
+    @property
+    def closed_by(self) -> Mapping[str, int]:
+        """Ended connections by reason; `left`: the client went by itself."""
+        return dict(self._counts.by_reason)
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._tasks)
+
+    def start(self) -> None:
+        """Tell where it listens, and accept."""
+        self.tell(
+            type="listening",
+            format=FORMAT,
+            host=self.host,
+            port=self.port,
+            tls=self._context is not None,
+            api_key=self._config.api_key,
+        )
+        self._listen()
+
+    async def wait(self) -> None:
+        """Until it is stopped. Raises what `log` raised, which stops it too."""
+        await self._ended
+
+    async def stop(self) -> None:
+        """Accept nobody, let what is in work end within `stop_s`, close everything."""
+        if self._is_stopping:
+            await asyncio.wait([self._ended])
+            return
+        self._is_stopping = True
+        self._loop.remove_reader(self._listener)
+        if self._resuming is not None:
+            self._resuming.cancel()
+        self._listener.close()
+        for task, connection in list(self._tasks.items()):
+            if connection is not None and connection.is_in_work:
+                connection.is_last = True
+            else:
+                task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=self._config.guards.stop_s)
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+        self._workers.close()
+        self.tell(type="stopped", requests=self._requests, closed_by=self.closed_by)
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def tell(self, **line: Any) -> None:  # noqa: ANN401 (values of JSON)
+        """A line of the log; one that cannot be told stops the server."""
+        try:
+            self._config.log(line)
+        except OSError as error:
+            if not self._ended.done():
+                self._ended.set_exception(error)
+
+    def _listen(self) -> None:
+        self._resuming = None
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        """Take one of those who wait; the loop calls again, others in between."""
+        try:
+            sock, address = self._listener.accept()
+        except BlockingIOError:  # it has gone again
+            return
+        except OSError as error:
+            self._count("accept", "", type(error).__name__)
+            self._loop.remove_reader(self._listener)
+            self._resuming = self._loop.call_later(ACCEPT_PAUSE_S, self._listen)
+            return
+        host, port = address[:2]
+        if self._is_full(host):
+            sock.close()
+            self._count("limit", _shown(host, port))
+            return
+        self._by_address[host] = self._by_address.get(host, 0) + 1
+        task = self._loop.create_task(self._serve(sock, host, port))
+        self._tasks[task] = None
+        task.add_done_callback(partial(self._release, sock, host))
+
+    def _is_full(self, host: str) -> bool:
+        guards = self._config.guards
+        return (
+            len(self._tasks) >= guards.connections
+            or self._by_address.get(host, 0) >= guards.per_address
+        )
+
+    def _release(self, sock: socket.socket, host: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.pop(task) is None:  # no connection was made of it that would close it
+            sock.close()
+        self._by_address[host] -= 1
+        if not self._by_address[host]:
+            del self._by_address[host]
+
+    async def _serve(self, sock: socket.socket, host: str, port: int) -> None:
+        peer = _shown(host, port)
+        try:
+            address = self._config.advertised or sock.getsockname()[:2]
+            reader, writer = await self._open(sock)
+        except OSError as error:
+            self._count("tls", peer, type(error).__name__)
+            return
+        connection = Connection(
+            reader=reader,
+            writer=writer,
+            peer=peer,
+            address=address,
+            guards=self._config.guards,
+        )
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks[task] = connection
+        try:
+            await connection.run(self)
+        except Closed as end:
+            self._count(end.reason, peer, end.detail)
+        except Exception as error:  # noqa: BLE001 (a fault of ours ends this connection alone)
+            self._count("internal", peer, f"{type(error).__name__}: {error}")
+        else:
+            self._count("left", peer, is_told=False)
+        finally:
+            writer.transport.abort()
+
+    async def _open(self, sock: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        sock.settimeout(0)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = asyncio.StreamReader(limit=READ_BUFFER)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        handshake_s = None if self._context is None else self._config.guards.handshake_s
+        transport, _ = await self._loop.connect_accepted_socket(
+            lambda: protocol, sock, ssl=self._context, ssl_handshake_timeout=handshake_s
+        )
+        transport.set_write_buffer_limits(high=0)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, self._loop)
+
+    async def reply(self, frame: bytes, connection: Connection) -> bytes:
+        """The framed answer to a frame. Raises `RemoteProtocolError`."""
+        host, port = connection.address
+        call = read_call(frame, api_key=self._config.api_key, host=host, port=port)
+        if isinstance(call, bytes):
+            return call
+        return await self._place(call, connection.peer)
+
+    async def _place(self, call: Call, peer: str) -> bytes:
+        number, self._requests = self._requests, self._requests + 1
+        seed = self._config.seed
+        seed = secrets.randbelow(SEED_END) if seed is None else seed_of(seed, number)
+        began = self._loop.time()
+        outcome = await self._outcome(call, seed)
+        request = call.request
+        broke = {} if outcome.broke is None else {"trace": outcome.broke}
+        self.tell(
+            type="request",
+            peer=peer,
+            client_id=escaped(call.client_id or ""),
+            partitions=request.num_partitions,
+            replication=request.replication_factor,
+            ids=len(request.node_ids),
+            simple=request.force_simple_assignment,
+            seed=seed,
+            ms=round((self._loop.time() - began) * 1000, 3),
+            bytes=len(outcome.answer),
+            code=outcome.code,
+            **broke,
+        )
+        return outcome.answer
+
+    async def _outcome(self, call: Call, seed: int) -> _Outcome:
+        guards = self._config.guards
+        job = partial(_placed, self._answer, call, seed, guards.answer_bytes)
+        future = self._workers.submit(job)
+        if future is None:
+            return _failed(
+                call,
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"{guards.waiting} requests wait already; ask again later",
+            )
+        limit_ms = wait_ms(call.request, guards.wait_ms)
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            return _failed(
+                call,
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"an answer within {limit_ms} ms was asked; there is none yet",
+            )
+
+    def _count(self, reason: str, peer: str, detail: str = "", *, is_told: bool = True) -> None:
+        if self._counts.add(reason, self._loop.time()) and is_told:
+            self.tell(
+                type="closed",
+                reason=reason,
+                peer=peer,
+                detail=escaped(detail),
+                count=self._counts.by_reason[reason],
+            )
+
+    @override
+    def __repr__(self) -> str:
+        return f"<Server on {_shown(self.host, self.port)}>"
+
+
+def _placed(answer: Answer, call: Call, seed: int, most_bytes: int) -> _Outcome:
+    """The framed answer, made in a worker. Whatever breaks is the service's and gets an id."""
+    try:
+        response = answer(call.request, seed)
+        framed = write_answer(call.correlation_id, response)
+    except BaseException:  # noqa: BLE001 (the asker gets an id, the log the trace)
+        id_ = secrets.token_hex(8)
+        message = f"the placer failed; look for {id_} in the log of the service"
+        failed = _failed(call, ErrorCode.UNKNOWN_SERVER_ERROR, message)
+        failed.broke = f"{id_}: {traceback.format_exc()}"
+        return failed
+    if len(framed) > most_bytes:
+        message = f"an answer of up to {most_bytes} bytes is given; this one has {len(framed)}"
+        return _failed(call, ErrorCode.INVALID_REQUEST, message)
+    return _Outcome(framed, response.error_code)
+
+
+def _failed(call: Call, code: ErrorCode, message: str) -> _Outcome:
+    return _Outcome(write_answer(call.correlation_id, failure(code, message)), int(code))
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,214 @@
+"""What CreateReplicaAssignment answers: rows of a placer, or one of Kafka's error codes (KIP-879).
+
+Goals, in order: what cannot be is refused before any work is done; the first check that fails
+names the code, so equal requests get equal codes; the sentence of a refusal is that of the command
+line, its hint behind it.
+
+```
+num_partitions < 1                                   37 INVALID_PARTITIONS
+replication_factor < 1, or over the brokers left     38 INVALID_REPLICATION_FACTOR
+a node id twice, negative or unknown                 39 INVALID_REPLICA_ASSIGNMENT
+over a limit; racks partial or malformed             42 INVALID_REQUEST
+```
+
+The brokers left are all that may serve, or those that the request names: a name that nobody has
+counts here, so that it is refused as what it is. `force_simple_assignment` places as if there were
+no racks, whatever placer the service has: it is `--disable-rack-aware` of Kafka's tools.
+
+Every request has a seed of its own. The first is that of the service itself; those after it are
+mixed from it and the request's number (splitmix64), as neighbouring seeds of `java.util.Random`
+begin alike.
+
+```
+seed 7   request 0   rows of seed 7
+         request 1   rows of seed mixed(7, 1), below 2^31
+```
+
+What this does not do: wait, log, or say what became of a placer that broke: it raises then.
+
+Source: KIP-879; `org.apache.kafka.common.protocol.Errors`; Steele, Lea and Flood, "Fast splittable
+pseudorandom number generators" (OOPSLA 2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import (
+    InvalidAssignment,
+    InvalidConfig,
+    InvalidPartitions,
+    InvalidRack,
+    InvalidReplication,
+    NotEnoughBrokers,
+    PartialRacks,
+    RackwiseError,
+    UnknownBroker,
+)
+from rackwise.core.placement import JavaRandom, RackMode, Striped, Unaware, place
+from rackwise.core.placement.checks import check_partitions, check_replication
+from rackwise.core.wire.replica_assignment import AssignmentResponse, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.model import Broker
+    from rackwise.core.placement import Load, Placer
+    from rackwise.core.wire.replica_assignment import AssignmentRequest
+
+MOST_WAIT_MS = 300_000
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+CODES: tuple[tuple[type[RackwiseError], ErrorCode], ...] = (
+    (InvalidPartitions, ErrorCode.INVALID_PARTITIONS),
+    (InvalidReplication, ErrorCode.INVALID_REPLICATION_FACTOR),
+    (NotEnoughBrokers, ErrorCode.INVALID_REPLICATION_FACTOR),
+    (InvalidAssignment, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (UnknownBroker, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    (InvalidConfig, ErrorCode.INVALID_REQUEST),
+    (InvalidRack, ErrorCode.INVALID_REQUEST),
+    (PartialRacks, ErrorCode.INVALID_REQUEST),
+)
+"""Errors that are the asker's; any other is the placer's or ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The largest request that is worked on; `replicas` is partitions x replication."""
+
+    partitions: int = 100_000
+    replication: int = 100
+    node_ids: int = 20_000
+    replicas: int = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What decides: who places, on which brokers, with which racks, load and limits."""
+
+    brokers: tuple[Broker, ...]
+    placer: Placer
+    racks: RackMode = RackMode.ENFORCED
+    load: Load | None = None
+    limits: Limits = Limits()
+
+
+def answer(service: Service, request: AssignmentRequest, seed: int) -> AssignmentResponse:
+    """Rows for partitions 0 on, equal to those of `place` with that seed, or an error code.
+
+    Raises what a broken placer raises, `InvalidPlacer` among it.
+    """
+    try:
+        brokers = _checked(service, request)
+        rows = place(
+            brokers,
+            request.num_partitions,
+            request.replication_factor,
+            placer=Unaware() if request.force_simple_assignment else service.placer,
+            racks=RackMode.DISABLED if request.force_simple_assignment else service.racks,
+            load=service.load,
+            rng=JavaRandom(seed),
+        )
+    except tuple(kind for kind, _ in CODES) as error:
+        return refusal(error)
+    return AssignmentResponse(rows=rows.rows)
+
+
+def refusal(error: RackwiseError) -> AssignmentResponse:
+    """The code of an error of `CODES`, with its sentence and hint."""
+    code = next(code for kind, code in CODES if isinstance(error, kind))
+    return failure(code, str(error) if error.hint is None else f"{error}; {error.hint}")
+
+
+def failure(code: ErrorCode, message: str) -> AssignmentResponse:
+    """No rows, but a code and a sentence."""
+    return AssignmentResponse(rows=None, error_code=int(code), error_message=message)
+
+
+def wait_ms(request: AssignmentRequest, most_ms: int = MOST_WAIT_MS) -> int:
+    """How long the request may wait for its answer: what it says, from 1 to `most_ms`."""
+    return min(max(1, request.timeout_ms), most_ms)
+
+
+def seed_of(seed: int, number: int) -> int:
+    """The seed of request `number`, counted from 0, of a service whose seed is `seed`.
+
+    >>> seed_of(7, 0), seed_of(7, 1)
+    (7, 837153010)
+    """
+    if number == 0:
+        return seed
+    mixed = (seed + number * _GOLDEN) & _MASK
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
+    return (mixed ^ mixed >> 31) >> 33
+
+
+def _checked(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
+    """The brokers that are placed on. Raises the first error, in the order of the codes."""
+    check_partitions(request.num_partitions, 0)
+    check_replication(request.replication_factor, "")
+    _check_replication(service, request)
+    chosen = _chosen(service, request)
+    _check_limits(service.limits, request)
+    return chosen
+
+
+def _check_replication(service: Service, request: AssignmentRequest) -> None:
+    takes_fenced = isinstance(service.placer, Striped) and not request.force_simple_assignment
+    barred = {
+        broker.id
+        for broker in service.brokers
+        if not takes_fenced and (broker.is_fenced or not broker.is_live)
+    }
+    named = set(request.node_ids) or {broker.id for broker in service.brokers}
+    left = len(named - barred)
+    if request.replication_factor > left:
+        raise NotEnoughBrokers(
+            f"replication {request.replication_factor} asks for {request.replication_factor} "
+            f"brokers; {left} are there",
+            wanted=request.replication_factor,
+            had=left,
+            hint="use fewer replicas, or name more brokers",
+        )
+
+
+def _chosen(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
+    if not request.node_ids:
+        return service.brokers
+    known = {broker.id: broker for broker in service.brokers}
+    seen: set[int] = set()
+    for id_ in request.node_ids:
+        if id_ in seen:
+            raise InvalidAssignment(
+                f"broker {id_} is listed twice", wanted=1, had=2, hint="name each broker once"
+            )
+        if id_ not in known:
+            raise UnknownBroker(
+                f"brokers of the cluster are wanted; node id {id_} is none",
+                wanted="a broker of the cluster",
+                had=id_,
+                hint="leave it out, or wait until the service has read the cluster again",
+            )
+        seen.add(id_)
+    return tuple(known[id_] for id_ in sorted(seen))
+
+
+def _check_limits(limits: Limits, request: AssignmentRequest) -> None:
+    replicas = request.num_partitions * request.replication_factor
+    for noun, most, had in (
+        ("partitions", limits.partitions, request.num_partitions),
+        ("replicas of a partition", limits.replication, request.replication_factor),
+        ("node ids", limits.node_ids, len(request.node_ids)),
+        ("replicas in all", limits.replicas, replicas),
+    ):
+        if had > most:
+            raise InvalidConfig(
+                f"at most {most} {noun} are answered; {had} were asked",
+                wanted=most,
+                had=had,
+                hint="ask for less, or start the service with a higher limit",
+            )

@@ -1,0 +1,139 @@
+"""Where the server listens, and who may speak to it: addresses, keys, TLS."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from kafka_pem import AUTHORITY, CERTIFICATE, KEY, LOCKED_KEY, STRANGER
+from rackwise.adapters.kafka import connect_as
+from rackwise.adapters.rpc.client import ReplicaAssignmentClient
+from rackwise.adapters.rpc.config import (
+    ServeConfig,
+    Tls,
+    address_of,
+    listening_socket,
+    server_context,
+)
+from rackwise.core.errors import (
+    InvalidConfig,
+    Unreachable,
+)
+from rpc_servers import PATIENCE_S, connected, eventually, running
+from service_frames import framed, header
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with running() as server:
+        yield server
+
+
+def asked(admin, *arguments):
+    return admin.create_replica_assignment(*arguments).assignments().result(PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pem")
+    texts = {
+        "server.pem": CERTIFICATE,
+        "key.pem": KEY,
+        "locked.pem": LOCKED_KEY,
+        "ca.pem": AUTHORITY,
+        "stranger.pem": STRANGER,
+        "both.pem": CERTIFICATE + KEY,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+class TestTls:
+    def test_clients_with_a_certificate_are_served_and_no_others(self, pem):
+        tls = Tls(certificate=pem / "server.pem", key=pem / "key.pem", client_ca=pem / "ca.pem")
+        settings = {
+            "security.protocol": "SSL",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(pem / "ca.pem"),
+        }
+        own = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(pem / "both.pem")}
+        with running(tls=tls) as server:
+            with closing(
+                connect_as(ReplicaAssignmentClient, server.bootstrap, settings | own)
+            ) as admin:
+                assert len(asked(admin, 5, 3)) == 5
+            with closing(connected(server.port)) as plain:
+                plain.sendall(framed(header(18, 0, version=1)))
+                while plain.recv(1024):
+                    pass
+            eventually(lambda: server.closed_by("tls") >= 1)
+            for refused in (settings, {}):
+                with pytest.raises(Unreachable):
+                    connect_as(ReplicaAssignmentClient, server.bootstrap, refused, timeout_s=1.0)
+
+    @pytest.mark.parametrize(
+        ("certificate", "key", "client_ca"),
+        [
+            ("server.pem", "locked.pem", "ca.pem"),
+            ("server.pem", "ca.pem", "ca.pem"),
+            ("none.pem", "key.pem", "ca.pem"),
+            ("server.pem", "key.pem", "key.pem"),
+            ("server.pem", "key.pem", "none.pem"),
+        ],
+    )
+    def test_files_that_cannot_be_loaded_are_named(self, pem, certificate, key, client_ca):
+        tls = Tls(certificate=pem / certificate, key=pem / key, client_ca=pem / client_ca)
+        with pytest.raises(InvalidConfig, match=r"PEM files are wanted for --tls.*cannot be load"):
+            server_context(tls)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("text", "wanted"),
+        [
+            ("127.0.0.1:19092", ("127.0.0.1", 19092)),
+            ("[::1]:0", ("::1", 0)),
+            ("rows.internal:65535", ("rows.internal", 65535)),
+        ],
+    )
+    def test_of_a_text(self, text, wanted):
+        assert address_of(text, option="--listen") == wanted
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "x", ":1", "x:", "x:65536", "x:-1", "x:\u0661", "x:" + "9" * 5000),
+            *("a\x1b:1", "\udcff:1", "a" * 256 + ":1"),
+        ],
+    )
+    def test_what_is_none(self, text):
+        with pytest.raises(InvalidConfig, match="--listen wants HOST:PORT; ") as refused:
+            address_of(text, option="--listen")
+        assert str(refused.value).isprintable()
+        assert len(str(refused.value)) < 120
+
+    def test_the_longest_name_of_a_host(self):
+        assert address_of("a" * 255 + ":1", option="--advertised") == ("a" * 255, 1)
+
+    def test_the_world_is_not_listened_to_in_clear(self, pem):
+        tls = Tls(certificate=pem / "server.pem", key=pem / "key.pem")
+        for secured in (None, tls):
+            config = ServeConfig(host="0.0.0.0", port=0, log=print, tls=secured)  # noqa: S104
+            with pytest.raises(InvalidConfig, match="it is no loopback address"):
+                listening_socket(config)
+        insecure = ServeConfig(host="0.0.0.0", port=0, log=print, may_be_insecure=True)  # noqa: S104
+        listening_socket(insecure).close()
+        mutual = Tls(certificate=pem / "server.pem", key=pem / "key.pem", client_ca=pem / "ca.pem")
+        listening_socket(ServeConfig(host="0.0.0.0", port=0, log=print, tls=mutual)).close()  # noqa: S104
+
+    def test_a_brokers_port_is_refused(self):
+        with pytest.raises(InvalidConfig, match="a port other than 9092 is wanted"):
+            listening_socket(ServeConfig(port=9092, log=print))
+
+    def test_a_port_that_is_taken_and_a_host_that_is_not_ours(self, shared):
+        taken, nowhere = ("127.0.0.1", shared.port), ("no.such.host.invalid", 0)
+        for host, port in (taken, nowhere, ("a" * 70, 0), ("a..b", 0)):
+            with pytest.raises(Unreachable, match="cannot be listened on"):
+                listening_socket(ServeConfig(host=host, port=port, log=print))
