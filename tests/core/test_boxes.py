@@ -79,6 +79,14 @@ def test_counted_racks_of_two_levels_and_no_others():
     assert {rack: box for rack, box in found[1].items() if box[1]} == {"/e/b": (1, 1)}
 
 
+def test_counted_racks_of_a_level_that_is_distinct():
+    count = (RackCount(rack="a", min=1),)
+    found = boxes_of(ZONES, TopicRules(spread=("distinct",), count=count), 2)
+    assert found == [{"a": (1, 1), "b": (0, 1), "c": (0, 1)}]
+    two = (RackCount(rack="a", min=2, max=2),)
+    assert boxes_of(ZONES, TopicRules(spread=("distinct",), count=two), 2) is None
+
+
 def test_an_even_share_that_no_count_above_can_give():
     count = (RackCount(rack="/w", min=3, max=3),)
     assert boxes_of(TREE, TopicRules(spread=("even", "even"), count=count), 3) is None

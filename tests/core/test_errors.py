@@ -126,3 +126,15 @@ def test_a_remedy_is_the_hint_where_none_is_given():
 def test_a_conflict_keeps_the_operation_that_does_not_hold():
     error = Conflict("told", had=("ids/7", 3))
     assert (error.had, error.exit_code) == (("ids/7", 3), 4)
+
+
+def test_a_server_that_refuses_tells_its_code_and_name():
+    told = errors.ServerRefused("no", code=38, name="INVALID_REPLICATION_FACTOR", had=38, hint="h")
+    assert (told.code, told.name, told.had, told.hint) == (
+        38,
+        "INVALID_REPLICATION_FACTOR",
+        38,
+        "h",
+    )
+    plain = errors.ServerRefused("no")
+    assert (plain.code, plain.name) == (None, None)

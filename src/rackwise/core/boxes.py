@@ -7,7 +7,8 @@ coarsest level down:
 off, at_least   0..replicas
 distinct        0..1
 even            least and greatest share that water filling gives over the parent's box
-count           the numbers given; racks beside the counted ones 0..0 (none) or free (any)
+count           the numbers given; racks beside the counted ones 0..0 (none) or free (any);
+                at a level that is distinct as well, at most 1
 ```
 
 `even` shares out what the nearest coarser level that is not off holds. No box is higher than the
@@ -107,6 +108,8 @@ def _raw(
             if at == level:
                 box.low[node] = rack.min
                 box.high[node] = replicas if rack.max is None else rack.max
+        if rules.spread[level] == "distinct":
+            box.high[:] = np.minimum(box.high, 1)
         return box
     if rules.spread[level] == "even":
         parent = level_above(rules, levels, level)

@@ -11,12 +11,14 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ KeyMissing  KeyInvalid  KeyUnstable  SecretExposed
 │  ├─ InvalidMember  InvalidReplicaRacks  InvalidWeights
 │  ├─ OptimumTooLarge  NoFlow  RackMismatch
+│  ├─ Infeasible                       .impossible
 │  ├─ PartitionerConfigError  ViewError
 │  └─ SplitError  SplitFileError
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
 │  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
 │  ├─ MissingPermission  Conflict  WrongCluster
+│  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom
 │  └─ IdentityRefused                  .code .row .retryable .details
 │     ├─ MetaInconsistent  MetaVersion  MetaIncomplete  MetaUnreadable  DataWithoutMeta
 │     ├─ IdMismatch  IdRange  IdInUse  IdRetired  NoId  NoIdLeft  NoCarrier
@@ -26,7 +28,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 │  └─ MetaWriteFailed
 ├─ WorldError                          a neighbour failed
-│  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied
+│  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
 │  ├─ TopicExists  OutcomeUnknown
 │  ├─ GroupNotFound  GroupNotStable
 │  ├─ ClaimLost  NotRegistered
@@ -202,6 +204,27 @@ class NoFlow(InputError):
     """A network that cannot bring what is supplied to where it is wanted."""
 
 
+class Infeasible(InputError):
+    """What no placement can keep; `impossible`: a sentence for each partition, or for each cut."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        impossible: Sequence[str],
+        wanted: object = None,
+        had: object = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, wanted=wanted, had=had, hint=hint)
+        self.impossible = tuple(impossible)
+
+    @override
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of every error, and what is impossible."""
+        return {**super().as_dict(), "impossible": list(self.impossible)}
+
+
 class RackMismatch(InputError):
     """A client fetches from one rack, and its assignor was told another."""
 
@@ -266,6 +289,26 @@ class Conflict(Refused):
 
 class WrongCluster(Refused):
     """What was given belongs to another cluster."""
+
+
+class StalePlan(Refused):
+    """The cluster is no longer the one that the plan was made from; `.had`: each change by name."""
+
+
+class Locked(Refused):
+    """Another process of this host carries out a plan on this cluster."""
+
+
+class ForeignReassignment(Refused):
+    """Somebody else moves replicas on this cluster now."""
+
+
+class JournalUnwritable(Refused):
+    """The journal cannot be kept, so nothing may be done."""
+
+
+class NoRoom(Refused):
+    """A broker has less free disk than a plan brings to it."""
 
 
 class IdentityRefused(Refused):
@@ -336,7 +379,26 @@ class AuthenticationFailed(WorldError):
 
 
 class ServerRefused(WorldError):
-    """The neighbour answered with an error code of its own; `had` is that code."""
+    """The neighbour answered with an error code of its own; `had` is that code.
+
+    `code` and `name`: of Kafka's errors, where it told one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int | None = None,
+        name: str | None = None,
+        **told: Any,  # noqa: ANN401, the root's own arguments
+    ) -> None:
+        super().__init__(message, **told)
+        self.code = code
+        self.name = name
+
+
+class NotRackwise(WorldError):
+    """Whoever listens there is no service of Rackwise; nothing was asked of it."""
 
 
 class ServerDied(WorldError):

@@ -60,6 +60,15 @@ def require_solver() -> None:
     _ortools()
 
 
+def solver_version() -> str | None:
+    """The release of ortools, None where it is not installed."""
+    try:
+        import ortools
+    except ImportError:
+        return None
+    return str(ortools.__version__)
+
+
 def cheapest_flow(network: Network) -> NDArray[np.int64]:
     """The flow on each arc, int64 [arcs], of a cheapest way to bring all that is supplied.
 

@@ -1,0 +1,127 @@
+"""Which numbers of replicas the racks may hold: the rules of partitions of one kind.
+
+Partitions with the same rules and the same number of replicas are of one kind. A kind knows racks,
+not brokers: a set of brokers keeps its rules exactly if the numbers in the finest racks do.
+
+```
+3 replicas, even over /a /b, two racks of two brokers      low  1 1    high  2 2
+numbers per rack    2 1  1 2     legal
+                    3 0          not legal: /b has less than low
+from 2 1            /a -> /b     gives 1 2, legal: one replica of /a may go to /b
+                    /b -> /a     gives 3 0, not legal
+                    /a -> /a     numbers stay: always legal
+```
+
+Racks of a coarser level hold what the finest below them hold together, so boxes (`core.boxes`) at
+all levels are one test of the numbers in the finest. `at_least` is another: distinct racks, at its
+level, that hold something.
+
+What this does not do: know brokers that are pinned, excluded or hold something already (`rules`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.boxes import boxes
+from rackwise.core.policy import AtLeast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.policy import TopicRules
+    from rackwise.core.racks import RackTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kind:
+    """Rules of partitions with `replicas` replicas; nodes are numbered as in the rack tree.
+
+    `up[level]`: int64 [leaves], the node above each finest rack, non-decreasing, the finest level
+    itself included. `low[level]`, `high[level]`: int64 [nodes], the fewest and most replicas.
+    `at_least[level]`: distinct racks that must hold one, 0 = any. `is_possible`: whether any
+    numbers keep the rules.
+    """
+
+    rules: TopicRules
+    replicas: int
+    up: tuple[NDArray[np.int64], ...]
+    low: tuple[NDArray[np.int64], ...]
+    high: tuple[NDArray[np.int64], ...]
+    at_least: tuple[int, ...]
+    is_possible: bool
+
+    @classmethod
+    def of(
+        cls,
+        tree: RackTree,
+        usable: Sequence[NDArray[np.int64]],
+        rules: TopicRules,
+        replicas: int,
+    ) -> Kind:
+        """`usable[level]`: usable brokers below each node."""
+        found = boxes(tree, usable, rules, replicas)
+        finest = tree.depth - 1
+        at_least = tuple(
+            min(rule.racks, replicas) if isinstance(rule, AtLeast) else 0 for rule in rules.spread
+        )
+        possible = found is not None and all(
+            int((below > 0).sum()) >= wanted for below, wanted in zip(usable, at_least, strict=True)
+        )
+        empty = tuple(np.zeros_like(below) for below in usable)
+        return cls(
+            rules=rules,
+            replicas=replicas,
+            up=tuple(tree.ancestors(finest, level) for level in range(tree.depth)),
+            low=tuple(box.low for box in found) if found else empty,
+            high=tuple(box.high for box in found) if found else empty,
+            at_least=at_least,
+            is_possible=possible and int(usable[0].sum()) >= replicas,
+        )
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether boxes say it all, as they do without `at_least`."""
+        return not any(self.at_least)
+
+    def at(self, level: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers in the finest racks, [.., leaves], summed up to a level's nodes, [.., nodes]."""
+        nodes = self.up[level]
+        if len(nodes) == len(self.low[level]):
+            return counts
+        starts = np.flatnonzero(np.diff(nodes, prepend=-1))
+        return np.add.reduceat(counts, starts, axis=-1)
+
+    def fits(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether numbers in the finest racks, [rows, leaves], keep the rules: bool [rows]."""
+        good: NDArray[np.bool_] = counts.sum(axis=-1) == self.replicas
+        if not self.is_possible:
+            return np.zeros_like(good)
+        for level, wanted in enumerate(self.at_least):
+            found = self.at(level, counts)
+            good &= ((found >= self.low[level]) & (found <= self.high[level])).all(axis=-1)
+            if wanted:
+                good &= (found > 0).sum(axis=-1) >= wanted
+        return good
+
+    def exchanges(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Where legal numbers, [leaves], let one replica go: bool [from leaf, to leaf]."""
+        leaves = len(counts)
+        legal = np.broadcast_to((counts > 0)[:, None], (leaves, leaves)).copy()
+        for level, wanted in enumerate(self.at_least):
+            nodes = self.up[level]
+            found = self.at(level, counts)
+            can_give = (found > self.low[level])[nodes]
+            can_take = (found < self.high[level])[nodes]
+            stays = nodes[:, None] == nodes[None, :]
+            legal &= stays | (can_give[:, None] & can_take[None, :])
+            if wanted:
+                racks = int((found > 0).sum())
+                after = racks - (found == 1)[nodes][:, None] + (found == 0)[nodes][None, :]
+                legal &= stays | (after >= wanted)
+        return legal

@@ -1,0 +1,165 @@
+"""Who could lead what, who does, and whom each broker could hand a leadership to.
+
+Two values that the choice of leaders works on.
+
+`Candidates`: for each partition the brokers that may lead it and what that costs, as a matrix whose
+free cells hold the broker that does not exist, `brokers`.
+
+```
+row   members     costs          brokers = 3, so 3 is a free cell
+0     0  1  2     0  1  1        leader 0 is the old one: to keep it costs nothing
+1     2  1  3     0  1  -        two may lead
+2     0  1  3     1  1  -        the old leader may not lead any more
+```
+
+`Leading`: a choice, one member of each row, which changes along paths: on a path 0 -> 1 -> 2 some
+rows of 0 go to 1 and as many rows of 1 go to 2. `step(b)` is what the cheapest row that b leads
+would cost on each other broker, less what it costs now: the arcs of the exchange graph. It is kept
+until a row of b comes or goes.
+
+What this does not do: decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+
+FAR: Final = 2**60
+"""No way; more than any sum of costs."""
+
+MOST_COST: Final = 2**40
+"""Costs of one leadership lie between it and its negative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidates:
+    """`members`: int32 [rows, width], rising, free cells last; `costs`: int64, FAR where free."""
+
+    members: NDArray[np.int32]
+    costs: NDArray[np.int64]
+    brokers: int
+
+    @classmethod
+    def of(cls, sets: Ragged, costs: NDArray[np.int64], brokers: int) -> Candidates:
+        """From sets of brokers 0 to `brokers` - 1 and a cost for each of their members."""
+        lengths = sets.lengths
+        width = int(lengths.max(initial=1))
+        column = np.arange(len(sets.values), dtype=np.int64) - np.repeat(sets.offsets[:-1], lengths)
+        members = np.full((len(sets), width), brokers, dtype=np.int32)
+        padded = np.full((len(sets), width), FAR, dtype=np.int64)
+        members[sets.rows, column] = sets.values
+        padded[sets.rows, column] = costs
+        order = np.argsort(members, axis=1)
+        return cls(
+            members=np.take_along_axis(members, order, axis=1),
+            costs=np.take_along_axis(padded, order, axis=1),
+            brokers=brokers,
+        )
+
+    def cheapest(self) -> NDArray[np.int64]:
+        """Column of the cheapest member of each row, the first of equals; rows have members."""
+        columns: NDArray[np.int64] = self.costs.argmin(axis=1)
+        return columns
+
+    def bound(self, prices: NDArray[np.int64]) -> int:
+        """Sum over rows of the least cost and price; `prices`: int64 [brokers]."""
+        return int((self.costs + np.append(prices, [0])[self.members]).min(axis=1).sum())
+
+
+class Leading:
+    """A choice of leaders that changes along paths. `column`: int64 [rows], of the leader."""
+
+    def __init__(self, candidates: Candidates, column: NDArray[np.int64]) -> None:
+        self.candidates = candidates
+        self._rows = np.arange(len(column))
+        self.leader: NDArray[np.int32] = candidates.members[self._rows, column]
+        self.cost: NDArray[np.int64] = candidates.costs[self._rows, column]
+        brokers = candidates.brokers
+        self.loads = np.bincount(self.leader, minlength=brokers).astype(np.int64)
+        ends = np.cumsum(self.loads)
+        self._led = np.split(np.argsort(self.leader, kind="stable"), ends[:-1])
+        self._steps = np.full((brokers, brokers), FAR, dtype=np.int64)
+        self._stale = set(range(brokers))
+
+    def corner_of(self, nodes: int) -> NDArray[np.int64]:
+        """A matrix of so many nodes, FAR but for its first corner: `step` of each broker.
+
+        int64 [nodes, nodes]; the corner is as of the last `refresh`.
+        """
+        brokers = self.candidates.brokers
+        whole = np.full((nodes, nodes), FAR, dtype=np.int64)
+        whole[:brokers, :brokers] = self._steps
+        self._steps = whole[:brokers, :brokers]
+        return whole
+
+    def refresh(self) -> None:
+        """Bring `step` of every broker up to date."""
+        for broker in self._stale:
+            self._steps[broker] = self._steps_of(broker)
+        self._stale.clear()
+
+    def step(self, broker: int) -> NDArray[np.int64]:
+        """Least change of cost of one of its rows on each broker: int64 [brokers], else FAR."""
+        if broker in self._stale:
+            self._steps[broker] = self._steps_of(broker)
+            self._stale.discard(broker)
+        found: NDArray[np.int64] = self._steps[broker]
+        return found
+
+    def _steps_of(self, broker: int) -> NDArray[np.int64]:
+        least = np.full(self.candidates.brokers + 1, FAR, dtype=np.int64)
+        led = self._led[broker]
+        changes = self.candidates.costs[led] - self.cost[led][:, None]
+        np.minimum.at(least, self.candidates.members[led].ravel(), changes.ravel())
+        least[broker] = 0
+        return least[:-1]
+
+    def movable(self, here: int, there: int, change: int | None = None) -> NDArray[np.int64]:
+        """Rows that can go from a broker to another; only at this change of cost, if given."""
+        led = self._led[here]
+        at, column = np.nonzero(self.candidates.members[led] == there)
+        rows = led[at]
+        if change is None:
+            return rows
+        at_change: NDArray[np.int64] = rows[
+            self.candidates.costs[rows, column] - self.cost[rows] == change
+        ]
+        return at_change
+
+    def shift(self, steps: Sequence[tuple[int, int, NDArray[np.int64]]]) -> None:
+        """Let rows go from one broker to another, for each (from, to, rows).
+
+        Rows are chosen before any of them goes.
+        """
+        for here, there, rows in steps:
+            column = (self.candidates.members[rows] == there).argmax(axis=1)
+            self.leader[rows] = there
+            self.cost[rows] = self.candidates.costs[rows, column]
+            led = self._led[here]
+            self._led[here] = led[self.leader[led] == here]
+            self._led[there] = np.concatenate((self._led[there], rows))
+            self.loads[here] -= len(rows)
+            self.loads[there] += len(rows)
+            self._stale.update((here, there))
+
+    def go(self, path: Sequence[int], most: int) -> None:
+        """Let as many rows as there are, at most so many, go each step of a path of brokers."""
+        found = [self.movable(here, there) for here, there in pairwise(path)]
+        count = min(most, *map(len, found))
+        self.shift(
+            [
+                (here, there, rows[:count])
+                for (here, there), rows in zip(pairwise(path), found, strict=True)
+            ]
+        )

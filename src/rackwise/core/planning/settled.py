@@ -1,0 +1,102 @@
+"""A plan is made for a cluster at rest: refuse one on the move, or take what it moves to.
+
+While a partition is reassigned (KIP-455) its list holds what it had and what it gets, and says
+nothing of where it will end. A reading during which brokers or reassignments changed (`torn`) is of
+no one moment. Both are refused; of the first a caller may take the target instead:
+
+```
+replicas [0 1 3 2]   adding [3]   removing [2]   isr [0 1 2]   leader 2
+target   [0 1 3]                                 isr [0 1]     leader -, as 2 leaves
+```
+
+What this does not do: wait, or judge whether the target can be reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.model import UNKNOWN, Ragged
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster, PartitionTable
+
+SHOWN = 5
+"""Partitions that a message names."""
+
+
+def check_settled(cluster: Cluster) -> None:
+    """Refuse a cluster of which partitions are being reassigned, or that was read while it changed.
+
+    Raises `InvalidSnapshot`.
+    """
+    _check_whole(cluster)
+    table = cluster.partitions
+    moving = np.flatnonzero(_is_moving(table)).tolist()
+    if moving:
+        more = f" and {len(moving) - SHOWN} more" if len(moving) > SHOWN else ""
+        names = ", ".join(escaped(table.name(row)) for row in moving[:SHOWN])
+        raise InvalidSnapshot(
+            f"a cluster at rest is wanted; {counted(len(moving), 'partition')} "
+            f"{'is' if len(moving) == 1 else 'are'} being reassigned: {names}{more}",
+            wanted=0,
+            had=len(moving),
+            hint="wait until they have arrived, or plan with --assume target",
+        )
+
+
+def assume_target(cluster: Cluster) -> Cluster:
+    """The cluster as it will be when all that is being reassigned has arrived.
+
+    Raises `InvalidSnapshot` where it was read while it changed.
+    """
+    _check_whole(cluster)
+    table = cluster.partitions
+    if not _is_moving(table).any():
+        return cluster
+    replicas = table.replicas.keep(~_is_in(table.replicas, table.removing))
+    stays = _is_in(_single(table.leader), replicas)
+    none = Ragged.empty(len(table))
+    arrived = replace(
+        table,
+        replicas=replicas,
+        isr=table.isr.keep(_is_in(table.isr, replicas)),
+        leader=np.where(stays, table.leader, UNKNOWN).astype(np.int32),
+        adding=none,
+        removing=none,
+    )
+    return replace(cluster, partitions=arrived)
+
+
+def _check_whole(cluster: Cluster) -> None:
+    for note in cluster.notes:
+        if note.kind == "torn":
+            raise InvalidSnapshot(
+                f"a snapshot of one moment is wanted; this one is torn: {escaped(note.text)}",
+                wanted="a snapshot of one moment",
+                had=note.text,
+                hint="take the snapshot again when the cluster is quiet",
+            )
+
+
+def _is_moving(table: PartitionTable) -> NDArray[np.bool_]:
+    moving: NDArray[np.bool_] = (table.adding.lengths > 0) | (table.removing.lengths > 0)
+    return moving
+
+
+def _single(values: NDArray[np.int32]) -> Ragged:
+    """Each value as a row of its own."""
+    return Ragged(np.arange(len(values) + 1, dtype=np.int64), values)
+
+
+def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
+    """Whether each value is in the same row of the other: bool [values]."""
+    width = np.int64(2**31)
+    return np.isin(rows.rows * width + rows.values, others.rows * width + others.values)

@@ -1,0 +1,176 @@
+"""Cheapest flows by several costs, one after the other, each exactly.
+
+Goals, in order: the first cost is the least; of all flows that reach it the second is the least,
+and so on; costs stay integers in the solver's range.
+
+The algorithm. Two costs in a row are one while they fit: a unit of the first is worth more than
+the second can change on any cycle of the network. Such a cycle passes each node that rows share
+once, and between two of them it meets two arcs with a cost at most, so twice the shared nodes times
+the largest cost bounds it. Where the product does not fit into the solver's range, the stages are
+apart: prices of the nodes, from the shortest paths of what the first flow leaves open, tell the
+arcs on which all cheapest flows agree, and the next flow is sought on the others alone.
+
+```
+arc   cost  flow  price of tail, head    cost + tail - head
+a     1     1/1   0, -1                  2    not with a flow: the flow would not be the cheapest
+b     1     0/1   0, -1                  2    no flow in any cheapest one: left out
+c     0     1/1   -1, 0                  -1   full in all of them: taken as given
+d     0     1/2   -1, -1                 0    open
+```
+
+A cost that does not fit even alone is divided by the least power of two that fits and rounded up
+to one or more; a certificate in exact units then shows what that loses.
+
+What this does not do: know what an arc means. Source: complementary slackness; Ahuja, Magnanti,
+Orlin, "Network Flows" (1993), chapter 9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.solver import MOST, Network, cheapest_flow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Solve = Callable[[Network], NDArray[np.int64]]
+
+
+class Arcs(NamedTuple):
+    """Arcs as columns, int64 [arcs], with `supplies` int64 [nodes]; `shared` nodes come first."""
+
+    tails: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    capacities: NDArray[np.int64]
+    supplies: NDArray[np.int64]
+    shared: int
+
+
+class Face(NamedTuple):
+    """A flow and the arcs on which others may differ from it, bool [arcs]."""
+
+    flow: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+
+
+def cheapest(
+    arcs: Arcs,
+    costs: Sequence[NDArray[np.int64]],
+    *,
+    should_stop: Callable[[], bool],
+    start: Face | None = None,
+    solve: Solve = cheapest_flow,
+) -> NDArray[np.int64]:
+    """The flow on each arc that has the least of the first cost, then of the second, and so on.
+
+    `start`: a flow from which only open arcs may differ. `should_stop`: asked before every flow but
+    the first; what is left out then is the later costs. Raises `NoFlow`, `MissingDependency`.
+    """
+    flow, is_open = start or Face(
+        np.zeros(len(arcs.tails), dtype=np.int64), np.ones(len(arcs.tails), dtype=np.bool_)
+    )
+    merged = merge(costs, arcs.shared, len(arcs.supplies))
+    for number, cost in enumerate(merged):
+        if number and should_stop():
+            break
+        flow = _flow(arcs, is_open, flow, cost, solve)
+        if number + 1 < len(merged):
+            is_open = tight(arcs, is_open, flow, cost)
+    return flow
+
+
+def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[NDArray[np.int64]]:
+    """Neighbours made one where they fit; costs that are 0 everywhere are left out."""
+    found: list[NDArray[np.int64]] = []
+    for cost in costs:
+        largest = _largest(cost)
+        if not largest:
+            continue
+        divisor = int(np.gcd.reduce(cost))
+        one, largest = cost // divisor, largest // divisor
+        worth = 2 * (shared + 1) * largest + 1
+        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) < MOST:
+            found[-1] = found[-1] * worth + one
+        else:
+            found.append(fitting(one, nodes))
+    return found or [np.zeros_like(costs[0])]
+
+
+def fitting(cost: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """A cost in the solver's range: divided by a power of two and rounded up, if it must be."""
+    shift = 0
+    while (_largest(cost) >> shift) * (nodes + 1) >= MOST:
+        shift += 1
+    return cost if not shift else -((-cost) >> shift)
+
+
+def _largest(cost: NDArray[np.int64]) -> int:
+    return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
+
+
+def _flow(
+    arcs: Arcs,
+    is_open: NDArray[np.bool_],
+    flow: NDArray[np.int64],
+    cost: NDArray[np.int64],
+    solve: Solve,
+) -> NDArray[np.int64]:
+    """The cheapest flow that differs from `flow` on open arcs only."""
+    kept = np.where(is_open, 0, flow)
+    supplies = arcs.supplies.copy()
+    is_full = kept > 0
+    np.subtract.at(supplies, arcs.tails[is_full], kept[is_full])
+    np.add.at(supplies, arcs.heads[is_full], kept[is_full])
+    chosen = np.flatnonzero(is_open)
+    found = kept
+    found[chosen] = solve(
+        Network(
+            tails=arcs.tails[chosen],
+            heads=arcs.heads[chosen],
+            capacities=arcs.capacities[chosen],
+            costs=cost[chosen],
+            supplies=supplies,
+        )
+    )
+    return found
+
+
+def tight(
+    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Arcs on which cheapest flows may differ; `flow` is one that is cheapest on the open arcs."""
+    price = prices(arcs, is_open, flow, cost)
+    reduced: NDArray[np.int64] = cost + price[arcs.tails] - price[arcs.heads]
+    found: NDArray[np.bool_] = is_open & (reduced == 0)
+    return found
+
+
+def prices(
+    arcs: Arcs, is_open: NDArray[np.bool_], flow: NDArray[np.int64], cost: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Length of the shortest way to each node over arcs with room, from anywhere: int64 [nodes].
+
+    Rounds of Bellman and Ford over all arcs at once.
+    """
+    has_room = np.flatnonzero(is_open & (flow < arcs.capacities))
+    has_flow = np.flatnonzero(is_open & (flow > 0))
+    tails = np.concatenate([arcs.tails[has_room], arcs.heads[has_flow]])
+    heads = np.concatenate([arcs.heads[has_room], arcs.tails[has_flow]])
+    length = np.concatenate([cost[has_room], -cost[has_flow]])
+    order = np.argsort(heads, kind="stable")
+    tails, heads, length = tails[order], heads[order], length[order]
+    price = np.zeros(len(arcs.supplies), dtype=np.int64)
+    if not len(heads):
+        return price
+    firsts = np.flatnonzero(np.diff(heads, prepend=-1))
+    reached = heads[firsts]
+    nearer = np.minimum.reduceat(length, firsts)
+    while (nearer < price[reached]).any():
+        price[reached] = np.minimum(price[reached], nearer)
+        nearer = np.minimum.reduceat(price[tails] + length, firsts)
+    return price

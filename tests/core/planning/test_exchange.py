@@ -1,0 +1,116 @@
+"""Plans without a solver: the exchange path of `plan`, judged by brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, reject
+
+from laws_planning import check_minimal, check_plan
+from planner_vectors import CENTS, GB, generated_cluster, tiny_cases
+from planning_problems import PRICES, problems
+from rackwise.core.errors import Infeasible, InvalidPolicy, OptimumTooLarge
+from rackwise.core.planning.exchange import by_exchange
+from rackwise.core.planning.fair import targets_of
+from rackwise.core.planning.rules import Instance
+from rackwise.core.planning.values import Balance
+from rackwise.core.policy import Policy, TopicBlock, check_policy
+from small_clusters import small_cluster
+from vectors import planner_vectors
+
+CASES = [case for case in tiny_cases() if case.expect["feasible"]]
+
+
+def never() -> bool:
+    return False
+
+
+def costs_of(case, sets, instance):
+    """What the file lists, but for the partitions that are touched."""
+    question = case.question
+    chosen = [frozenset(instance.brokers[list(sets.row(row))].tolist()) for row in range(len(sets))]
+    found = np.sum(
+        [question.whole_cost(p, x) for p, x in zip(question.partitions, chosen, strict=True)],
+        axis=0,
+    ).tolist()
+    if case.policy.balance.replicas == "off":
+        found.insert(1, int((instance.loads(sets) ** 2).sum()))
+    return tuple(found[:-1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_tiny_cluster_has_the_listed_minimum_and_secondary_values(case):
+    instance = Instance.of(
+        case.cluster, case.policy, Balance(), minimise=case.minimise, prices=CENTS
+    )
+    sets = by_exchange(instance, targets_of(instance), should_stop=never)
+    assert instance.legal(sets).all()
+    listed = {k: n * (GB if k.endswith("GB") else 1) for k, n in case.expect["secondary"].items()}
+    del listed["partitions_with_changed_sets"]
+    wanted = (case.expect["minimum"] * case.unit, *listed.values())
+    assert costs_of(case, sets, instance) == wanted
+
+
+@given(problems())
+def test_no_placement_is_cheaper_and_the_proof_says_so(problem):
+    question = problem.question
+    try:
+        check_policy(question.policy, question.cluster)
+        found = problem.plan("exchange")
+    except InvalidPolicy:
+        reject()
+    except Infeasible as error:
+        named = {text.split(" ")[0] for text in error.impossible}
+        assert named == set(question.impossible) or not question.impossible
+        assert question.impossible or not any(map(question.is_allowed, question.all_loads))
+        return
+    assert not question.impossible
+    check_minimal(found, question)
+    check_plan(found, problem.cluster, problem.policy, prices=PRICES)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in planner_vectors()["generated"]["clusters"] if row["partitions"] <= 1000],
+    ids=lambda row: "-".join(map(str, list(row.values())[:5])),
+)
+def test_the_generated_clusters_have_the_listed_moves(row):
+    keys = ("kind", "brokers", "racks", "partitions", "replication")
+    cluster = generated_cluster(*(row[key] for key in keys))
+    instance = Instance.of(cluster, Policy(), Balance())
+    sets = by_exchange(instance, targets_of(instance), should_stop=never)
+    assert instance.cost(sets) == row["moves"]
+    loads = instance.loads(sets)
+    assert [loads.min(), loads.max()] == row["loads"]
+
+
+def test_topics_with_caps():
+    row = planner_vectors()["generated"]["clusters"][0]
+    cluster = generated_cluster("random", 12, 3, 600, 3)
+    policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+    instance = Instance.of(cluster, policy, Balance())
+    sets = by_exchange(instance, targets_of(instance), should_stop=never)
+    assert instance.cost(sets) == row["moves_with_topic_spread"]
+
+
+def test_it_stops_with_legal_sets_when_told():
+    cluster = generated_cluster("grown", 15, 3, 600, 3)
+    instance = Instance.of(cluster, Policy(), Balance())
+    sets = by_exchange(instance, targets_of(instance), should_stop=lambda: True)
+    assert instance.legal(sets).all()
+    assert instance.cost(sets) == 0
+
+
+def test_numbers_too_large_for_the_lesser_goals_leave_the_first_exact():
+    lists = {"t-0": [4, 2], "t-1": [4, 3], "t-2": [3, 1], "t-3": [1, 4]}
+    tera = 2**45
+    sizes = {"t-0": 2 * tera, "t-1": 8 * tera - 1, "t-2": tera, "t-3": 8 * tera}
+    cluster = small_cluster(dict.fromkeys(range(1, 5), "/a"), lists, sizes=sizes)
+    instance = Instance.of(cluster, Policy(), Balance(), minimise="bytes")
+    sets = by_exchange(instance, targets_of(instance), should_stop=never)
+    assert instance.cost(sets) == 3 * tera
+
+
+def test_copies_too_dear_for_64_bits():
+    cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]}, sizes={"t-0": 2**60})
+    instance = Instance.of(cluster, Policy(), Balance(), minimise="bytes")
+    with pytest.raises(OptimumTooLarge, match=f"the dearest costs {2**60}"):
+        by_exchange(instance, targets_of(instance), should_stop=never)

@@ -1,0 +1,129 @@
+"""Totals of a plan are sums of its rows, what is unknown is counted, and the plan is proved."""
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planning_vectors import cent_prices
+from rackwise.core.errors import Infeasible
+from rackwise.core.planning.certificate import check
+from rackwise.core.planning.front import plan
+from rackwise.core.planning.suppose import LoseBroker, suppose
+from rackwise.core.planning.values import Balance, Leaders, Repair
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
+from rackwise.core.racks import crossing_level
+from rackwise.core.traffic import usd_nano
+from small_clusters import small_cluster
+
+RACKS = {1: "/a", 2: "/b", 3: "/a", 4: "/b", 5: "/c"}
+PRICES = cent_prices(date(2026, 11, 21))
+PRICE = PRICES[0]
+DAY_S = 86_400
+
+
+@st.composite
+def cases(draw):
+    lists = {
+        f"t-{number}": draw(st.permutations(sorted(RACKS)))[: draw(st.integers(1, 3))]
+        for number in range(draw(st.integers(0, 6)))
+    }
+    sizes = {name: draw(st.sampled_from([None, 0, 1, 10**9, 10**12])) for name in lists}
+    cluster = small_cluster(RACKS, lists, sizes=sizes)
+    rates = [draw(st.sampled_from([-1, 0, 7, 10**6])) for _ in lists]
+    table = replace(cluster.partitions, bytes_in_per_s=np.array(rates, dtype=np.int64))
+    cluster = replace(cluster, partitions=table)
+    if draw(st.booleans()):
+        cluster = suppose(cluster, LoseBroker(draw(st.sampled_from(sorted(RACKS)))))
+    policy = Policy(
+        brokers=BrokerPolicy(
+            no_lead=draw(st.sampled_from([(), (1,), (2, 5)])),
+            weights=draw(st.sampled_from([{}, {1: 2}, {2: 3, 5: 2}])),
+        ),
+        balance=BalancePolicy(failover=draw(st.booleans())),
+    )
+    return cluster, policy, draw(st.sampled_from([Balance(), Repair(), Leaders()]))
+
+
+def lists_after(cluster, made):
+    """Lists of all partitions before and after, in canonical order."""
+    table = cluster.partitions
+    before = {table.name(row): table.placed.row(row) for row in range(len(table))}
+    after = before | {f"{move.topic}-{move.partition}": move.after for move in made.moves}
+    return before, after
+
+
+def check_totals(case, made):
+    totals, moves = made.totals, made.moves
+    assert totals.moves == sum(len(move.added) for move in moves)
+    assert totals.bytes == sum((move.bytes or 0) * len(move.added) for move in moves)
+    assert totals.unknown_sizes == sum(1 for move in moves if move.added and move.bytes is None)
+    assert totals.usd_nano == sum(move.usd_nano or 0 for move in moves)
+    assert totals.cross_bytes == sum(move.cross_bytes or 0 for move in moves)
+    assert totals.order_only == sum(1 for move in moves if set(move.before) == set(move.after))
+    assert totals.leader_changes == sum(1 for move in moves if move.before[0] != move.after[0])
+    assert made.hypothetical == (case[0].source == "suppose")
+
+
+def check_dollars(case, made):
+    cluster = case[0]
+    racks = {broker.id: broker.rack for broker in cluster.brokers}
+    leaders = {(row.topic, row.partition): row.leader for row in cluster.partitions}
+    for move in made.moves:
+        source = leaders[move.topic, move.partition]
+        if move.bytes is None or source is None:
+            assert (move.usd_nano is None) == bool(move.added)
+            continue
+        crossing = [b for b in move.added if crossing_level(racks[source], racks[b])]
+        one_way = usd_nano(move.bytes, PRICE.nano_usd_per_gb_out, PRICE.gb_bytes)
+        assert move.usd_nano == 2 * one_way * len(crossing)
+        assert move.cross_bytes == move.bytes * len(crossing)
+
+
+def check_loads(case, made):
+    before, after = lists_after(case[0], made)
+    loads = Counter(b for row in before.values() for b in row)
+    for move in made.moves:
+        loads.update(move.added)
+        loads.subtract(move.removed)
+    assert +loads == Counter(b for row in after.values() for b in row)
+
+
+def check_steady(case, made):
+    cluster = case[0]
+    racks = {broker.id: broker.rack for broker in cluster.brokers}
+    live = {broker.id for broker in cluster.brokers if broker.is_live}
+    before, after = lists_after(cluster, made)
+    for told, lists in ((made.totals.steady_before, before), (made.totals.steady_after, after)):
+        per_s, nano, unknown = 0, 0, 0
+        for row in cluster.partitions:
+            name = f"{row.topic}-{row.partition}"
+            leader = row.leader if lists[name] == before[name] else lists[name][0]
+            followers = [b for b in lists[name] if b != leader and b in live]
+            if leader is None or not followers:
+                continue
+            if row.bytes_in_per_s is None:
+                unknown += 1
+                continue
+            crossing = [b for b in followers if racks[b] != racks[leader]]
+            per_s += len(crossing) * row.bytes_in_per_s
+            day = usd_nano(row.bytes_in_per_s * DAY_S, PRICE.nano_usd_per_gb_out, PRICE.gb_bytes)
+            nano += 2 * day * len(crossing)
+        assert (told.cross_bytes_per_s, told.usd_nano_per_day) == (per_s, nano)
+        assert told.unknown_rates == unknown
+
+
+@given(cases())
+def test_a_plan_adds_up(case):
+    cluster, policy, goal = case
+    with suppress(Infeasible):
+        made = plan(cluster, policy, goal, prices=PRICES, solver="exchange")
+        check_totals(case, made)
+        check_dollars(case, made)
+        check_loads(case, made)
+        check_steady(case, made)
+        assert check(cluster, policy, made).is_proved

@@ -1,0 +1,80 @@
+"""Plans of a running cluster made by hand: which partition is to have which list."""
+
+from __future__ import annotations
+
+from kafka_traffic import until
+from rackwise.adapters.files.plan_text import policy_sha256, sealed, write_plan
+from rackwise.adapters.kafka import read_cluster
+from rackwise.core.planning.values import (
+    Balance,
+    Fair,
+    MadeFrom,
+    Move,
+    Plan,
+    SeenBroker,
+    Totals,
+    Verdict,
+)
+
+TAKEN_AT = "2026-11-01T00:00:00Z"
+NO_POLICY = 'format = "rackwise.policy/1"\n'
+
+
+def hand_made(admin, afters, **changes):
+    """A sealed plan: `afters[topic, partition]` is the list that it is to have."""
+    cluster = read_cluster(admin, taken_at=TAKEN_AT)
+    rows = {(row.topic, row.partition): row for row in cluster.partitions}
+    moves = tuple(
+        Move(
+            topic=topic,
+            partition=partition,
+            topic_id=cluster.topics[topic].id,
+            before=rows[topic, partition].replicas,
+            after=tuple(after),
+            bytes=rows[topic, partition].bytes,
+            reasons=("by-hand",),
+        )
+        for (topic, partition), after in afters.items()
+    )
+    cost = sum(len(move.added) for move in moves)
+    plan = {
+        "cluster_id": cluster.cluster_id,
+        "made_from": MadeFrom(
+            snapshot_sha256="",
+            brokers={each.id: SeenBroker(each.rack, each.is_fenced) for each in cluster.brokers},
+            policy=NO_POLICY,
+            policy_sha256=policy_sha256(NO_POLICY),
+        ),
+        "goal": Balance(),
+        "minimise": "moves",
+        "solver": "by hand",
+        "moves": moves,
+        "totals": Totals(moves=cost),
+        "fair": Fair(),
+        "certificates": (),
+        "verdict": Verdict(cost=cost, lower_bound=0, gap=cost, is_legal=True, is_fair=False),
+    }
+    return sealed(Plan(**(plan | changes)))
+
+
+def plan_file(path, admin, afters, **changes):
+    """The same, written; its path as text."""
+    write_plan(hand_made(admin, afters, **changes), path)
+    return str(path)
+
+
+def lists(admin, topic):
+    """Partition -> its replicas, as a broker shows them."""
+    (found,) = admin.describe_topics([topic])
+    return {each["partition_index"]: each["replica_nodes"] for each in found["partitions"]}
+
+
+def shown(admin, topic, wanted):
+    """Law: soon every broker that is asked shows these replicas, in order."""
+    until(lambda: lists(admin, topic) == wanted, f"{topic} to be {wanted}")
+
+
+def leaders(admin, topic):
+    """Partition -> its leader."""
+    (found,) = admin.describe_topics([topic])
+    return {each["partition_index"]: each["leader_id"] for each in found["partitions"]}

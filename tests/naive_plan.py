@@ -1,0 +1,331 @@
+"""Plans once more, by trying every placement: for a handful of brokers and partitions.
+
+Written from the rules' sentences alone, to be compared with `rackwise.core.planning`: sets are
+judged by the slow audit, fair loads are looked up among all load vectors that any placement has,
+and the cheapest placement is found by adding partitions one by one to all load vectors so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from naive_audit import World, placed, spread
+from rackwise.core.model import Broker, Cluster, Partition
+from rackwise.core.policy import Policy, Slack, TopicBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from rackwise.core.racks import Rack
+
+Loads = tuple[int, ...]
+Cost = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked; `policy` says the goal as well: drains, replication, balance off.
+
+    `usd`: rack of the leader, rack of the new replica, bytes -> price. `replace`: old -> new
+    broker; only new ones take replicas, and whoever has an old one must have its new one.
+    """
+
+    cluster: Cluster
+    policy: Policy
+    minimise: str = "moves"
+    usd: Callable[[Rack | None, Rack | None, int], int] = field(default=lambda *_: 0)
+    replace: Mapping[int, int] = field(default_factory=dict)
+    keeps_sets: bool = False
+
+    @cached_property
+    def world(self) -> World:
+        return World(self.cluster, self.policy, None)
+
+    @cached_property
+    def brokers(self) -> tuple[int, ...]:
+        return tuple(sorted(self.world.usable))
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        return self.world.partitions
+
+    def held(self, p: Partition) -> frozenset[int]:
+        """S_p: its live placed brokers."""
+        return frozenset(placed(p)) & self.world.live
+
+    def size(self, p: Partition) -> int:
+        return self.world.rules(p.topic).replication or len(placed(p))
+
+    @cached_property
+    def options(self) -> list[list[frozenset[int]]]:
+        """X_p of each partition."""
+        return [list(self._legal_sets(p)) for p in self.partitions]
+
+    def _legal_sets(self, p: Partition) -> Iterator[frozenset[int]]:
+        if self.keeps_sets:
+            yield frozenset(placed(p))
+            return
+        pinned = set(dict(self.world.rules(p.topic).pin).get(p.partition, ()))
+        pinned |= {self.replace[id_] for id_ in placed(p) if id_ in self.replace}
+        closed = set(self.policy.brokers.exclude)
+        if self.replace:
+            closed |= set(self.brokers) - set(self.replace.values())
+        free = set(self.brokers) - (closed - self.held(p))
+        for chosen in combinations(sorted(free), self.size(p)):
+            if pinned <= set(chosen) and self.keeps_spread(p, chosen):
+                yield frozenset(chosen)
+
+    def keeps_spread(self, p: Partition, chosen: tuple[int, ...]) -> bool:
+        """Whether the slow audit finds nothing to say about racks."""
+        world = self.world
+        if not world.paths:
+            return True
+        if self.policy.racks.missing == "unaware" and world.live & set(world.rackless):
+            return True
+        alone = Partition(topic=p.topic, partition=p.partition, replicas=chosen)
+        return not list(spread(world, alone))
+
+    @cached_property
+    def impossible(self) -> list[str]:
+        return [
+            f"{p.topic}-{p.partition}"
+            for p, sets in zip(self.partitions, self.options, strict=True)
+            if not sets
+        ]
+
+    def leader(self, p: Partition) -> int | None:
+        """Who a new replica copies from: the leader, or the first live replica in sync."""
+        if p.leader is not None:
+            return p.leader
+        return next((id_ for id_ in placed(p) if id_ in self.world.in_sync(p)), None)
+
+    def price(self, p: Partition, broker: int) -> int:
+        """w of one partition and one broker that does not hold it."""
+        if self.minimise == "moves":
+            return 1
+        if self.minimise == "bytes":
+            return p.bytes or 0
+        racks = {b.id: b.rack for b in self.cluster.brokers}
+        leader = self.leader(p)
+        return self.usd(None if leader is None else racks[leader], racks[broker], p.bytes or 0)
+
+    def cost(self, p: Partition, chosen: frozenset[int]) -> int:
+        return sum(self.price(p, id_) for id_ in chosen - self.held(p))
+
+    def whole_cost(self, p: Partition, chosen: frozenset[int]) -> Cost:
+        """What is minimised, in order, squares left out: cost, the other, leader, touched."""
+        added = chosen - self.held(p)
+        second = (p.bytes or 0) * len(added) if self.minimise == "moves" else len(added)
+        preferred = next(iter(placed(p)), None)
+        dropped = preferred is not None and preferred not in chosen
+        return (self.cost(p, chosen), second, int(dropped), int(chosen != set(placed(p))))
+
+    @cached_property
+    def weights(self) -> dict[int, int]:
+        return {id_: self.policy.brokers.weights.get(id_, 1) for id_ in self.brokers}
+
+    def unevenness(self, loads: Loads) -> int:
+        whole = lcm(*self.weights.values())
+        return sum(
+            n * n * whole // self.weights[id_] for id_, n in zip(self.brokers, loads, strict=True)
+        )
+
+    @cached_property
+    def caps(self) -> dict[str, dict[int, int]]:
+        """Topic -> broker -> most replicas: what it may have when the topic is alone."""
+        found = {}
+        for topic in sorted({p.topic for p in self.partitions}):
+            if self.world.rules(topic).topic_spread == "even":
+                rows = [i for i, p in enumerate(self.partitions) if p.topic == topic]
+                fair = self._fairest(self._reach(rows, lambda *_: (), {}))
+                found[topic] = {
+                    id_: max(loads[i] for loads in fair) for i, id_ in enumerate(self.brokers)
+                }
+        return found
+
+    def _reach(
+        self,
+        rows: Iterable[int],
+        cost: Callable[[Partition, frozenset[int]], Cost],
+        caps: Mapping[str, Mapping[int, int]],
+    ) -> dict[Loads, Counter[Cost]]:
+        """Every load vector -> how many placements of the cheapest cost have it."""
+        zero = tuple(0 for _ in self.brokers)
+        reached: dict[tuple[Loads, Loads], Counter[Cost]] = {(zero, zero): Counter({(): 1})}
+        topic = None
+        for row in rows:
+            p = self.partitions[row]
+            if p.topic != topic:
+                topic, reached = p.topic, _merged((((k[0], zero), v) for k, v in reached.items()))
+            cap = caps.get(p.topic, {})
+            steps: list[tuple[tuple[Loads, Loads], Counter[Cost]]] = []
+            for (loads, own), best in reached.items():
+                for chosen in self.options[row]:
+                    ours = tuple(
+                        n + (id_ in chosen) for id_, n in zip(self.brokers, own, strict=True)
+                    )
+                    most = [cap.get(id_, n) for id_, n in zip(self.brokers, ours, strict=True)]
+                    if any(n > m for n, m in zip(ours, most, strict=True)):
+                        continue
+                    whole = tuple(
+                        n + (id_ in chosen) for id_, n in zip(self.brokers, loads, strict=True)
+                    )
+                    more = cost(p, chosen)
+                    steps.append(
+                        (
+                            (whole, ours),
+                            Counter({_sum(had, more): n for had, n in best.items()}),
+                        )
+                    )
+            reached = _merged(steps)
+        return {
+            k[0]: v for k, v in _merged((((k[0], zero), v) for k, v in reached.items())).items()
+        }
+
+    def _fairest(self, reached: Mapping[Loads, object]) -> list[Loads]:
+        least = min((self.unevenness(loads) for loads in reached), default=0)
+        return [loads for loads in reached if self.unevenness(loads) == least]
+
+    @cached_property
+    def all_loads(self) -> dict[Loads, Counter[Cost]]:
+        """Loads of every placement -> its cheapest cost alone, and how many have it."""
+        return self._reach(range(len(self.partitions)), lambda p, x: (self.cost(p, x),), self.caps)
+
+    @cached_property
+    def fair(self) -> list[Loads]:
+        """The fair load vectors, aligned with `brokers`."""
+        return self._fairest(self.all_loads)
+
+    def low_high(self) -> dict[int, tuple[int, int]]:
+        """Least and greatest load that fair placements have, slack not counted."""
+        return {
+            id_: (min(loads[i] for loads in self.fair), max(loads[i] for loads in self.fair))
+            for i, id_ in enumerate(self.brokers)
+        }
+
+    def is_allowed(self, loads: Loads) -> bool:
+        rule = self.policy.balance.replicas
+        if rule == "off" or self.keeps_sets:
+            return True
+        if isinstance(rule, Slack):
+            box = self.low_high()
+            return all(
+                box[id_][0] - rule.replicas <= n <= box[id_][1] + rule.replicas
+                for id_, n in zip(self.brokers, loads, strict=True)
+            )
+        return loads in set(self.fair)
+
+    def minimum(self) -> int:
+        """The least cost of all placements with allowed loads."""
+        allowed = {n: best for n, best in self.all_loads.items() if self.is_allowed(n)}
+        return min(next(iter(best))[0] for best in allowed.values())
+
+    def optimal_placements(self) -> int:
+        least = self.minimum()
+        return sum(
+            best[(least,)] for loads, best in self.all_loads.items() if self.is_allowed(loads)
+        )
+
+    def secondary(self) -> Cost:
+        """The best in order: cost, (balance off: sum of squares), the other, leaders, touched."""
+        reached = self._reach(range(len(self.partitions)), self.whole_cost, self.caps)
+        off = self.policy.balance.replicas == "off"
+        found = []
+        for loads, best in reached.items():
+            if self.is_allowed(loads):
+                cost = min(best)
+                squares = (sum(n * n for n in loads),) if off else ()
+                found.append((cost[:1], squares, cost[1:]))
+        first, squares, rest = min(found)
+        return (*first, *squares, *rest)
+
+    def bound_without_prices(self) -> int:
+        return sum(
+            min(self.cost(p, chosen) for chosen in sets)
+            for p, sets in zip(self.partitions, self.options, strict=True)
+        )
+
+    def placements(self) -> int:
+        count = 1
+        for sets in self.options:
+            count *= len(sets)
+        return count
+
+    def is_legal(self, row: int, chosen: Iterable[int]) -> bool:
+        return frozenset(chosen) in set(self.options[row])
+
+    def lower_bound(
+        self,
+        prices: Mapping[int, int],
+        groups: Iterable[tuple[Mapping[int, int], Mapping[int, int], int]],
+        topic_prices: Mapping[tuple[str, int], int],
+    ) -> int:
+        """The bound that prices give; groups: low and high by broker, and their total."""
+        bound = 0
+        for p, sets in zip(self.partitions, self.options, strict=True):
+            bound += min(
+                self.cost(p, chosen)
+                + sum(prices.get(b, 0) + topic_prices.get((p.topic, b), 0) for b in chosen)
+                for chosen in sets
+            )
+        for low, high, total in groups:
+            spare = sorted(
+                (prices.get(b, 0) for b in low for _ in range(high[b] - low[b])), reverse=True
+            )
+            bound -= sum(low[b] * prices.get(b, 0) for b in low)
+            bound -= sum(spare[: total - sum(low.values())])
+        for (topic, broker), price in topic_prices.items():
+            bound -= self.caps[topic][broker] * price
+        return bound
+
+
+def _sum(a: Cost, b: Cost) -> Cost:
+    return tuple(map(int.__add__, a, b)) if a else b
+
+
+def _merged(
+    steps: Iterable[tuple[tuple[Loads, Loads], Counter[Cost]]],
+) -> dict[tuple[Loads, Loads], Counter[Cost]]:
+    """One entry for each key: the least cost, and in how many ways it is reached."""
+    found: dict[tuple[Loads, Loads], Counter[Cost]] = {}
+    for key, best in steps:
+        had = found.get(key)
+        cost = min(best)
+        if had is None or cost < min(had):
+            found[key] = Counter({cost: best[cost]})
+        elif cost == min(had):
+            had[cost] += best[cost]
+    return found
+
+
+def of_goal(cluster: Cluster, policy: Policy, goal: Any, **more: Any) -> Question:
+    """The question that a goal asks, by its name."""
+    name = type(goal).__name__
+    brokers, balance = policy.brokers, policy.balance
+    quiet = replace(balance, replicas="off", leaders="keep")
+    if not getattr(goal, "rebalance", name in {"Balance", "Add", "Leaders"}):
+        balance = quiet
+    if name == "Drain":
+        brokers = replace(brokers, drain=tuple(sorted({*brokers.drain, *goal.brokers})))
+    if name == "Replace":
+        brokers = replace(brokers, drain=tuple(sorted({*brokers.drain, *dict(goal.pairs)})))
+        more["replace"] = dict(goal.pairs)
+    topics = policy.topics
+    if name == "SetReplication":
+        topics = (*topics, *(_replication_block(glob, n) for glob, n in goal.by_topic))
+    if name == "Add":
+        cluster = replace(
+            cluster,
+            brokers=(*cluster.brokers, *(Broker(id=i, rack=rack) for i, rack in goal.brokers)),
+        )
+    asked = replace(policy, brokers=brokers, balance=balance, topics=topics)
+    return Question(cluster, asked, keeps_sets=name == "Leaders", **more)
+
+
+def _replication_block(glob: str, replication: int) -> Any:
+    return TopicBlock(match=(glob,), replication=replication)

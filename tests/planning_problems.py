@@ -1,0 +1,234 @@
+"""Small planning problems in which everything collides, for laws about plans."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from naive_plan import of_goal
+from rackwise.core.errors import InvalidPolicy
+from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
+from rackwise.core.planning.front import plan
+from rackwise.core.planning.rules import Instance
+from rackwise.core.planning.values import (
+    Add,
+    Balance,
+    Drain,
+    Goal,
+    Minimise,
+    Repair,
+    Replace,
+    SetReplication,
+)
+from rackwise.core.policy import (
+    AtLeast,
+    BalancePolicy,
+    BrokerPolicy,
+    Policy,
+    RackCount,
+    Slack,
+    TopicBlock,
+    check_policy,
+)
+from rackwise.core.racks import Rack
+from rackwise.core.traffic import Price
+from strategies import racks_of
+
+if TYPE_CHECKING:
+    from naive_plan import Question
+    from rackwise.core.planning.values import Plan, Solver
+    from rackwise.core.policy import Spread
+
+TREES = st.sampled_from(
+    [
+        ("a", "b"),
+        ("a", "b", "c"),
+        ("a",),
+        ("/e/a", "/e/b", "/w/a"),
+        ("/e/a", "/e/b", "/w/a", "/w/b"),
+        ("/e", "/w"),
+    ]
+)
+
+
+class Problem(NamedTuple):
+    """What a plan is asked for."""
+
+    cluster: Cluster
+    policy: Policy
+    goal: Goal
+    minimise: Minimise
+
+    @property
+    def question(self) -> Question:
+        """The same for the slow planner."""
+        return of_goal(
+            self.cluster, self.policy, self.goal, minimise=self.minimise, usd=_nano_dollars
+        )
+
+    @property
+    def instance(self) -> Instance:
+        """The same as columns."""
+        return Instance.of(*self[:3], minimise=self.minimise, prices=PRICES)
+
+    def plan(self, solver: Solver) -> Plan:
+        """The plan that one solver finds."""
+        return plan(*self[:3], minimise=self.minimise, prices=PRICES, solver=solver)
+
+
+PER_BYTE = {"level1": (30, 20), "level2": (10, 1), "zone": (10, 10)}
+"""Nano-dollars out and in, by the level at which two racks part."""
+
+PRICES = tuple(
+    Price(
+        provider="test",
+        region="*",
+        level=level,
+        kind="*",
+        nano_usd_per_gb_out=out,
+        nano_usd_per_gb_in=into,
+        gb_bytes=1,
+        valid_from=date(2020, 1, 1),
+        valid_to=None,
+        source="test",
+        is_checked=True,
+        row=level,
+    )
+    for level, (out, into) in PER_BYTE.items()
+)
+
+
+def _nano_dollars(leader: Rack | None, target: Rack | None, bytes_: int) -> int:
+    if leader is None or target is None or leader == target:
+        return 0
+    if len(target.levels) == 1:
+        return sum(PER_BYTE["zone"]) * bytes_
+    is_near = leader.levels[0] == target.levels[0]
+    return sum(PER_BYTE["level2" if is_near else "level1"]) * bytes_
+
+
+@st.composite
+def small_worlds(draw: st.DrawFn) -> Cluster:
+    """At most 6 brokers and 4 partitions of 1 to 3 replicas, some brokers dead."""
+    racks = draw(TREES)
+    ids = draw(st.lists(st.integers(1, 9), min_size=3, max_size=6, unique=True))
+    names = draw(st.lists(st.sampled_from(["a", "b"]), min_size=4, max_size=4))
+    rows = []
+    for number, name in enumerate(sorted(names[: draw(st.integers(1, 4))])):
+        most = min(draw(st.sampled_from([2, 3, 3, 4])), len(ids) - 1)
+        replicas = tuple(
+            draw(st.lists(st.sampled_from(ids), min_size=1, max_size=most, unique=True))
+        )
+        leader = draw(st.sampled_from([replicas[0], None]))
+        rows.append(
+            Partition(
+                topic=name,
+                partition=number,
+                replicas=replicas,
+                leader=leader,
+                isr=replicas,
+                bytes=draw(st.sampled_from([0, 1, 2, 8])),
+            )
+        )
+    return Cluster(
+        cluster_id="small",
+        taken_at="2026-11-21T08:30:00Z",
+        brokers=tuple(
+            Broker(id=id_, rack=Rack(draw(st.sampled_from(racks))), is_live=draw(ALIVE))
+            for id_ in sorted(ids)
+        ),
+        topics={row.topic: Topic(name=row.topic, min_insync_replicas=1) for row in rows},
+        partitions=PartitionTable.of(rows),
+    )
+
+
+ALIVE = st.integers(0, 11).map(bool)
+
+
+@st.composite
+def blocks(draw: st.DrawFn, cluster: Cluster, levels: tuple[str, ...]) -> TopicBlock:
+    """Rules for all topics, or for one."""
+    ids = [broker.id for broker in cluster.brokers]
+    usual: list[Spread] = ["even", "even", "even", "even", "distinct", "off"]
+    distances: list[Spread] = ["off", AtLeast(2), AtLeast(3)]
+    rule = st.sampled_from(draw(st.sampled_from([usual, usual, distances])))
+    counted = draw(st.lists(st.sampled_from(racks_of(cluster)), max_size=2, unique=True))
+    limits = st.sampled_from([(0, 1), (1, 1), (1, 2), (0, 0), (2, 2), (0, None)])
+    has_count = draw(st.integers(0, 7)) == 0
+    pins = st.dictionaries(
+        st.integers(0, 3),
+        st.lists(st.sampled_from(ids), min_size=1, max_size=2, unique=True).map(tuple),
+    )
+    return TopicBlock(
+        match=(draw(st.sampled_from(["*", "*", "a"])),),
+        spread={level: draw(rule) for level in levels},
+        topic_spread=draw(st.sampled_from([None, "off", "even"])),
+        replication=draw(st.sampled_from([None, None, None, None, 2, 3])),
+        count=tuple(
+            RackCount(rack=rack, min=low, max=high)
+            for rack in counted
+            for low, high in [draw(limits)]
+        )
+        if has_count and counted
+        else None,
+        count_others=draw(st.sampled_from([None, "none"])) if has_count else None,
+        pin=draw(pins) if draw(st.integers(0, 5)) == 0 else None,
+    )
+
+
+@st.composite
+def plan_policies(draw: st.DrawFn, cluster: Cluster) -> Policy:
+    """A policy for the planner; mixes that no plan can be made for are thrown away."""
+    depth = max(len(broker.rack.levels) for broker in cluster.brokers if broker.rack)
+    levels = ("zone",) if depth == 1 else ("level1", "level2")
+    ids = [broker.id for broker in cluster.brokers]
+    few = st.sampled_from([(), (), (), (ids[0],)])
+    weights = st.dictionaries(st.sampled_from(ids), st.integers(1, 3), max_size=3)
+    policy = Policy(
+        brokers=BrokerPolicy(
+            drain=draw(few),
+            exclude=draw(few),
+            weights=draw(weights) if draw(st.integers(0, 2)) == 0 else {},
+        ),
+        balance=BalancePolicy(
+            replicas=draw(st.sampled_from(["even", "even", "even", "off", Slack(1)]))
+        ),
+        topics=tuple(draw(st.lists(blocks(cluster, levels), max_size=2))),
+    )
+    try:
+        check_policy(policy, cluster)
+    except InvalidPolicy:
+        reject()
+    return policy
+
+
+@st.composite
+def goals(draw: st.DrawFn, cluster: Cluster) -> Goal:
+    """Any goal for which the cluster has the brokers."""
+    ids = [broker.id for broker in cluster.brokers]
+    live = [broker.id for broker in cluster.brokers if broker.is_live]
+    racks = [broker.rack for broker in cluster.brokers if broker.rack is not None]
+    found: list[Goal] = [
+        Balance(),
+        Balance(),
+        Repair(),
+        Drain((draw(st.sampled_from(ids)),), rebalance=draw(st.booleans())),
+        SetReplication((("*", draw(st.integers(1, 3))),), rebalance=draw(st.booleans())),
+        Add(((10, draw(st.sampled_from(racks))),)),
+    ]
+    pair = draw(st.permutations(ids))
+    if pair[1] in live:
+        found.append(Replace(((pair[0], pair[1]),)))
+    return draw(st.sampled_from(found))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """A cluster, a policy, a goal, and what is to be small."""
+    cluster = draw(small_worlds())
+    policy = draw(plan_policies(cluster))
+    goal = draw(goals(cluster))
+    return Problem(cluster, policy, goal, draw(st.sampled_from(["moves", "moves", "bytes", "usd"])))

@@ -1,0 +1,177 @@
+"""Sets by flow: each path against the exhaustive planner, first things first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+
+from planning_problems import Problem, problems
+from rackwise.core.errors import InvalidConfig, InvalidPolicy
+from rackwise.core.planning.apart import by_rack, is_apart, needs_flow
+from rackwise.core.planning.choosing import by_flow
+from rackwise.core.planning.fair import Targets, targets_of
+from rackwise.core.planning.network import network_of
+from rackwise.core.planning.rules import Instance
+from rackwise.core.planning.shapes import impossible
+from rackwise.core.planning.ties import settled_ties
+from rackwise.core.planning.values import Balance, Drain, Minimise, Repair
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
+from small_clusters import small_cluster
+
+if TYPE_CHECKING:
+    from naive_plan import Question
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.values import Goal
+
+
+FEWER = settings(max_examples=max(10, settings().max_examples // 2))
+"""Each example is planned several times."""
+
+
+def never() -> bool:
+    return False
+
+
+def problem_of(problem: Problem) -> tuple[Instance, Targets] | None:
+    try:
+        instance = problem.instance
+    except (InvalidConfig, InvalidPolicy):
+        return None
+    return None if impossible(instance) else (instance, targets_of(instance))
+
+
+def totals(asked: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]:
+    """Cost, sum of squares where loads are free, the other cost, leaders dropped, touched."""
+    ids = instance.brokers
+    chosen = [frozenset(ids[list(sets.row(row))].tolist()) for row in range(len(sets))]
+    costs = [asked.whole_cost(p, x) for p, x in zip(asked.partitions, chosen, strict=True)]
+    first, *rest = (sum(column) for column in zip(*costs, strict=True))
+    if asked.policy.balance.replicas == "off":
+        rest = [int((instance.loads(sets) ** 2).sum()), *rest]
+    return (first, *rest)
+
+
+def check_sets(asked: Question, instance: Instance, sets: Ragged) -> None:
+    loads = dict(zip(instance.brokers.tolist(), instance.loads(sets).tolist(), strict=True))
+    assert asked.is_allowed(tuple(loads[id_] for id_ in asked.brokers))
+    for row in range(len(instance)):
+        assert asked.is_legal(row, instance.brokers[list(sets.row(row))].tolist())
+
+
+@FEWER
+@given(problems())
+def test_every_path_is_the_best_of_all_placements(problem: Problem) -> None:
+    found = problem_of(problem)
+    if found is None:
+        return
+    instance, targets = found
+    asked = problem.question
+    best = asked.secondary()
+    ways = [by_flow(instance, targets, should_stop=never)]
+    if targets.ranges is not None and is_apart(instance, targets):
+        ways.append(by_rack(instance, targets.ranges, should_stop=never))
+    for sets in ways:
+        settled = settled_ties(instance, sets, targets.caps)
+        check_sets(asked, instance, sets)
+        check_sets(asked, instance, settled)
+        assert totals(asked, instance, sets)[:-1] == best[:-1]
+        assert totals(asked, instance, settled)[:-1] == best[:-1]
+        assert best[-1] <= totals(asked, instance, settled)[-1] <= totals(asked, instance, sets)[-1]
+
+
+RACKS = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
+
+
+def solved(
+    lists: dict[str, list[int]],
+    policy: Policy | None = None,
+    *,
+    goal: Goal | None = None,
+    minimise: Minimise = "moves",
+    racks: dict[int, str] | None = None,
+    sizes: dict[str, int | None] | None = None,
+) -> tuple[Instance, Targets]:
+    cluster = small_cluster(racks or RACKS, lists, sizes=sizes)
+    instance = Instance.of(cluster, policy or Policy(), goal or Balance(), minimise=minimise)
+    return instance, targets_of(instance)
+
+
+class TestRacksApart:
+    """`r = K on one level: each rack by itself.`"""
+
+    def test_one_replica_in_each_rack(self) -> None:
+        instance, targets = solved({"t-0": [1, 3], "t-1": [1, 3]})
+        assert is_apart(instance, targets)
+        assert not needs_flow(instance)
+
+    def test_two_held_in_a_rack_need_a_flow(self) -> None:
+        instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]})
+        assert is_apart(instance, targets)
+        assert needs_flow(instance)
+
+    def test_all_held_twice(self) -> None:
+        instance, targets = solved({"t-0": [1, 2], "t-1": [1, 2]})
+        assert targets.ranges is not None
+        assert instance.cost(by_rack(instance, targets.ranges, should_stop=never)) == 2
+
+    def test_not_where_racks_are_coupled(self) -> None:
+        off = Policy(balance=BalancePolicy(replicas="off"))
+        excluding = Policy(brokers=BrokerPolicy(exclude=(2,)))
+        pinning = Policy(topics=(TopicBlock(match=("*",), pin={0: (1,)}),))
+        spreading = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+        for policy in (off, excluding, pinning, spreading):
+            assert not is_apart(*solved({"t-0": [1, 3], "t-1": [1, 3]}, policy))
+        assert not is_apart(*solved({"t-0": [1], "t-1": [3]}))
+
+    def test_weights_split_racks_into_groups(self) -> None:
+        policy = Policy(brokers=BrokerPolicy(weights={1: 2}))
+        instance, targets = solved({f"t-{i}": [1, 3] for i in range(5)}, policy)
+        assert targets.ranges is not None
+        assert is_apart(instance, targets)
+        sets = by_rack(instance, targets.ranges, should_stop=never)
+        assert instance.cost(sets) == instance.cost(by_flow(instance, targets, should_stop=never))
+
+    def test_what_a_place_saves_decides_who_keeps_more(self) -> None:
+        sizes: dict[str, int | None] = {"t-0": 9, "t-1": 1, "t-2": 5}
+        lists = {"t-0": [1, 3], "t-1": [1, 3], "t-2": [1, 3]}
+        instance, targets = solved(lists, minimise="bytes", sizes=sizes)
+        assert targets.ranges is not None
+        sets = by_rack(instance, targets.ranges, should_stop=never)
+        assert instance.cost(sets) == 2
+
+    def test_nothing_to_plan(self) -> None:
+        instance, targets = solved({})
+        assert targets.ranges is not None
+        assert len(by_rack(instance, targets.ranges, should_stop=never)) == 0
+        assert len(by_flow(instance, targets, should_stop=never)) == 0
+
+
+class TestFreeLoads:
+    """`balance off: sum of squares of loads` comes after the cost."""
+
+    def test_repair_goes_where_little_is(self) -> None:
+        lists = {"t-0": [1, 2], "t-1": [1, 3], "t-2": [1, 3]}
+        instance, targets = solved(lists, goal=Repair())
+        sets = by_flow(instance, targets, should_stop=never)
+        assert sorted(instance.loads(sets).tolist()) == [1, 1, 2, 2]
+
+    def test_capped_topics_are_evened_out_too(self) -> None:
+        policy = Policy(topics=(TopicBlock(match=("a",), topic_spread="even"),))
+        lists = {"a-0": [1, 2], "a-1": [1, 2], "b-0": [1, 2], "b-1": [1, 3]}
+        instance, targets = solved(lists, policy, goal=Drain((4,)))
+        sets = by_flow(instance, targets, should_stop=never)
+        assert instance.legal(sets).all()
+
+    def test_stop_leaves_the_rest_as_it_comes(self) -> None:
+        instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]}, goal=Repair())
+        sets = by_flow(instance, targets, should_stop=lambda: True)
+        assert instance.cost(sets) == 1
+
+
+def test_what_cannot_move_is_no_node() -> None:
+    instance, targets = solved({"t-0": [1], "t-1": [1]}, racks={1: "/a", 2: "/b"})
+    network = network_of(instance, targets)
+    replaced, free = solved({"t-0": [3, 1]}, racks={1: "/a", 3: "/a", 4: "/b"})
+    assert len(network.waiting) == 0
+    assert len(network_of(replaced, free).waiting) == 1
