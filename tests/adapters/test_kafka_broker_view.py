@@ -40,6 +40,7 @@ def test_the_admin_client_shows_living_brokers_and_used_ids(cluster, admin, topi
 
 
 @pytest.mark.zookeeper
+@pytest.mark.long
 def test_zookeeper_says_the_same_as_the_admin_client(zookeeper_cluster):
     cluster = zookeeper_cluster
     with (
@@ -71,6 +72,7 @@ def test_zookeeper_says_the_same_as_the_admin_client(zookeeper_cluster):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_a_broker_that_is_gone_can_be_unregistered(kraft_cluster):
     cluster = kraft_cluster
     with closing(connect(cluster.bootstrap)) as admin:

@@ -32,6 +32,11 @@ from rackwise.adapters.kafka import (
     read_cluster,
     resolved_addresses,
 )
+from rackwise.adapters.kafka.applying.elect import elect_preferred
+from rackwise.adapters.kafka.applying.look import read_rows
+from rackwise.adapters.kafka.applying.reassign import alter_reassignments
+from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, write_throttles
+from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers
 from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Request
@@ -264,6 +269,33 @@ def test_rights_to_write_are_named_one_by_one(secured, boss):
         until(lambda: outcome_of(add_to_topic, stranger, "mine", more) is None, "the right")
     assert len(boss.describe_topics(["mine"])[0]["partitions"]) == 2
     boss.delete_topics(["mine"])
+
+
+@pytest.mark.kafka
+def test_rights_to_carry_a_plan_out_are_named(secured, boss):
+    create(boss, "moved", [[0]])
+    rate = Write(resource=0, key=BROKER_THROTTLES[0], value="1")
+    replicas = Write(resource="moved", key=TOPIC_THROTTLES[0], value="0:0")
+    with closing(connect(secured.login, login_as("stranger"))) as stranger:
+        for wanted, write in (
+            (
+                "Cluster:Alter",
+                lambda: alter_reassignments(
+                    stranger, {("moved", 0): [0]}, may_change_replication=False
+                ),
+            ),
+            ("Cluster:Alter", lambda: elect_preferred(stranger, [("moved", 0)])),
+            ("Cluster:AlterConfigs", lambda: write_throttles(stranger, [rate])),
+            ("Topic:AlterConfigs", lambda: write_throttles(stranger, [replicas])),
+            ("Cluster:DescribeConfigs", lambda: read_throttles(stranger, brokers=[0])),
+            ("Topic:DescribeConfigs", lambda: read_throttles(stranger, topics=["moved"])),
+            ("Topic:Describe", lambda: read_rows(stranger, ["moved"])),
+        ):
+            with pytest.raises(MissingPermission) as caught:
+                write()
+            assert caught.value.wanted == wanted
+            assert caught.value.hint.startswith("kafka-acls --add")
+    boss.delete_topics(["moved"])
 
 
 def outcome_of(make, *args):

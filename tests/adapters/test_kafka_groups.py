@@ -84,6 +84,7 @@ def test_a_member_of_the_consumer_protocol_is_seen_with_its_rack(kraft_cluster):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_coordinators_that_just_start_are_waited_for(make_kraft):
     anybody = FindCoordinatorRequest(key="anybody", key_type=0, coordinator_keys=["anybody"])
     with closing(connect(make_kraft(brokers=2).bootstrap)) as admin:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka.admin import KafkaAdminClient
 
 from rackwise.adapters.kafka.client_config import Secret, read_client_config
-from rackwise.adapters.kafka.connect import connect
+from rackwise.adapters.kafka.connect import connect, connect_as
 from rackwise.adapters.kafka.create import (
     Missing,
     add_to_topic,
@@ -27,6 +27,7 @@ __all__ = [
     "add_to_topic",
     "ask_leaders",
     "connect",
+    "connect_as",
     "create_topic",
     "ensure_topic",
     "leader_rack_load",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.client_config import Secret
 
 Answer = TypeVar("Answer")
+Admin = TypeVar("Admin", bound=KafkaAdminClient)
 Message: TypeAlias = Any
 """A request or response of `kafka.protocol`: classes that are made from field tables at import."""
 
@@ -64,13 +65,23 @@ def connect(
     `InvalidConfig`, `AuthenticationFailed`, or `Unreachable` after `timeout_s`; by default that is
     the setting `default.api.timeout.ms`, else `CONNECT_S`.
     """
+    return connect_as(KafkaAdminClient, bootstrap, client_config, timeout_s=timeout_s)
+
+
+def connect_as(
+    open_client: Callable[..., Admin],
+    bootstrap: str,
+    client_config: Mapping[str, str | Secret] | None = None,
+    *,
+    timeout_s: float | None = None,
+) -> Admin:
+    """The same, of the kind that `open_client` makes from kafka-python's options."""
     servers = bootstrap_servers(bootstrap)
     settings = client_config or {}
     arguments = security_arguments(settings)
     timeout_ms = _patience_ms(settings) if timeout_s is None else int(timeout_s * 1000)
     _quiet_logs()
     made: list[Message] = []
-    open_client: Message = KafkaAdminClient
 
     def client(**config: Message) -> Message:
         made.append(net_client(**config))
@@ -78,7 +89,7 @@ def connect(
 
     with _LastWords() as heard:
         try:
-            admin: KafkaAdminClient = open_client(
+            admin = open_client(
                 bootstrap_servers=servers,
                 client_id="rackwise",
                 request_timeout_ms=int(ANSWER_S * 1000),

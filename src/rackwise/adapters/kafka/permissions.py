@@ -24,6 +24,13 @@ NEEDED = MappingProxyType(
         "doctor --probe": (("topic", "Read"),),
         "topic create": (("topic", "Create"), ("topic", "Describe")),
         "topic alter": (("topic", "Alter"), ("topic", "Describe")),
+        "apply": (("cluster", "Describe"), ("topic", "Describe"), ("cluster", "Alter")),
+        "apply --throttle": (
+            ("cluster", "DescribeConfigs"),
+            ("topic", "DescribeConfigs"),
+            ("cluster", "AlterConfigs"),
+            ("topic", "AlterConfigs"),
+        ),
         "consumer": (("cluster", "Describe"), ("topic", "Describe"), ("group", "Describe")),
     }
 )

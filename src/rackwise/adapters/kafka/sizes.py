@@ -61,10 +61,8 @@ def read_sizes(
             notes.append(Note(kind="not-visible", text=f"sizes on broker {broker}: {problem}"))
         if isinstance(answer, Exception):
             continue
-        log_dirs[broker] = tuple(
-            sorted((_log_dir(found) for found in answer.results), key=lambda each: each.path)
-        )
-        for topic, partition, size in _sizes(answer):
+        log_dirs[broker] = log_dirs_of(answer)
+        for topic, partition, size in log_sizes(answer):
             logs.add(broker, topic, partition, size)
     hidden = sorted(filter(is_wanted, logs.strangers))
     if hidden:
@@ -85,7 +83,7 @@ def _problem(broker: int, answer: Message, table: PartitionTable) -> str | None:
     failed = [code for code in (answer.error_code, *_codes(answer)) if code]
     if failed:
         return reason(failed[0])
-    if (table.replicas.values == broker).any() and not any(_sizes(answer)):
+    if (table.replicas.values == broker).any() and not any(log_sizes(answer)):
         return "it holds replicas and shows none (is Cluster:Describe granted?)"
     return None
 
@@ -94,8 +92,8 @@ def _codes(answer: Message) -> Iterator[int]:
     return (found.error_code for found in answer.results)
 
 
-def _sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
-    """`topic, partition, bytes` of each log that is not a future one."""
+def log_sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
+    """`topic, partition, bytes` of each log in an answer that is not a future one."""
     return (
         (topic.name, partition.partition_index, partition.partition_size)
         for found in answer.results
@@ -105,14 +103,19 @@ def _sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
     )
 
 
-def _log_dir(found: Message) -> LogDir:
-    return LogDir(
-        path=found.log_dir,
-        total_bytes=_known(found.total_bytes),
-        usable_bytes=_known(found.usable_bytes),
-        error=reason(found.error_code) if found.error_code else None,
-        is_cordoned=bool(found.is_cordoned),
+def log_dirs_of(answer: Message) -> tuple[LogDir, ...]:
+    """The log folders of one broker's answer, by path."""
+    found = (
+        LogDir(
+            path=each.log_dir,
+            total_bytes=_known(each.total_bytes),
+            usable_bytes=_known(each.usable_bytes),
+            error=reason(each.error_code) if each.error_code else None,
+            is_cordoned=bool(each.is_cordoned),
+        )
+        for each in answer.results
     )
+    return tuple(sorted(found, key=lambda each: each.path))
 
 
 def _known(size: int | None) -> int | None:

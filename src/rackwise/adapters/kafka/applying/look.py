@@ -1,0 +1,208 @@
+"""What a running cluster shows of the partitions of a plan: read anew, from brokers of our choice.
+
+```
+rows        Metadata of the plan's topics        topic id, replica list, leader, in-sync replicas
+running     ListPartitionReassignments           from the controller, which knows first
+brokers     DescribeCluster                      racks, fenced or not
+logs        DescribeLogDirs of the brokers       bytes of each replica, folders and what is free
+```
+
+A broker may show what it knew a moment ago: one that was paused knows an old world for as long as
+the others need to fence it. So rows are asked of two brokers where there are two, and a partition
+of which they tell different things is told apart.
+
+Source: KIP-516 (topic ids), KIP-455, KIP-1073 (fenced brokers), KIP-827 (free disk).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafka.protocol.admin import DescribeLogDirsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from rackwise.adapters.kafka.connect import ask, reason, send, send_to_each
+from rackwise.adapters.kafka.permissions import missing_permission
+from rackwise.adapters.kafka.sizes import log_dirs_of, log_sizes
+from rackwise.adapters.kafka.topics import Reassignment, read_reassignments, topic_id_text
+from rackwise.core.errors import Unreachable
+from rackwise.core.model import UNKNOWN
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from kafka.admin import KafkaAdminClient
+
+    from rackwise.adapters.kafka.applying.reassign import TopicPartition
+    from rackwise.adapters.kafka.connect import Message
+    from rackwise.core.model import LogDir
+
+_DENIED = 29
+_NO_TOPIC = frozenset({3, 17})
+"""Unknown topic, and a name that no topic can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One partition as brokers show it: what a reassignment adds stands in `replicas` too."""
+
+    topic_id: str | None
+    replicas: tuple[int, ...]
+    leader: int | None
+    isr: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """All partitions of the topics that were asked for.
+
+    `rows`: where the brokers agree; `unsure`: what one of them tells where they do not. `gone`:
+    topics that both do not have; `blank`: topics of which they tell nothing yet.
+    """
+
+    rows: Mapping[TopicPartition, Row] = field(default_factory=dict)
+    unsure: Mapping[TopicPartition, Row] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+    blank: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """`bytes`: (topic, partition) -> broker -> size of its log; folders by broker id.
+
+    `silent`: brokers that did not tell, and why.
+    """
+
+    bytes: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
+    log_dirs: Mapping[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    silent: Mapping[int, str] = field(default_factory=dict)
+
+
+def read_rows(
+    admin: KafkaAdminClient, topics: Collection[str], *, brokers: Sequence[int] = ()
+) -> Rows:
+    """The partitions of these topics, as two of `brokers` show them; or any one broker.
+
+    Raises `MissingPermission` where a topic may not be described, and what `ask` raises.
+    """
+    doing = "describe topics"
+    requests = {broker: _request(topics) for broker in list(brokers)[:2]}
+    told = ask(admin, lambda: send_to_each(admin, requests), doing=doing) if requests else {}
+    answers = [answer for answer in told.values() if not isinstance(answer, Exception)]
+    if not answers:
+        answers = [ask(admin, lambda: send(admin, _request(topics)), doing=doing)]
+    views = [_view(answer) for answer in answers]
+    return _agreed(views, topics)
+
+
+def read_logs(
+    admin: KafkaAdminClient,
+    brokers: Collection[int],
+    partitions: Mapping[str, Collection[int]] | None = None,
+) -> Logs:
+    """Log sizes and folders of these brokers, all asked at once; `partitions`: only theirs."""
+    requests = {broker: _logs_request(partitions) for broker in brokers}
+    answers = ask(admin, lambda: send_to_each(admin, requests), doing="describe log folders")
+    sizes: dict[TopicPartition, dict[int, int]] = {}
+    log_dirs: dict[int, tuple[LogDir, ...]] = {}
+    silent: dict[int, str] = {}
+    for broker, answer in sorted(answers.items()):
+        if isinstance(answer, Exception):
+            silent[broker] = reason(answer)
+            continue
+        if answer.error_code:
+            silent[broker] = reason(answer.error_code)
+            continue
+        log_dirs[broker] = log_dirs_of(answer)
+        for topic, partition, size in log_sizes(answer):
+            sizes.setdefault((topic, partition), {})[broker] = size
+    return Logs(bytes=sizes, log_dirs=log_dirs, silent=silent)
+
+
+def read_running(admin: KafkaAdminClient) -> dict[TopicPartition, Reassignment]:
+    """(topic, partition) -> its running reassignment, from the controller.
+
+    Raises `Unreachable` where no broker is the controller, and what `ask` raises.
+    """
+    try:
+        return read_reassignments(admin)
+    except RuntimeError as error:
+        raise Unreachable(
+            f"the controller is wanted to list reassignments; it cannot be found: {error}",
+            wanted="the controller",
+            had=type(error).__name__,
+            hint="look whether the controllers run",
+        ) from None
+
+
+def _request(topics: Collection[str]) -> Message:
+    of_topic: Message = MetadataRequest.MetadataRequestTopic
+    make: Message = MetadataRequest
+    return make(
+        topics=[of_topic(name=name) for name in sorted(topics)],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def _view(answer: Message) -> dict[str, dict[int, Row] | None]:
+    """Topic -> partition -> row; None for a topic that is not there."""
+    found: dict[str, dict[int, Row] | None] = {}
+    for topic in answer.topics:
+        if topic.error_code == _DENIED:
+            raise missing_permission(
+                "TopicAuthorizationFailedError", doing=f"describe topic {escaped(topic.name)}"
+            )
+        if topic.error_code:
+            found[topic.name] = None if topic.error_code in _NO_TOPIC else {}
+            continue
+        id_text = topic_id_text(topic.topic_id)
+        found[topic.name] = {
+            each.partition_index: Row(
+                topic_id=id_text,
+                replicas=tuple(each.replica_nodes),
+                leader=each.leader_id if each.leader_id != UNKNOWN else None,
+                isr=tuple(each.isr_nodes),
+            )
+            for each in topic.partitions
+        }
+    return found
+
+
+def _agreed(
+    views: Sequence[Mapping[str, Mapping[int, Row] | None]], topics: Collection[str]
+) -> Rows:
+    rows: dict[TopicPartition, Row] = {}
+    unsure: dict[TopicPartition, Row] = {}
+    gone: set[str] = set()
+    blank: set[str] = set()
+    for name in topics:
+        of_topic = [view.get(name) for view in views]
+        if all(each is None for each in of_topic):
+            gone.add(name)
+            continue
+        numbers = sorted({number for each in of_topic if each for number in each})
+        if not numbers:
+            blank.add(name)
+        for number in numbers:
+            told = [each.get(number) if each else None for each in of_topic]
+            known = [row for row in told if row is not None]
+            chosen = rows if known == [known[0]] * len(told) else unsure
+            chosen[name, number] = known[0]
+    return Rows(rows=rows, unsure=unsure, gone=frozenset(gone), blank=frozenset(blank))
+
+
+def _logs_request(partitions: Mapping[str, Collection[int]] | None) -> Message:
+    make: Message = DescribeLogDirsRequest
+    if partitions is None:
+        return make(topics=None)
+    of_topic = make.DescribableLogDirTopic
+    return make(
+        topics=[
+            of_topic(topic=name, partitions=sorted(numbers))
+            for name, numbers in sorted(partitions.items())
+        ]
+    )

@@ -1,0 +1,56 @@
+"""What has to be known before a plan may run: read, and nothing written.
+
+One reading of the plan's partitions with the reassignments that run, the brokers with their racks,
+and the disks of those that are to receive. A right that is missing shows here, before the first
+write. Whether the plan may run is for `core.applying.preflight` to say.
+
+Source: KIP-455, KIP-516, KIP-827, KIP-1073.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.kafka.applying.look import read_logs
+from rackwise.adapters.kafka.read import read_brokers
+from rackwise.core.applying.preflight import Facts, check_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwise.adapters.kafka.applying.world import World
+    from rackwise.core.planning.values import Plan
+
+
+def read_facts(
+    world: World, plan: Plan, *, progress: Callable[[int], None] = lambda _: None
+) -> Facts:
+    """The cluster as far as the plan concerns it. `progress` is told of each of `READINGS`.
+
+    Raises `WrongCluster`, `StalePlan` for a plan of no cluster, `MissingPermission`, `Unreachable`,
+    `AuthenticationFailed` or `ServerRefused`.
+    """
+    admin = world.admin
+    cluster_id = world.cluster_id()
+    check_cluster(plan, cluster_id)
+    progress(1)
+    found = world.find([(move.topic, move.partition) for move in plan.moves], is_whole=True)
+    progress(1)
+    brokers = {broker.id: broker for broker in read_brokers(admin)}
+    receivers = {broker for move in plan.moves for broker in move.added} & found.live
+    logs = read_logs(admin, sorted(receivers), {})
+    progress(1)
+    return Facts(
+        cluster_id=cluster_id,
+        brokers={
+            id_: replace(broker, log_dirs=logs.log_dirs.get(id_, ()))
+            for id_, broker in brokers.items()
+        },
+        partitions=found.partitions,
+        foreign=found.foreign,
+    )
+
+
+READINGS = 3
+"""What `progress` counts."""

@@ -1,0 +1,147 @@
+"""AlterPartitionReassignments as we need it: with the flag of version 1, sent once, all accounted.
+
+kafka-python's own method has no `allow_replication_factor_change`, takes True for broker 1, and
+leaves partitions that the broker did not answer for out of its result. Here each partition that
+was asked for has exactly one fate:
+
+```
+accepted    the controller has it in its list now, or had nothing to do
+refused     Kafka's name of the error and its text; the partition is as it was
+unknown     not answered, or answered without it: look at the cluster before anything else
+```
+
+A null target cancels (KIP-455); NO_REASSIGNMENT_IN_PROGRESS then says that there is none left.
+
+Source: KIP-455, KIP-860 (the flag).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import kafka.errors as kafka_errors
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
+
+from rackwise.adapters.kafka.applying.once import TIMEOUT_MS, Unanswered, send_once
+from rackwise.adapters.kafka.connect import reason
+from rackwise.adapters.kafka.permissions import missing_permission
+from rackwise.core.errors import ServerRefused
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kafka.admin import KafkaAdminClient
+
+    from rackwise.adapters.kafka.connect import Message
+
+TopicPartition = tuple[str, int]
+
+FLAG_VERSION = 1
+"""The first version that has the flag."""
+CLUSTER_DENIED = 31
+_MAY_HAVE_BEEN_DONE = frozenset({-1, 7})
+"""Codes of the whole answer that leave it open: unknown error, time-out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fates:
+    """What became of each partition that was asked for: the three have no partition in common.
+
+    `refused`: partition -> Kafka's name of the error, and its text where there is one.
+    """
+
+    accepted: frozenset[TopicPartition] = frozenset()
+    refused: Mapping[TopicPartition, tuple[str, str | None]] = field(default_factory=dict)
+    unknown: frozenset[TopicPartition] = frozenset()
+
+
+def has_replication_flag(admin: KafkaAdminClient) -> bool:
+    """Whether this cluster can be told not to change the number of replicas."""
+    client: Message = admin
+    versions = client._manager.broker_version_data  # noqa: SLF001 (no public door)
+    try:
+        version: int = versions.api_version(AlterPartitionReassignmentsRequest)
+    except kafka_errors.IncompatibleBrokerVersion:
+        return False
+    return version >= FLAG_VERSION
+
+
+def alter_reassignments(
+    admin: KafkaAdminClient,
+    targets: Mapping[TopicPartition, Sequence[int] | None],
+    *,
+    may_change_replication: bool,
+) -> Fates:
+    """Start these reassignments, or cancel those whose target is None. Sent once.
+
+    Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
+    `ServerRefused`.
+    """
+    doing = "reassign partitions"
+    request = _request(targets, may_change_replication=may_change_replication)
+    answer = send_once(admin, request, doing=doing, top_code=lambda told: int(told.error_code))
+    if isinstance(answer, Unanswered):
+        return Fates(unknown=frozenset(targets))
+    if answer.error_code == CLUSTER_DENIED:
+        raise missing_permission("ClusterAuthorizationFailedError", doing=doing, operation="Alter")
+    if answer.error_code in _MAY_HAVE_BEEN_DONE:
+        return Fates(unknown=frozenset(targets))
+    if answer.error_code:
+        raise ServerRefused(
+            f"the cluster would not {doing}: "
+            f"{escaped(answer.error_message or reason(answer.error_code))}",
+            code=answer.error_code,
+            name=reason(answer.error_code),
+            had=reason(answer.error_code),
+            hint="nothing was moved; mend what it names and resume",
+        )
+    return _fates(targets, answer)
+
+
+def _request(
+    targets: Mapping[TopicPartition, Sequence[int] | None], *, may_change_replication: bool
+) -> Message:
+    of_topic: Message = AlterPartitionReassignmentsRequest.ReassignableTopic
+    of_partition = of_topic.ReassignablePartition
+    topics: dict[str, list[Message]] = {}
+    for (topic, partition), target in sorted(targets.items()):
+        replicas = None if target is None else list(target)
+        topics.setdefault(topic, []).append(
+            of_partition(partition_index=partition, replicas=replicas)
+        )
+    make: Message = AlterPartitionReassignmentsRequest
+    return make(
+        timeout_ms=TIMEOUT_MS,
+        allow_replication_factor_change=may_change_replication,
+        topics=[of_topic(name=name, partitions=rows) for name, rows in topics.items()],
+    )
+
+
+def _fates(asked: Mapping[TopicPartition, object], answer: Message) -> Fates:
+    accepted: set[TopicPartition] = set()
+    refused: dict[TopicPartition, tuple[str, str | None]] = {}
+    unknown: set[TopicPartition] = set(asked)
+    for topic in answer.responses:
+        for partition in topic.partitions:
+            which = (topic.name, partition.partition_index)
+            code = partition.error_code
+            if which not in unknown or code in _MAY_HAVE_BEEN_DONE:
+                continue
+            unknown.discard(which)
+            if code:
+                refused[which] = code_name(code), partition.error_message
+            else:
+                accepted.add(which)
+    return Fates(accepted=frozenset(accepted), refused=refused, unknown=frozenset(unknown))
+
+
+def code_name(code: int) -> str:
+    """Kafka's own name of an error code.
+
+    >>> code_name(85)
+    'NO_REASSIGNMENT_IN_PROGRESS'
+    """
+    of_code: Message = kafka_errors.for_code
+    return str(of_code(code).message)

@@ -1,0 +1,299 @@
+"""The world that the steps ask: each request of theirs carried out, each answer as they want it.
+
+```
+Look           reassignments, metadata of two brokers, reassignments again; brokers; logs
+ReadThrottles  DescribeConfigs of topics, and of each broker at that broker
+SetThrottles   IncrementalAlterConfigs, sent once
+Alter          AlterPartitionReassignments, sent once, at most one batch
+Elect          ElectLeaders, sent once
+```
+
+A write that nobody answered for leaves its partitions or keys out of the answer: unknown. A request
+that could not be sent, or a read that failed, is `Failed`; it is fatal where a right or the login
+is missing, and `error` then has what was raised.
+
+What this does not do: decide anything. The steps do.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from kafka.errors import KafkaError
+
+from rackwise.adapters.kafka.applying.elect import elect_preferred
+from rackwise.adapters.kafka.applying.finding import Finder, Found
+from rackwise.adapters.kafka.applying.look import Logs, read_logs
+from rackwise.adapters.kafka.applying.reassign import (
+    Fates,
+    TopicPartition,
+    alter_reassignments,
+    has_replication_flag,
+)
+from rackwise.adapters.kafka.applying.throttles import (
+    Throttles,
+    Write,
+    read_throttles,
+    write_throttles,
+)
+from rackwise.adapters.kafka.configs import read_configs
+from rackwise.adapters.kafka.connect import ask, refusal
+from rackwise.adapters.kafka.read import read_brokers
+from rackwise.core.applying.acts import (
+    Alter,
+    Altered,
+    Elect,
+    Elected,
+    Failed,
+    Look,
+    Looked,
+    Observation,
+    ReadThrottles,
+    SetThrottles,
+    ThrottlesRead,
+    ThrottlesSet,
+)
+from rackwise.core.applying.values import Seen, ThrottleKey
+from rackwise.core.errors import (
+    AuthenticationFailed,
+    MissingPermission,
+    RackwiseError,
+    ServerRefused,
+    WorldError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from kafka.admin import KafkaAdminClient
+
+
+Asked: TypeAlias = Look | ReadThrottles | SetThrottles | Alter | Elect
+"""The actions that a cluster answers."""
+
+BETWEEN_S = 0.1
+"""How soon again what was set is looked for."""
+SEEN_MS = 5_000
+"""So long a throttle that was set may take to be seen at its broker: with ZooKeeper it lags."""
+_FATAL = (MissingPermission, AuthenticationFailed)
+
+
+def monotonic_ms() -> int:
+    """Milliseconds of a clock that never goes back."""
+    return time.monotonic_ns() // 10**6
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """A running cluster behind an admin client.
+
+    `error`: the last fatal error. `texts`: partition -> what the cluster said when it refused.
+    `is_flagged`: whether it can be told not to change the number of replicas.
+    """
+
+    admin: KafkaAdminClient
+    clock_ms: Callable[[], int] = monotonic_ms
+    error: RackwiseError | None = None
+    texts: dict[TopicPartition, str] = field(default_factory=dict)
+    is_flagged: bool = field(init=False)
+    _bad_dirs: frozenset[tuple[int, str]] = frozenset()
+    _inherited: dict[ThrottleKey, str] = field(default_factory=dict)
+    _min_isr: dict[str, int] = field(default_factory=dict)
+    _finder: Finder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_flagged = has_replication_flag(self.admin)
+        self._finder = Finder(self.admin)
+
+    def answer(self, action: Asked) -> Observation:
+        """Carry one action out; a `RackwiseError` becomes `Failed`."""
+        try:
+            return self._answer(action)
+        except (WorldError, MissingPermission) as error:
+            failure: RackwiseError = error
+        except KafkaError as error:
+            failure = refusal(error, doing="answer")
+        is_read = isinstance(action, Look | ReadThrottles)
+        is_fatal = isinstance(failure, _FATAL) or (
+            isinstance(failure, ServerRefused) and not is_read
+        )
+        if is_fatal:
+            self.error = failure
+        return Failed(at_ms=self.clock_ms(), text=failure.message, is_fatal=is_fatal)
+
+    def _answer(self, action: Asked) -> Observation:
+        match action:
+            case Look():
+                return self.look(action.partitions, sizes=action.sizes)
+            case ReadThrottles():
+                return self._read_throttles(action)
+            case SetThrottles():
+                return self._set_throttles(action)
+            case Alter():
+                fates = alter_reassignments(
+                    self.admin,
+                    dict(action.targets),
+                    may_change_replication=action.allow_replication_factor_change,
+                )
+                return Altered(at_ms=self.clock_ms(), answers=self._told(fates))
+            case Elect():
+                fates = elect_preferred(self.admin, action.partitions)
+                return Elected(at_ms=self.clock_ms(), answers=self._told(fates))
+
+    def _told(self, fates: Fates) -> dict[TopicPartition, str | None]:
+        self.texts |= {which: text for which, (_, text) in fates.refused.items() if text}
+        return {
+            **dict.fromkeys(sorted(fates.accepted)),
+            **{which: code for which, (code, _) in fates.refused.items()},
+        }
+
+    def look(self, partitions: Collection[TopicPartition], *, sizes: bool = True) -> Looked:
+        """How these partitions and the brokers are now. Raises what `ask` raises, `WorldError`."""
+        found = self.find(partitions)
+        moving = {which: seen for which, seen in found.partitions.items() if seen.adding}
+        logs = self._logs(found.live, moving) if sizes else Logs()
+        if sizes:
+            self._bad_dirs = _bad_dirs(logs)
+        seen_now = {
+            which: _with_bytes(seen, logs.bytes.get(which, {})) if which in moving else seen
+            for which, seen in found.partitions.items()
+        }
+        self._learn_min_isr({topic for topic, _ in seen_now})
+        return Looked(
+            at_ms=self.clock_ms(),
+            partitions=seen_now,
+            live=found.live,
+            foreign=found.foreign,
+            offline=frozenset(which for which, seen in seen_now.items() if seen.leader is None),
+            under_min_isr=frozenset(
+                which for which, seen in seen_now.items() if self._is_under(which, seen, found)
+            ),
+            bad_dirs=self._bad_dirs,
+            has_sizes=sizes,
+        )
+
+    def cluster_id(self) -> str | None:
+        """The cluster's own id. Raises what `ask` raises."""
+        found = ask(self.admin, self.admin.describe_cluster, doing="describe itself")
+        text: str | None = found["cluster_id"]
+        return text
+
+    def all_throttles(self) -> dict[ThrottleKey, str]:
+        """Every throttle that stands at a topic or a live broker itself. Raises what `ask` does."""
+        topics = sorted(ask(self.admin, self.admin.list_topics, doing="list topics"))
+        live = [each.id for each in read_brokers(self.admin) if each.is_live]
+        told = read_throttles(self.admin, topics=topics, brokers=live)
+        return {
+            **{
+                ThrottleKey("broker", str(broker), key): value
+                for broker, keys in told.brokers.items()
+                for key, value in keys.items()
+            },
+            **{
+                ThrottleKey("topic", topic, key): value
+                for topic, keys in told.topics.items()
+                for key, value in keys.items()
+            },
+        }
+
+    def find(self, wanted: Collection[TopicPartition], *, is_whole: bool = False) -> Found:
+        """As `Finder.find`."""
+        return self._finder.find(wanted, is_whole=is_whole)
+
+    def _logs(self, live: frozenset[int], moving: Mapping[TopicPartition, Seen]) -> Logs:
+        partitions: dict[str, list[int]] = {}
+        for topic, number in moving:
+            partitions.setdefault(topic, []).append(number)
+        return read_logs(self.admin, sorted(live), partitions)
+
+    def _learn_min_isr(self, topics: Iterable[str]) -> None:
+        """Ask once for the topics of which it is not known; what is refused stays unknown."""
+        new = sorted(set(topics) - self._min_isr.keys())
+        if new:
+            told = read_configs(self.admin, new, (), progress=lambda _: None)
+            self._min_isr |= {name: told.min_insync_replicas.get(name, 0) for name in new}
+
+    def _is_under(self, which: TopicPartition, seen: Seen, found: Found) -> bool:
+        live = [broker for broker in seen.isr if broker in found.live]
+        return seen.leader is not None and len(live) < self._min_isr.get(which[0], 0)
+
+    def _wait_until_seen(self, writes: list[Write]) -> None:
+        topics = sorted({each.resource for each in writes if isinstance(each.resource, str)})
+        brokers = sorted({each.resource for each in writes if isinstance(each.resource, int)})
+        deadline = self.clock_ms() + SEEN_MS
+        while self.clock_ms() < deadline:
+            told = read_throttles(self.admin, topics=topics, brokers=brokers)
+            if all(_stands(told, each) == each.value for each in writes):
+                return
+            time.sleep(BETWEEN_S)
+
+    def _read_throttles(self, action: ReadThrottles) -> ThrottlesRead:
+        told = read_throttles(self.admin, topics=action.topics, brokers=action.brokers)
+        self._inherited |= {
+            ThrottleKey("broker", str(broker), key): value
+            for broker, keys in told.inherited.items()
+            for key, value in keys.items()
+        }
+        return ThrottlesRead(
+            at_ms=self.clock_ms(),
+            brokers={
+                broker: {**told.inherited.get(broker, {}), **keys}
+                for broker, keys in told.brokers.items()
+            },
+            topics=told.topics,
+            gone=frozenset(action.topics) - told.topics.keys(),
+        )
+
+    def _set_throttles(self, action: SetThrottles) -> ThrottlesSet:
+        """Set, and wait a while until it is seen: who reads next must not meet what stood there.
+
+        A rate that the broker has from the cluster's default comes back by deleting ours.
+        """
+        writes = {
+            Write(
+                resource=int(key.name) if key.kind == "broker" else key.name,
+                key=key.key,
+                value=None if value == self._inherited.get(key) else value,
+            ): key
+            for key, value in action.changes
+        }
+        failed = write_throttles(self.admin, writes)
+        self._wait_until_seen([write for write in writes if write not in failed])
+        answers: dict[ThrottleKey, str | None] = {}
+        for write, key in writes.items():
+            code = failed.get(write)
+            if write not in failed or code is not None:
+                answers[key] = code
+        return ThrottlesSet(at_ms=self.clock_ms(), answers=answers)
+
+
+def _stands(told: Throttles, write: Write) -> str | None:
+    """What is seen where it was set; of who does not tell, what was set."""
+    if isinstance(write.resource, int):
+        found = told.brokers.get(write.resource)
+    else:
+        found = told.topics.get(write.resource)
+    return write.value if found is None else found.get(write.key)
+
+
+def _bad_dirs(logs: Logs) -> frozenset[tuple[int, str]]:
+    return frozenset(
+        (broker, each.path)
+        for broker, dirs in logs.log_dirs.items()
+        for each in dirs
+        if each.error is not None
+    )
+
+
+def _with_bytes(seen: Seen, sizes: Mapping[int, int]) -> Seen:
+    return Seen(
+        topic_id=seen.topic_id,
+        replicas=seen.replicas,
+        adding=seen.adding,
+        removing=seen.removing,
+        leader=seen.leader,
+        isr=seen.isr,
+        adding_bytes={broker: sizes[broker] for broker in seen.adding if broker in sizes},
+    )

@@ -1,0 +1,245 @@
+"""Whether a plan may be carried out on the cluster as it is now: decided before the first write.
+
+Goals, in order: a plan that was made from another state writes nothing; every difference is named
+with what was and what is; what is done already is no difference.
+
+```
+the cluster's id                           another              WrongCluster
+a move's topic id, its list                another, not after   StalePlan
+its brokers: rack; listed, live            another, gone        StalePlan
+a reassignment that is not ours            runs                 ForeignReassignment
+free disk of who receives, less a reserve  too little           NoRoom
+```
+
+Each difference belongs to moves, so that `allow_partial` can leave just these out. A move that the
+journal knows is not compared with `before` any more: where it stands is a class, not a difference.
+
+What this does not do: see what nobody told (a size or a disk that is not known is taken as
+enough); lock anything: the world may change right after it was looked at.
+
+Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.applying.classes import classify
+from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rackwise.core.applying.values import PartitionId, Seen, Sent
+    from rackwise.core.model import Broker
+    from rackwise.core.planning.values import Move, Plan
+
+RESERVE = 10
+"""Per cent of a broker's disks that stay free."""
+SHOWN = 10
+"""So many differences stand in the sentence; all are in the error's `had`."""
+NOTHING_SENT: Mapping[PartitionId, Sent] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was looked at. `brokers`: by id, with log folders where they were read.
+
+    `partitions`: of the plan, without those whose topic is not there; `foreign`: others that are
+    reassigning.
+    """
+
+    cluster_id: str | None
+    brokers: Mapping[int, Broker]
+    partitions: Mapping[PartitionId, Seen]
+    foreign: Mapping[PartitionId, Seen] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    """The plan may run. `dropped`: stale moves that are left out; `differences`: why, by name.
+
+    `is_done`: nothing is left to be done.
+    """
+
+    dropped: tuple[PartitionId, ...]
+    differences: tuple[str, ...]
+    is_done: bool
+
+
+def check_cluster(plan: Plan, cluster_id: str | None) -> None:
+    """Whether the plan is one of this cluster. Raises `StalePlan` or `WrongCluster`."""
+    if plan.hypothetical or plan.cluster_id is None:
+        had = (
+            "a cluster that was only supposed" if plan.hypothetical else "a file without topic ids"
+        )
+        raise StalePlan(
+            f"a plan of a running cluster is wanted; this one was made from {had}",
+            wanted="a plan of a running cluster",
+            had=had,
+            hint="rackwise snapshot --bootstrap-server H:P, then rackwise plan",
+        )
+    if plan.cluster_id != cluster_id:
+        raise WrongCluster(
+            f"the plan is for cluster {escaped(plan.cluster_id)}; this is "
+            f"{escaped(cluster_id or 'unknown')}",
+            wanted=plan.cluster_id,
+            had=cluster_id,
+            hint="give the address of the plan's own cluster",
+        )
+
+
+def clear(
+    plan: Plan,
+    facts: Facts,
+    *,
+    sent: Mapping[PartitionId, Sent] = NOTHING_SENT,
+    allow_partial: bool = False,
+    alongside: bool = False,
+) -> Cleared:
+    """Whether the plan may run, or go on where `sent` has moves that the journal knows.
+
+    Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
+    """
+    check_cluster(plan, facts.cluster_id)
+    if not alongside:
+        _check_foreign(plan, facts, sent)
+    stale = {
+        id_: what
+        for move in plan.moves
+        if (what := _difference(plan, move, facts, sent))
+        for id_ in [(move.topic, move.partition)]
+    }
+    if stale and not allow_partial:
+        raise _stale(plan, tuple(stale.values()))
+    left = [move for move in plan.moves if (move.topic, move.partition) not in stale]
+    _check_room(left, facts)
+    return Cleared(
+        dropped=tuple(stale),
+        differences=tuple(stale.values()),
+        is_done=not stale and all(_class(move, facts, sent) == "done" for move in left),
+    )
+
+
+def _class(move: Move, facts: Facts, sent: Mapping[PartitionId, Sent]) -> str:
+    id_ = (move.topic, move.partition)
+    return classify(move, facts.partitions.get(id_), sent.get(id_, "none"))
+
+
+def _check_foreign(plan: Plan, facts: Facts, sent: Mapping[PartitionId, Sent]) -> None:
+    running = dict(facts.foreign)
+    for move in plan.moves:
+        id_ = (move.topic, move.partition)
+        seen = facts.partitions.get(id_)
+        if seen is not None and seen.is_reassigning and sent.get(id_, "none") == "none":
+            running[id_] = seen
+    if not running:
+        return
+    names = sorted(f"{topic}-{number}" for topic, number in running)
+    raise ForeignReassignment(
+        f"no other reassignment is wanted; {len(names)} {_are(len(names))} running that this plan "
+        f"did not start: {_listed(names)}",
+        wanted=0,
+        had=", ".join(names),
+        hint="wait until it is over; --alongside counts it into the caps and goes on",
+    )
+
+
+def _difference(
+    plan: Plan, move: Move, facts: Facts, sent: Mapping[PartitionId, Sent]
+) -> str | None:
+    """What has changed since the plan was made, for one move; None where nothing did."""
+    id_ = (move.topic, move.partition)
+    name = f"{move.topic}-{move.partition}"
+    class_ = _class(move, facts, sent)
+    if class_ == "not_started":
+        has_begun = any(each != "none" for each in sent.values())
+        told = "; ".join(_of_brokers(plan, move, facts, is_new=not has_begun))
+        return f"{name}: {told}" if told else None
+    if class_ == "done" or sent.get(id_, "none") != "none":
+        return None
+    seen = facts.partitions.get(id_)
+    if seen is None:
+        return f"{name}: its topic or partition is gone"
+    if class_ == "topic_gone":
+        return f"{name}: topic id {move.topic_id} was planned with; it is {seen.topic_id} now"
+    if seen.is_reassigning:
+        return f"{name}: is on its way to {_row(seen.target)}, and not by this plan"
+    return f"{name}: replicas {_row(move.before)} were planned with; they are {_row(seen.replicas)}"
+
+
+def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterator[str]:
+    """Differences of its brokers. A broker that dies once the run has begun is waited for."""
+    for id_ in dict.fromkeys((*move.after, *move.before)):
+        planned = plan.made_from.brokers.get(id_)
+        now = facts.brokers.get(id_)
+        was_live = planned is not None and planned.is_fenced is not True
+        if now is None or not now.is_live:
+            if is_new and (was_live or id_ in move.added):
+                yield f"broker {id_} is {'not there' if now is None else 'fenced'}"
+        elif planned is not None and planned.rack != now.rack:
+            yield f"broker {id_} was in rack {planned.rack} and is in {now.rack}"
+
+
+def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
+    return StalePlan(
+        f"the cluster that the plan was made from is wanted; {len(differences)} of "
+        f"{len(plan.moves)} moves {_are(len(differences))} stale: {_listed(differences)}",
+        wanted="the cluster as it was",
+        had="; ".join(differences),
+        hint="plan again from a new snapshot; --allow-partial leaves these moves out",
+    )
+
+
+def _check_room(moves: list[Move], facts: Facts) -> None:
+    incoming: dict[int, int] = defaultdict(int)
+    for move in moves:
+        seen = facts.partitions.get((move.topic, move.partition))
+        if seen is None or seen.replicas == move.after:
+            continue
+        for broker in move.added:
+            incoming[broker] += move.bytes or 0
+    for broker, wanted in sorted(incoming.items()):
+        room = _room(facts.brokers.get(broker))
+        if room is not None and room < wanted:
+            raise NoRoom(
+                f"broker {broker} is to receive {wanted} bytes; it has room for {room} beside its "
+                f"reserve of {RESERVE} %",
+                wanted=wanted,
+                had=room,
+                hint="free or add disk; Kafka deletes replicas that moved away after a delay",
+                where=f"broker {broker}",
+            )
+
+
+def _room(broker: Broker | None) -> int | None:
+    """Bytes that a broker's disks can take; None where they do not tell."""
+    if broker is None:
+        return None
+    sizes = [
+        (each.usable_bytes, each.total_bytes) for each in broker.log_dirs if each.error is None
+    ]
+    known = [(usable, total) for usable, total in sizes if usable is not None and total is not None]
+    if not known or len(known) < len(sizes):
+        return None
+    usable = sum(each for each, _ in known)
+    total = sum(each for _, each in known)
+    return max(0, usable - total * RESERVE // 100)
+
+
+def _row(brokers: tuple[int, ...]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(escaped(name) for name in names[:SHOWN])
+    more = len(names) - SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

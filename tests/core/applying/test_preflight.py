@@ -1,0 +1,296 @@
+"""Whether a plan may run: each difference by name, and nothing else keeps it from running."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rackwise.core.applying.preflight import Facts, check_cluster, clear
+from rackwise.core.applying.values import Seen
+from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
+from rackwise.core.model import Broker, LogDir
+from rackwise.core.planning.values import (
+    Balance,
+    Fair,
+    MadeFrom,
+    Move,
+    Plan,
+    SeenBroker,
+    Totals,
+    Verdict,
+)
+from rackwise.core.racks import Rack
+
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+GB = 10**9
+
+
+def a_move(number=0, before=(0, 1, 2), after=(0, 1, 3), **more):
+    fields = {"topic": "orders", "topic_id": "id-1", "bytes": GB} | more
+    return Move(partition=number, before=before, after=after, **fields)
+
+
+def a_plan(*moves, **more):
+    racks = {0: "a", 1: "b", 2: "c", 3: "a"}
+    return Plan(
+        **{
+            "cluster_id": CLUSTER,
+            "made_from": MadeFrom(
+                snapshot_sha256="",
+                brokers={
+                    id_: SeenBroker(Rack(rack), is_fenced=False) for id_, rack in racks.items()
+                },
+                policy="",
+                policy_sha256="",
+            ),
+            "goal": Balance(),
+            "minimise": "moves",
+            "solver": "flow",
+            "moves": moves or (a_move(),),
+            "totals": Totals(),
+            "fair": Fair(),
+            "certificates": (),
+            "verdict": Verdict(cost=1, lower_bound=1, gap=0, is_legal=True, is_fair=True),
+        }
+        | more
+    )
+
+
+def seen(replicas=(0, 1, 2), topic_id="id-1", **more):
+    return Seen(replicas=replicas, topic_id=topic_id, **more)
+
+
+def some_facts(plan, brokers=None, partitions=None, **more):
+    found = {
+        id_: Broker(id=id_, rack=each.rack, is_live=True, is_fenced=False)
+        for id_, each in plan.made_from.brokers.items()
+    }
+    shown = {(move.topic, move.partition): seen(move.before) for move in plan.moves}
+    changed = found | (brokers or {})
+    return Facts(
+        **{
+            "cluster_id": CLUSTER,
+            "brokers": {id_: each for id_, each in changed.items() if each is not None},
+            "partitions": {
+                id_: each for id_, each in (shown | (partitions or {})).items() if each is not None
+            },
+        }
+        | more
+    )
+
+
+def stale(plan, facts, **more):
+    with pytest.raises(StalePlan) as raised:
+        clear(plan, facts, **more)
+    return raised.value
+
+
+class TestAPlanThatFits:
+    def test_it_may_run(self):
+        plan = a_plan()
+        cleared = clear(plan, some_facts(plan))
+        assert (cleared.dropped, cleared.differences, cleared.is_done) == ((), (), False)
+
+    def test_one_that_is_done_is_done(self):
+        plan = a_plan(a_move(0), a_move(1))
+        done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
+        assert clear(plan, some_facts(plan, partitions=done)).is_done
+        half = {("orders", 0): seen((0, 1, 3))}
+        assert not clear(plan, some_facts(plan, partitions=half)).is_done
+
+    def test_an_empty_one_is_done(self):
+        plan = replace(a_plan(), moves=())
+        assert clear(plan, some_facts(plan)).is_done
+
+    def test_a_broker_that_was_fenced_and_is_left_need_not_be_there(self):
+        plan = a_plan(a_move(before=(0, 1, 9)))
+        assert not clear(plan, some_facts(plan)).is_done
+
+
+class TestTheCluster:
+    def test_another_cluster(self):
+        plan = a_plan()
+        with pytest.raises(WrongCluster) as raised:
+            clear(plan, some_facts(plan, cluster_id="other"))
+        assert raised.value.message == f"the plan is for cluster {CLUSTER}; this is other"
+        with pytest.raises(WrongCluster, match="this is unknown"):
+            check_cluster(plan, None)
+
+    @pytest.mark.parametrize(
+        ("change", "had"),
+        [
+            ({"hypothetical": True}, "a cluster that was only supposed"),
+            ({"cluster_id": None}, "a file without topic ids"),
+        ],
+    )
+    def test_a_plan_of_no_running_cluster(self, change, had):
+        with pytest.raises(StalePlan) as raised:
+            check_cluster(a_plan(**change), CLUSTER)
+        assert raised.value.had == had
+
+
+class TestPartitions:
+    @pytest.mark.parametrize(
+        ("shown", "text"),
+        [
+            (None, "orders-0: its topic or partition is gone"),
+            (seen(topic_id="id-2"), "orders-0: topic id id-1 was planned with; it is id-2 now"),
+            (seen((0, 1, 4)), "orders-0: replicas 0,1,2 were planned with; they are 0,1,4"),
+            (seen((1, 0, 2)), "orders-0: replicas 0,1,2 were planned with; they are 1,0,2"),
+        ],
+    )
+    def test_what_has_changed_is_named(self, shown, text):
+        plan = a_plan(a_move(0), a_move(1))
+        facts = some_facts(plan, partitions={("orders", 0): shown})
+        error = stale(plan, facts)
+        assert error.had == text
+        assert error.message == (
+            f"the cluster that the plan was made from is wanted; 1 of 2 moves is stale: {text}"
+        )
+        cleared = clear(plan, facts, allow_partial=True)
+        assert (cleared.dropped, cleared.differences) == ((("orders", 0),), (text,))
+        assert not cleared.is_done
+
+    def test_ten_are_shown_and_all_are_told(self):
+        plan = a_plan(*(a_move(number) for number in range(12)))
+        facts = some_facts(plan, partitions=dict.fromkeys(plan_ids(plan)))
+        error = stale(plan, facts)
+        assert "12 of 12 moves are stale" in error.message
+        assert error.message.endswith(" and 2 more")
+        assert error.had.count("is gone") == 12
+
+    @pytest.mark.parametrize("sent", ["intent", "sent"])
+    def test_what_the_journal_knows_is_no_difference(self, sent):
+        plan = a_plan(a_move(0), a_move(1))
+        moving = seen((0, 1, 3, 2), adding=(3,), removing=(2,))
+        facts = some_facts(plan, partitions={("orders", 0): moving, ("orders", 1): seen((9,))})
+        cleared = clear(plan, facts, sent=dict.fromkeys(plan_ids(plan), sent))
+        assert (cleared.dropped, cleared.is_done) == ((), False)
+
+
+def plan_ids(plan):
+    return [(move.topic, move.partition) for move in plan.moves]
+
+
+class TestBrokers:
+    @pytest.mark.parametrize(
+        ("now", "text"),
+        [
+            (None, "broker 3 is not there"),
+            (Broker(id=3, rack=Rack("a"), is_live=False, is_fenced=True), "broker 3 is fenced"),
+            (Broker(id=3, rack=Rack("b")), "broker 3 was in rack a and is in b"),
+        ],
+    )
+    def test_a_target_that_has_changed(self, now, text):
+        plan = a_plan()
+        assert stale(plan, some_facts(plan, brokers={3: now})).had == f"orders-0: {text}"
+
+    def test_any_other_broker_of_the_move(self):
+        plan = a_plan()
+        two = {0: Broker(id=0, rack=Rack("c")), 2: None}
+        assert stale(plan, some_facts(plan, brokers=two)).had == (
+            "orders-0: broker 0 was in rack a and is in c; broker 2 is not there"
+        )
+
+    def test_a_broker_of_no_move_may_be_gone(self):
+        plan = a_plan(a_move(before=(0, 1), after=(0, 3)))
+        assert not clear(plan, some_facts(plan, brokers={2: None})).is_done
+
+    def test_a_target_that_was_planned_for_before_it_was_there(self):
+        plan = a_plan(a_move(after=(0, 1, 7)))
+        assert stale(plan, some_facts(plan)).had == "orders-0: broker 7 is not there"
+        joined = {7: Broker(id=7, rack=Rack("c"))}
+        assert not clear(plan, some_facts(plan, brokers=joined)).is_done
+
+    def test_once_begun_a_dead_broker_is_waited_for_and_another_rack_is_not(self):
+        plan = a_plan(a_move(0), a_move(1))
+        sent = {("orders", 0): "sent", ("orders", 1): "none"}
+        assert not clear(plan, some_facts(plan, brokers={3: None}), sent=sent).is_done
+        moved = some_facts(plan, brokers={3: Broker(id=3, rack=Rack("b"))})
+        assert "broker 3 was in rack a" in stale(plan, moved, sent=sent).had
+
+
+class TestForeignReassignments:
+    moving = seen((5, 6, 7), adding=(7,))
+
+    def test_another_topic_that_moves(self):
+        plan = a_plan()
+        facts = some_facts(plan, foreign={("other", 3): self.moving})
+        with pytest.raises(ForeignReassignment) as raised:
+            clear(plan, facts)
+        assert raised.value.had == "other-3"
+        assert "1 is running that this plan did not start: other-3" in raised.value.message
+        assert not clear(plan, facts, alongside=True).is_done
+
+    def test_a_partition_of_the_plan_that_another_tool_moves(self):
+        plan = a_plan(a_move(0), a_move(1))
+        running = {("orders", 0): seen((0, 1, 2, 9), adding=(9,), removing=(0,))}
+        facts = some_facts(plan, partitions=running)
+        with pytest.raises(ForeignReassignment, match="orders-0"):
+            clear(plan, facts)
+        assert stale(plan, facts, alongside=True).had == (
+            "orders-0: is on its way to 1,2,9, and not by this plan"
+        )
+
+    def test_ours_are_not_foreign(self):
+        plan = a_plan()
+        running = {("orders", 0): seen((0, 1, 3, 2), adding=(3,), removing=(2,))}
+        facts = some_facts(plan, partitions=running)
+        with pytest.raises(ForeignReassignment):
+            clear(plan, facts)
+        assert clear(plan, facts, sent={("orders", 0): "intent"}).dropped == ()
+
+
+class TestRoom:
+    def with_disk(self, plan, *dirs):
+        return some_facts(plan, brokers={3: Broker(id=3, rack=Rack("a"), log_dirs=dirs)})
+
+    def test_a_reserve_stays_free(self):
+        plan = a_plan(a_move(0), a_move(1))
+        folder = LogDir(path="/d", total_bytes=20 * GB, usable_bytes=4 * GB)
+        assert not clear(plan, self.with_disk(plan, folder)).is_done
+        less = replace(folder, usable_bytes=4 * GB - 1)
+        with pytest.raises(NoRoom) as raised:
+            clear(plan, self.with_disk(plan, less))
+        assert raised.value.where == "broker 3"
+        assert (raised.value.wanted, raised.value.had) == (2 * GB, 2 * GB - 1)
+
+    def test_a_disk_over_its_reserve_has_room_for_nothing(self):
+        plan = a_plan()
+        with pytest.raises(NoRoom) as raised:
+            clear(plan, self.with_disk(plan, LogDir(path="/", total_bytes=100, usable_bytes=1)))
+        assert raised.value.had == 0
+
+    def test_what_is_done_already_needs_none(self):
+        plan = a_plan(a_move(0))
+        facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=1))
+        done = replace(facts, partitions={("orders", 0): seen((0, 1, 3))})
+        assert clear(plan, done).is_done
+
+    @pytest.mark.parametrize(
+        "folder",
+        [
+            LogDir(path="/d", total_bytes=None, usable_bytes=0),
+            LogDir(path="/d", total_bytes=10, usable_bytes=None),
+            LogDir(path="/d", total_bytes=10, usable_bytes=0, error="KafkaStorage"),
+        ],
+    )
+    def test_what_is_not_known_is_taken_as_enough(self, folder):
+        plan = a_plan()
+        assert not clear(plan, self.with_disk(plan, folder)).is_done
+        unknown = a_plan(a_move(bytes=None))
+        full = LogDir(path="/d", total_bytes=10, usable_bytes=0)
+        assert not clear(unknown, self.with_disk(unknown, full)).is_done
+
+    def test_a_partition_that_is_gone_brings_nothing(self):
+        plan = a_plan(a_move(0))
+        facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=0))
+        gone = replace(facts, partitions={})
+        sent = {("orders", 0): "sent"}
+        assert not clear(plan, gone, sent=sent).is_done
+
+    def test_a_target_that_died_once_begun_is_asked_for_no_room(self):
+        plan = a_plan(a_move(0))
+        facts = some_facts(plan, brokers={3: None})
+        assert not clear(plan, facts, sent={("orders", 0): "intent"}).is_done

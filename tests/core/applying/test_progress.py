@@ -1,0 +1,119 @@
+"""What is left, how fast it goes, and which broker binds."""
+
+from __future__ import annotations
+
+from applied_plans import move
+from rackwise.core.applying import Caps, Eta, Rates, Seen, eta
+from rackwise.core.applying.progress import observed, rates_of, remaining
+from rackwise.core.applying.values import ApplyState, Progress, Sample
+from vectors import planner_vectors
+
+VECTOR = planner_vectors()["eta"]
+
+
+def _moving(name, before, after, size, leader, arrived=None):
+    adding = tuple(each for each in after if each not in before)
+    seen = Seen(
+        topic_id=None,
+        replicas=(*after, *(each for each in before if each not in after)),
+        adding=adding,
+        leader=leader,
+        adding_bytes=arrived or {},
+    )
+    return move(name, before, after, size), Progress(class_="moving", seen=seen)
+
+
+def test_the_vector():
+    pairs = [
+        _moving(
+            f"t-{i}",
+            (row["leader"],),
+            (row["leader"], *row["adding"]),
+            row["bytes"],
+            row["leader"],
+        )
+        for i, row in enumerate(VECTOR["moves"])
+    ]
+    left = remaining(pairs)
+    assert {str(broker): n for broker, n in left.incoming.items()} == VECTOR["incoming_bytes"]
+    assert {str(broker): n for broker, n in left.outgoing.items()} == VECTOR["outgoing_bytes"]
+    rate = VECTOR["throttle_bytes_per_s"]
+    rates = Rates(incoming={}, outgoing={}, otherwise_in=rate, otherwise_out=rate)
+    assert eta(left, rates) == Eta(seconds=VECTOR["eta_s"], bound_by=VECTOR["bound_by"])
+
+
+def test_what_has_arrived_is_taken_off_and_never_below_nothing():
+    left = remaining(
+        [
+            _moving("t-0", (1,), (1, 4), 100, 1, {4: 30}),
+            _moving("t-1", (1,), (1, 5), 100, 1, {5: 130}),
+        ]
+    )
+    assert (left.incoming, left.total) == ({4: 70, 5: 0}, 70)
+
+
+def test_unknown_sizes_are_counted_and_unknown_leaders_hold_nothing_back():
+    left = remaining(
+        [_moving("t-0", (1,), (1, 4), None, 1), _moving("t-1", (1,), (1, 4), 50, None)]
+    )
+    assert (left.unknown, left.total, left.incoming, left.outgoing) == (1, 50, {4: 50}, {})
+
+
+def test_what_was_not_looked_at_is_all_to_come_and_what_is_over_is_not():
+    done = Progress(class_="done")
+    left = remaining([(move("t-0", (1,), (2, 3), 10), Progress()), (move("t-1", (1,), (2,)), done)])
+    assert left.incoming == {2: 10, 3: 10}
+
+
+def test_nothing_to_copy_takes_no_time():
+    pairs = [_moving("t-0", (1, 2), (2, 1), 10, 1)]
+    assert eta(remaining(pairs), Rates(incoming={}, outgoing={})) == Eta(seconds=0, bound_by=None)
+
+
+def test_without_a_rate_no_time_is_told():
+    left = remaining([_moving("t-0", (1,), (1, 4), 10, 1)])
+    told = eta(left, Rates(incoming={}, outgoing={}))
+    assert told == Eta(seconds=None, bound_by="incoming of broker 4")
+
+
+def test_a_broker_that_has_all_its_bytes_binds_nothing():
+    left = remaining([_moving("t-0", (1,), (1, 4), 10, 1, {4: 10})])
+    assert eta(left, Rates(incoming={}, outgoing={})).seconds == 0
+
+
+class TestObserved:
+    samples = (
+        Sample(from_ms=0, at_ms=1_000, incoming={4: 5_000}, outgoing={1: 5_000}),
+        Sample(from_ms=1_000, at_ms=2_000, incoming={4: 1_000, 5: 2_000}, outgoing={1: 3_000}),
+    )
+
+    def test_bytes_of_the_window_by_its_time(self):
+        rates = observed(self.samples)
+        assert rates.incoming == {4: 3_000, 5: 1_000}
+        assert (rates.outgoing, rates.otherwise_in, rates.otherwise_out) == (
+            {1: 4_000},
+            3_000,
+            4_000,
+        )
+
+    def test_one_moment_has_no_rate(self):
+        nothing = Rates(incoming={}, outgoing={})
+        assert observed(()) == nothing
+        assert observed((Sample(from_ms=5, at_ms=5, incoming={}, outgoing={}),)) == nothing
+
+    def test_a_broker_has_its_throttle_or_what_was_seen_whichever_is_less(self):
+        state = ApplyState(
+            plan="",
+            moves={},
+            caps=Caps(),
+            live=frozenset({1, 4, 5, 6}),
+            rates_in={4: 2_000, 5: 7_000},
+            samples=self.samples,
+        )
+        rates = rates_of(state)
+        assert rates.incoming == {1: 3_000, 4: 2_000, 5: 1_000, 6: 3_000}
+        assert rates.outgoing == {1: 4_000, 4: 4_000, 5: 4_000, 6: 4_000}
+
+    def test_where_nothing_is_known_there_is_no_rate(self):
+        state = ApplyState(plan="", moves={}, caps=Caps(), live=frozenset({1}))
+        assert rates_of(state).incoming == {}

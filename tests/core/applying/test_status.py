@@ -1,0 +1,98 @@
+"""How far a plan is."""
+
+from __future__ import annotations
+
+from applied_plans import move, plan_of, run
+from modelled_kafka import ModelledKafka
+from rackwise.core.applying import Rates, Seen, start, status_of, status_of_run
+from rackwise.core.applying.acts import Looked, Wait
+from rackwise.core.applying.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
+from rackwise.core.applying.throttling import LEADER_RATE
+from rackwise.core.applying.values import Entry, ThrottleKey
+
+PLAN = plan_of(
+    move("t-0", (1, 2), (1, 3), 100),
+    move("t-1", (1, 2), (1, 4), 300),
+    move("t-2", (1, 2), (2, 1), 500),
+    move("t-3", (1, 2), (1, 5), None),
+)
+IDS = [(each.topic, each.partition) for each in PLAN.moves]
+KEY = ThrottleKey("broker", "1", LEADER_RATE)
+LOOK = Looked(
+    at_ms=0,
+    live=frozenset(range(1, 6)),
+    partitions={
+        IDS[0]: Seen(topic_id="id-t", replicas=(1, 3)),
+        IDS[1]: Seen(
+            topic_id="id-t",
+            replicas=(1, 4, 2),
+            adding=(4,),
+            removing=(2,),
+            leader=1,
+            adding_bytes={4: 60},
+        ),
+        IDS[2]: Seen(topic_id="id-t", replicas=(1, 2)),
+        IDS[3]: Seen(topic_id="id-t", replicas=(1, 2)),
+    },
+)
+JOURNAL = [
+    ThrottleIntent(settings=(Setting(key=KEY, prior=None, ours="5"),)),
+    BatchIntent(batch=1, act="move", partitions=(IDS[0], IDS[1])),
+    BatchResult(batch=1, act="move", accepted=(IDS[0], IDS[1]), refused=(), unknown=()),
+]
+
+
+def test_from_a_journal_and_one_look():
+    rates = Rates(incoming={4: 10}, outgoing={1: 6})
+    status = status_of(PLAN, JOURNAL, LOOK, rates=rates)
+    assert list(status.classes.values()) == ["done", "moving", "not_started", "not_started"]
+    assert status.counts == {"done": 1, "moving": 1, "not_started": 2}
+    assert (status.bytes, status.left.total, status.left.unknown) == (400, 240, 1)
+    assert (status.eta.seconds, status.eta.bound_by) == (40, "outgoing of broker 1")
+    assert (status.bytes_per_s, status.is_done) == (None, False)
+    assert status.throttles == {KEY: Entry(prior=None, ours=("5",))}
+
+
+def test_without_a_journal_what_moves_counts_as_foreign():
+    status = status_of(PLAN, (), LOOK)
+    assert status.classes[IDS[1]] == "foreign_moving"
+    assert status.throttles == {}
+
+
+def test_what_is_not_there_and_what_was_dropped():
+    status = status_of(
+        PLAN, JOURNAL, Looked(at_ms=0, partitions={}, live=frozenset()), dropped=IDS[1:]
+    )
+    assert status.counts == {"topic_gone": 1, "dropped": 3}
+    assert status.bytes == 100
+
+
+def test_a_plan_that_is_done():
+    done = {
+        which: Seen(topic_id=None, replicas=each.after)
+        for which, each in zip(IDS, PLAN.moves, strict=True)
+    }
+    status = status_of(PLAN, (), Looked(at_ms=0, partitions=done, live=frozenset()))
+    assert (status.is_done, status.left.total, status.eta.seconds) == (True, 0, 0)
+
+
+def test_of_a_run_that_goes_on():
+    plan = plan_of(move("t-0", (1, 2), (1, 3), 200_000))
+    world = ModelledKafka.before(plan.moves, range(1, 4), speed=10)
+    seen = []
+
+    def meddle(state, action):
+        if isinstance(action, Wait) and world.now_ms > 12_000:
+            seen.append(status_of_run(state))
+        return "done"
+
+    assert run(start(plan), world, meddle).is_reached
+    assert seen[0].bytes_per_s == 10_000
+    assert 0 < seen[0].left.total < 200_000
+    assert seen[0].eta.seconds == -(-seen[0].left.total // 10_000)
+    assert seen[0].eta.bound_by == "incoming of broker 3"
+
+
+def test_before_anything_was_seen_no_rate_is_told():
+    status = status_of_run(start(PLAN))
+    assert (status.bytes_per_s, status.eta.seconds) == (None, None)
