@@ -4,6 +4,8 @@
 strict_json  reading  tables        text, bytes and CSV rows, with all faults of a file at once
 snapshot  snapshot_text             rackwise.snapshot/1
 reassignment  policy                Kafka's own JSON with a racks CSV; rackwise.policy/1
+plan  plan_goal  plan_proof         rackwise.plan/1 and its parts, read
+plan_text                           the same, written
 prices  subnets  rates  weights     tables for the bill and for consumers
 rack_rates  split                   rackwise-rates/1 and rackwise-split/1, for producers
 writing  publishing                 whole or not at all: one file, one result folder
@@ -17,6 +19,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rackwise.adapters.files.plan import parse_plan, plan_policy, read_plan
+    from rackwise.adapters.files.plan_text import (
+        plan_body,
+        plan_bytes,
+        policy_sha256,
+        sealed,
+        totals_json,
+        write_plan,
+    )
     from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
     from rackwise.adapters.files.prices import (
         parse_prices,
@@ -61,6 +72,19 @@ if TYPE_CHECKING:
     from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
 
 _NAMES = {
+    "plan": (
+        "parse_plan",
+        "plan_policy",
+        "read_plan",
+    ),
+    "plan_text": (
+        "plan_body",
+        "plan_bytes",
+        "policy_sha256",
+        "sealed",
+        "totals_json",
+        "write_plan",
+    ),
     "policy": (
         "PolicyFile",
         "parse_policy",
@@ -146,6 +170,7 @@ __all__ = [
     "packed",
     "parse_clients",
     "parse_placement",
+    "parse_plan",
     "parse_policy",
     "parse_prices",
     "parse_rack_rates",
@@ -153,11 +178,16 @@ __all__ = [
     "parse_snapshot",
     "parse_split",
     "parse_weights",
+    "plan_body",
+    "plan_bytes",
+    "plan_policy",
+    "policy_sha256",
     "publish",
     "rack_rates_text",
     "read_bytes",
     "read_clients",
     "read_placement",
+    "read_plan",
     "read_policy",
     "read_prices",
     "read_published",
@@ -169,11 +199,14 @@ __all__ = [
     "read_subnets",
     "read_weights",
     "reassignment_text",
+    "sealed",
     "shipped_price_table",
     "shipped_prices",
     "snapshot_bytes",
     "split_text",
+    "totals_json",
     "write_bytes",
+    "write_plan",
     "write_rack_rates",
     "write_reassignment",
     "write_snapshot",

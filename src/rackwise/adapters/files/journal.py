@@ -1,0 +1,254 @@
+"""`rackwise.journal/1`: what a run was about to do, on the disk before it was done.
+
+Goals, in order: nothing is done that is not announced; a killed writer leaves a journal that is
+whole up to its last line; a damaged one is never taken for a whole one.
+
+One JSON object a line, in canonical JSON, each chained to the one before:
+
+```
+{"at":"..","check":"9c1d..","format":"rackwise.journal/1","plan":"5f..","seq":1,"type":"begin"}
+{"at":"..","check":"07aa..","partitions":[["orders",4]],"seq":2,"type":"batch_intent"}
+                    |
+                    16 hex digits of SHA-256 over the check before it and the line without `check`
+```
+
+The first line begins a run of one plan. `append` comes back when the line is on the disk. A last
+line without its line feed was torn off by a kill: the effect it announces was never begun, so it
+is dropped, and cut off before the next line is written. Anything else that does not fit is damage,
+and refused with line and offset.
+
+What this does not do: know what the types mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.state_folder import MODE_FILE, unwritable
+from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.files.writing import sync_folder
+from rackwise.core.canonical import Json, canonical_json
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FORMAT = "rackwise.journal/1"
+CHECK_DIGITS = 16
+BEGIN = "begin"
+OWN = frozenset({"seq", "at", "type", "check", "format"})
+"""Keys that are not the caller's; `format` stands in lines of the type `begin` alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line: its number from 1 on, when it was written, what it is, and the rest of it."""
+
+    seq: int
+    at: str
+    type: str
+    fields: Mapping[str, Any]
+
+
+class Journal:
+    """An open journal of one plan; made by `open_journal`, ended by `close`.
+
+    `entries`: all lines, in order. `torn`: bytes of a last line that was dropped.
+    """
+
+    def __init__(self, path: Path, entries: Sequence[Entry], check: str, end: int) -> None:
+        self.path = path
+        self._entries = [*entries]
+        self._check = check
+        self._end = end
+        self._descriptor: int | None = None
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All lines, in order."""
+        return tuple(self._entries)
+
+    def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> Entry:
+        """Write one line and wait until it is on the disk. Raises `JournalUnwritable`.
+
+        After that error the file ends with the line before, and no more are taken.
+        """
+        entry = Entry(seq=len(self._entries) + 1, at=at, type=type_, fields=fields)
+        body: dict[str, Json] = {**fields, "seq": entry.seq, "at": at, "type": type_}
+        if type_ == BEGIN:
+            body["format"] = FORMAT
+        check = _check_of(self._check, body)
+        line = canonical_json({**body, "check": check}).encode() + b"\n"
+        try:
+            if self._descriptor is None:
+                self._descriptor = self._opened()
+            self._write(self._descriptor, line)
+        except OSError as cause:
+            self._undo()
+            raise unwritable(self.path, cause.strerror or str(cause)) from None
+        self._entries.append(entry)
+        self._check = check
+        self._end += len(line)
+        return entry
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor is not None and self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = None
+
+    def _opened(self) -> int:
+        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+        if not self._end:
+            flags |= os.O_CREAT
+        descriptor = os.open(self.path, flags, MODE_FILE)
+        os.ftruncate(descriptor, self._end)
+        os.fsync(descriptor)
+        sync_folder(self.path.parent)
+        return descriptor
+
+    def _write(self, descriptor: int, line: bytes) -> None:
+        at = self._end
+        rest = memoryview(line)
+        while rest:
+            count = os.pwrite(descriptor, rest, at)
+            at += count
+            rest = rest[count:]
+        os.fsync(descriptor)
+
+    def _undo(self) -> None:
+        """Take a part of a line off again; a reader would drop it anyway."""
+        if self._descriptor is None or self._descriptor < 0:
+            return
+        try:
+            os.ftruncate(self._descriptor, self._end)
+        except OSError:
+            return
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def journal_path(folder: Path, plan: str) -> Path:
+    """Where the journal of a plan is; `plan`: its SHA-256."""
+    return folder / f"{plan}.journal"
+
+
+def open_journal(folder: Path, plan: str) -> Journal:
+    """The journal of a plan, with the lines that are there; none of it is written yet.
+
+    Raises `InvalidPlan` for a journal that is damaged or of another plan, `JournalUnwritable`
+    where it cannot be read.
+    """
+    path = journal_path(folder, plan)
+    if not os.path.lexists(path):
+        return Journal(path, (), "", 0)
+    if path.is_symlink():
+        raise unwritable(path, "it is a link")
+    data = _read(path)
+    journal = parse_journal(data, path)
+    _check_plan(journal, plan)
+    return journal
+
+
+def read_entries(folder: Path, plan: str) -> tuple[Entry, ...]:
+    """The lines of a journal, none where there is no journal. Raises as `open_journal`."""
+    return open_journal(folder, plan).entries
+
+
+def parse_journal(data: bytes, path: Path) -> Journal:
+    """A journal from its bytes. Raises `InvalidPlan`."""
+    entries: list[Entry] = []
+    check, end = "", 0
+    whole = data[: data.rfind(b"\n") + 1]
+    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
+        entry, check = _entry(line, path, number, end, check)
+        entries.append(entry)
+        end += len(line) + 1
+    return Journal(path, entries, check, end)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_bytes(path, error=InvalidPlan, max_bytes=MAX_BYTES)
+    except InvalidPlan:
+        raise
+    except ValueError as cause:
+        raise unwritable(path, str(cause)) from None
+
+
+def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tuple[Entry, str]:
+    """One line, and its check. Raises `InvalidPlan`."""
+    try:
+        body = parse(line, where=str(path), error=InvalidPlan)
+    except InvalidPlan as error:
+        raise _damaged(path, number, offset, error.message) from None
+    if not isinstance(body, dict) or not all(
+        isinstance(body.get(key), str) for key in ("at", "type", "check")
+    ):
+        raise _damaged(path, number, offset, "at, type and check are wanted; they are not there")
+    check = body.pop("check")
+    if type(body.get("seq")) is not int or body["seq"] != number:
+        raise _damaged(path, number, offset, f"seq {number} is wanted; {body.get('seq')} was read")
+    wanted = _computed(before, body)
+    if wanted is None:
+        raise _damaged(path, number, offset, "integers and texts are wanted; others were read")
+    if check != wanted:
+        raise _damaged(path, number, offset, f"check {wanted} is wanted; {check} was read")
+    if number == 1 and (body["type"] != BEGIN or body.get("format") != FORMAT):
+        raise _damaged(path, number, offset, f"{BEGIN} of {FORMAT} is wanted; it is not there")
+    entry = Entry(
+        seq=number,
+        at=body["at"],
+        type=body["type"],
+        fields={key: value for key, value in body.items() if key not in OWN},
+    )
+    return entry, check
+
+
+def _computed(before: str, body: dict[str, Any]) -> str | None:
+    """The check that the line should have; None for one that no journal can hold."""
+    try:
+        return _check_of(before, body)
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_of(before: str, body: dict[str, Json]) -> str:
+    told = before + canonical_json(body)
+    return hashlib.sha256(told.encode()).hexdigest()[:CHECK_DIGITS]
+
+
+def _check_plan(journal: Journal, plan: str) -> None:
+    entries = journal.entries
+    if not entries:
+        return
+    first = entries[0]
+    had = first.fields.get("plan")
+    if had != plan:
+        raise InvalidPlan(
+            f"{escaped(str(journal.path))}: the journal of plan {plan[:12]} is wanted; "
+            f"it is of {escaped(str(had))[:12]}",
+            wanted=plan,
+            had=had,
+            hint="move the file away; rackwise status shows where the plan stands without it",
+            where=f"{journal.path}:1",
+        )
+
+
+def _damaged(path: Path, number: int, offset: int, why: str) -> InvalidPlan:
+    return InvalidPlan(
+        f"{escaped(str(path))}: line {number}, offset {offset}: a whole journal is wanted; "
+        f"this line is damaged: {escaped(why)}",
+        wanted="a whole journal",
+        had=why,
+        hint="rackwise status shows where the plan stands without it; move the file away to resume "
+        "from what the cluster shows",
+        where=f"{path}:{number}",
+    )

@@ -1,0 +1,160 @@
+"""Plans to be carried out, and the driver of the tests: it does what a run asks of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from modelled_kafka import ModelledKafka
+from rackwise.core.applying.acts import (
+    Alter,
+    Begun,
+    Finish,
+    Interrupted,
+    Journal,
+    ReadThrottles,
+    ThrottlesRead,
+)
+from rackwise.core.applying.lines import PartitionLine, Pause
+from rackwise.core.applying.steps import step
+from rackwise.core.planning.values import (
+    Balance,
+    Fair,
+    MadeFrom,
+    Move,
+    Plan,
+    Totals,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from modelled_kafka import Fate
+    from rackwise.core.applying.acts import Action, Observation
+    from rackwise.core.applying.values import ApplyState, Outcome
+
+MOST_STEPS = 20_000
+
+Meddle: TypeAlias = "Callable[[ApplyState, Action], Fate | Observation]"
+
+
+def _goes_well(_state: ApplyState, _action: Action) -> Fate:
+    return "done"
+
+
+def _never(_state: ApplyState, _action: Action) -> bool:
+    return False
+
+
+def move(
+    name: str,
+    before: tuple[int, ...],
+    after: tuple[int, ...],
+    size: int | None = 1_000,
+    topic_id: str | None = None,
+) -> Move:
+    """`move("t-0", (1, 2), (1, 3))`."""
+    topic, number = name.rsplit("-", 1)
+    return Move(
+        topic=topic,
+        partition=int(number),
+        topic_id=f"id-{topic}" if topic_id is None else topic_id,
+        before=before,
+        after=after,
+        bytes=size,
+    )
+
+
+def plan_of(*moves: Move, sha256: str = "5" * 64) -> Plan:
+    """A plan with these moves; nothing else of it is read by a run."""
+    return Plan(
+        cluster_id="c",
+        made_from=MadeFrom(snapshot_sha256="", brokers={}, policy="", policy_sha256=""),
+        goal=Balance(),
+        minimise="moves",
+        solver="none",
+        moves=moves,
+        totals=Totals(),
+        fair=Fair(),
+        certificates=(),
+        verdict=Verdict(cost=0, lower_bound=0, gap=0, is_legal=True, is_fair=True),
+        sha256=sha256,
+    )
+
+
+def run(
+    state: ApplyState,
+    world: ModelledKafka,
+    meddle: Meddle = _goes_well,
+    *,
+    signal: Callable[[ApplyState, Action], bool] = _never,
+) -> Outcome:
+    """Carry a run out to its end.
+
+    `meddle` is called before each action; it may change the world, and says what becomes of it. An
+    observation instead of a fate is what the run is told. `signal`: one comes before this action.
+    """
+    state, due = step(state, Begun(at_ms=world.now_ms))
+    for _ in range(MOST_STEPS):
+        seen: Observation | None = None
+        assert all(isinstance(each, Journal) for each in due[:-1]), "one question, the last"
+        for action in due:
+            if signal(state, action):
+                state, nothing = step(state, Interrupted(at_ms=world.now_ms))
+                assert nothing == ()
+            fate = meddle(state, action)
+            seen = world.carry_out(action, fate) if isinstance(fate, str) else fate
+            if isinstance(action, Finish):
+                return action.outcome
+        assert seen is not None, "a step ends with a question, or the run does"
+        state, due = step(state, seen)
+    raise AssertionError(f"a run ends within {MOST_STEPS} steps")
+
+
+def kinds(world: ModelledKafka) -> list[str]:
+    """Types of the journal's lines."""
+    return [line.type for line in world.journal]
+
+
+def told(world: ModelledKafka) -> list[tuple[str, str]]:
+    """Partitions whose class the journal was told, and the class: `("t-0", "done")`."""
+    return [
+        (f"{line.partition[0]}-{line.partition[1]}", line.class_)
+        for line in world.journal
+        if isinstance(line, PartitionLine)
+    ]
+
+
+def cluster(plan: Plan, **options: Any) -> ModelledKafka:
+    """Five brokers, all partitions as before, and 10 bytes per ms."""
+    return ModelledKafka.before(plan.moves, range(1, 6), **{"speed": 10, **options})
+
+
+def alters(world: ModelledKafka) -> list[Alter]:
+    """Requests of that kind that arrived."""
+    return [each for each in world.requests if isinstance(each, Alter)]
+
+
+def pauses(world: ModelledKafka) -> list[tuple[str, ...]]:
+    """The reasons that the journal was told."""
+    return [line.reasons for line in world.journal if isinstance(line, Pause)]
+
+
+def before(kind: type[Action]) -> Callable[[ApplyState, Action], bool]:
+    """A signal before every action of this kind."""
+    return lambda _state, action: isinstance(action, kind)
+
+
+def blind(world: ModelledKafka) -> Meddle:
+    """Throttles that were set are not seen while they are put on."""
+
+    def meddle(state: ApplyState, action: Action) -> Fate | Observation:
+        if isinstance(action, ReadThrottles) and state.phase in {"reading", "verifying"}:
+            return ThrottlesRead(
+                at_ms=world.now_ms,
+                brokers={broker: {} for broker in action.brokers},
+                topics={topic: {} for topic in action.topics},
+            )
+        return "done"
+
+    return meddle
