@@ -152,6 +152,7 @@ class TestResult:
 
 @spark_session
 @pytest.mark.fault
+@pytest.mark.long
 def test_a_run_that_is_killed_leaves_the_last_result(demo):
     """F27: killed mid write; the old result is whole, and the next run is as if nothing was."""
     out, _, arguments = demo

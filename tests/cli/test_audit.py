@@ -17,6 +17,8 @@ from rackwise.core.findings import RULES
 from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 
+UNEVEN = 'balance = { replicas = "off", leaders = "keep" }'
+
 
 def cluster(blind=1, notes=()):
     """Six brokers in three racks; of eight partitions the first `blind` are on two racks only."""
@@ -43,9 +45,16 @@ def cluster(blind=1, notes=()):
 
 @pytest.fixture
 def snapshot(tmp_path):
-    def write(value):
+    """Write a cluster; give the command that audits it, loads left aside unless `loads`."""
+
+    def write(value, *, loads=False):
         write_snapshot(value, tmp_path / "s.json.gz")
-        return ["audit", "--snapshot", str(tmp_path / "s.json.gz")]
+        command = ["audit", "--snapshot", str(tmp_path / "s.json.gz")]
+        if loads:
+            return command
+        policy = tmp_path / "uneven.toml"
+        policy.write_text(f'format = "rackwise.policy/1"\n{UNEVEN}\n')
+        return [*command, "--policy", str(policy)]
 
     return write
 
@@ -90,7 +99,8 @@ class TestText:
             "no findings\n"
             "\n"
             "not checked\n"
-            "  replica-balance, leader-balance: fair loads were not given\n"
+            "  replica-balance, unequal-racks: balance.replicas is off\n"
+            "  leader-balance: balance.leaders is keep\n"
             "  topic-spread: topic_spread is off\n"
             "\n"
             "losing  brokers  offline  under min ISR  leaders lost  replicas lost  to restore"
@@ -189,6 +199,45 @@ class TestText:
         assert all(line.isprintable() for line in said.out.splitlines())
 
 
+class TestLoads:
+    def test_uneven_ones_are_findings(self, snapshot, capsys):
+        assert run([*snapshot(cluster(), loads=True), "--json"]) == 2
+        told = document(capsys)
+        assert told["counts"]["replica-balance"] == 6
+        assert told["counts"]["leader-balance"] == 3
+        assert set(told["not_checked"]) == {"topic-spread"}
+        assert [f["message"] for f in told["findings"] if f["broker"] == 2] == [
+            "broker 2: replica-balance: wanted 4 replicas; had 1"
+        ]
+
+    def test_topics_too(self, snapshot, tmp_path, capsys):
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[[topics]]\nmatch = ["*"]\ntopic_spread = "even"\n'
+        )
+        command = [*snapshot(cluster(), loads=True), "--policy", str(policy), "--json"]
+        assert run([*command, "--rule", "topic-spread"]) == 2
+        told = document(capsys)
+        assert {f["broker"] for f in told["findings"]} == {1, 3, 4}
+        assert {f["topic"] for f in told["findings"]} == {"orders"}
+
+    def test_where_no_placement_keeps_the_rules_there_are_none(self, snapshot, tmp_path, capsys):
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[[topics]]\nmatch = ["*"]\nreplication = 4\n'
+            'spread = { level2 = "distinct" }\n'
+        )
+        command = [*snapshot(cluster(), loads=True), "--policy", str(policy)]
+        assert run([*command, "--fail-on", "never"]) == 0
+        said = capsys.readouterr()
+        assert said.err.startswith("loads are not judged: ")
+        assert "replica-balance, leader-balance: fair loads were not given" in said.out
+
+    def test_nobody_works_them_out_for_other_rules(self, snapshot, monkeypatch):
+        monkeypatch.setattr("rackwise.core.planning.front.fair_loads", None)
+        assert run([*snapshot(cluster(), loads=True), "--rule", "spread-even"]) == 2
+
+
 class TestJson:
     def test_one_document_has_all(self, snapshot, capsys):
         assert run(["--json", *snapshot(cluster())]) == 2
@@ -210,7 +259,12 @@ class TestJson:
                 "orders-0: spread-even at level2: wanted /eu/a 1, /eu/c 1; had /eu/a 2, /eu/c 0"
             ),
         }
-        assert set(told["not_checked"]) == {"replica-balance", "leader-balance", "topic-spread"}
+        assert set(told["not_checked"]) == {
+            "replica-balance",
+            "leader-balance",
+            "topic-spread",
+            "unequal-racks",
+        }
         assert [loss["rack"] for loss in told["blast_radius"]] == [
             "/eu",
             "/eu/a",

@@ -138,6 +138,7 @@ class TestPrices:
         given = [snapshot_file(folder), "--out", folder / "out", *LEVELS, *traffic]
         return called("analyze", *given, "--prices", folder / "prices.csv")
 
+    @pytest.mark.long
     def test_a_level_that_no_row_speaks_of_is_unpriced_and_said_to_be(self, spark, tmp_path):
         code, text, err = self.analyzed(tmp_path, spark, ZONE.format("2026-01-01", ""))
         assert (code, said(err)) == (0, [])
@@ -149,6 +150,7 @@ class TestPrices:
         page = (tmp_path / "out" / "report.html").read_text()
         assert "no price row covers the level: in no dollar sum" in page
 
+    @pytest.mark.long
     def test_a_day_in_a_gap_has_the_rows_around_it_and_a_line_to_add(self, spark, tmp_path):
         rows = ZONE.format("2026-01-01", "2026-06-01") + ZONE.format("2027-01-01", "")
         code, text, err = self.analyzed(tmp_path, spark, rows)

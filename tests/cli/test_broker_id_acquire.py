@@ -311,6 +311,7 @@ def test_watch_tells_what_goes_missing_and_comes_back(host):
         assert process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.long
 def test_watch_outlives_the_store(make_lone_zookeeper, tmp_path):
     server = make_lone_zookeeper()
     assert called("broker-id", "init", "--store", server.url)[0] == 0
@@ -339,10 +340,10 @@ def test_watch_goes_on_without_a_topic_that_cannot_be_read(host):
         process = host.start("watch", "--store", host.url)
         assert process.stdout.readline() == "leads\n"
         store.commit([Create(f"{IDS}/8", b"{")])
-        until(lambda: f"{IDS}/8: whole JSON" in host.talk())
+        until(lambda: f"{IDS}/8: one JSON object" in host.talk())
         store.commit([Delete(f"{IDS}/7"), Delete(f"{IDS}/8")])
         assert process.stdout.readline() == "missing id 7\n"
-    assert f"warning: {TOPICS}/bad: whole JSON" in host.talk()
+    assert f"warning: {TOPICS}/bad: one JSON object" in host.talk()
 
 
 def test_no_more_than_a_line_in_five_seconds_tells_of_waiting(host):

@@ -337,6 +337,7 @@ class TestSelectorOnAllBrokers:
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_the_selector_nowhere_and_then_on_one_broker(make_kraft):
     cluster = make_kraft(brokers=3, racks=ZONES, overrides={REPLICA_SELECTOR: None})
     with closing(connect(cluster.bootstrap)) as admin:

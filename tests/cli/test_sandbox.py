@@ -82,6 +82,7 @@ def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_sigterm_stops_it_too(run):
     process = run("--quiet")
     server = process.stdout.readline().split()[1]

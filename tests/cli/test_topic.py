@@ -195,6 +195,7 @@ class TestEnsure:
 
 
 @pytest.mark.zookeeper
+@pytest.mark.long
 def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper):
     """KIP-36: auto-creation ignores racks while only some brokers have one; tools refuse."""
     cluster = make_zookeeper(brokers=2, racks=())

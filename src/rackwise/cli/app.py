@@ -2,35 +2,67 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from rackwise.cli.analyze import analyze
-from rackwise.cli.audit import audit
-from rackwise.cli.broker_id import app as broker_id
-from rackwise.cli.consumer import app as consumer
-from rackwise.cli.doctor import doctor
-from rackwise.cli.generate import generate
-from rackwise.cli.place import place
-from rackwise.cli.placers import placers
-from rackwise.cli.producer import app as producer
-from rackwise.cli.report import report
-from rackwise.cli.sandbox import sandbox
 from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
-from rackwise.cli.snapshot import snapshot
-from rackwise.cli.topic import app as topic
 
-app = typer.Typer(
-    name="rackwise",
-    help="Rack awareness for Apache Kafka: audit, placement, and the bill for bytes "
-    "that cross racks.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    epilog="Global options may stand anywhere. Exit: 0 done, 1 error, 2 there is a difference, "
-    "3 stopped half-way, 4 refused before the first write.",
+COMMANDS = {
+    "snapshot": "snapshot",
+    "audit": "audit",
+    "plan": "plan",
+    "proof": "proof",
+    "diff": "diff",
+    "what-if": "what_if",
+    "doctor": "doctor",
+    "apply": "apply",
+    "resume": "resume",
+    "cancel": "cancel",
+    "rollback": "rollback",
+    "status": "status",
+    "throttles": "throttles",
+    "place": "place",
+    "placers": "placers",
+    "serve": "serve",
+    "analyze": "analyze",
+    "report": "report",
+    "generate": "generate",
+    "sandbox": "sandbox",
+    "topic": "topic",
+    "consumer": "consumer",
+    "producer": "producer",
+    "broker-id": "broker_id",
+    "upgrade": "upgrade",
+}
+"""Command or group of commands -> its module, in the order of the help."""
+
+EPILOG = (
+    "Global options may stand anywhere. Exit: 0 done, 1 error, 2 there is a difference, "
+    "3 stopped half-way, 4 refused before the first write."
 )
+
+
+def app_of(*names: str) -> typer.Typer:
+    """The application with these commands: a command that is started loads no other one."""
+    made = typer.Typer(
+        name="rackwise",
+        help="Rack awareness for Apache Kafka: audit, plans with proof, placement, and the bill "
+        "for bytes that cross racks.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        epilog=EPILOG,
+    )
+    made.callback()(options)
+    for name in names:
+        module = import_module(f"rackwise.cli.{COMMANDS[name]}")
+        if hasattr(module, "app"):
+            made.add_typer(module.app, name=name)
+        else:
+            made.command(name)(getattr(module, COMMANDS[name]))
+    return made
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -39,7 +71,6 @@ def _print_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[
@@ -60,11 +91,3 @@ def options(
     """Global options; `Shell.of` has read them already, this declares them for the help."""
     del json, quiet, debug, color
     size_in_bytes(max_input)
-
-
-for command in (snapshot, audit, doctor, place, placers, analyze, report, generate, sandbox):
-    app.command(command.__name__)(command)
-app.add_typer(topic, name="topic")
-app.add_typer(consumer, name="consumer")
-app.add_typer(producer, name="producer")
-app.add_typer(broker_id, name="broker-id")

@@ -10,17 +10,17 @@ import typer
 
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
-from rackwise.core.errors import InvalidConfig
+from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.core.audit import Findings, RackLoss
-    from rackwise.core.model import Cluster
+    from rackwise.core.model import Cluster, FairLoads
     from rackwise.core.policy import Policy
 
 FORMAT = "rackwise.audit/1"
-STEPS = 3
-"""What progress counts: reading, judging, losing racks."""
+STEPS = 4
+"""What progress counts: reading, fair loads, judging, losing racks."""
 
 
 FailOn = Literal["error", "warning", "info", "never"]
@@ -57,7 +57,9 @@ def audit(
         cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
         advance(1)
         wanted = policy_for(shell, policy, cluster)
-        findings = judge(cluster, wanted, rules=rule or None)
+        fair = fair_for(shell, cluster, wanted, rules=rule)
+        advance(1)
+        findings = judge(cluster, wanted, rules=rule or None, fair=fair)
         advance(1)
         losses = _losses(cluster, wanted, lose)
         advance(1)
@@ -86,6 +88,25 @@ def policy_for(shell: Shell, path: Path | None, cluster: Cluster) -> Policy:
     read = files.read_policy(path, max_bytes=shell.max_input)
     read.check(cluster)
     return read.policy
+
+
+def fair_for(
+    shell: Shell, cluster: Cluster, policy: Policy, *, rules: Sequence[str] | None = None
+) -> FairLoads | None:
+    """What each broker should hold; None where no rule asks for it, or nobody can say.
+
+    `rules`: those that are judged; None and empty are all.
+    """
+    from rackwise.core.audit import FAIR_JUDGES
+    from rackwise.core.planning.front import fair_loads
+
+    if rules and not FAIR_JUDGES.keys() & set(rules):
+        return None
+    try:
+        return fair_loads(cluster, policy)
+    except (Infeasible, PartialRacks) as error:
+        shell.note(f"loads are not judged: {escaped(error.message)}")
+        return None
 
 
 def _losses(cluster: Cluster, policy: Policy, wanted: Sequence[str] | None) -> tuple[RackLoss, ...]:
@@ -126,12 +147,12 @@ def _document(
         "counts": dict(findings.counts),
         "findings": [finding.as_dict() for finding in findings],
         "not_checked": dict(findings.not_checked),
-        "blast_radius": [_loss(loss, has_names=has_names) for loss in losses],
+        "blast_radius": [loss_document(loss, has_names=has_names) for loss in losses],
         "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
     }
 
 
-def _loss(loss: RackLoss, *, has_names: bool) -> dict[str, Any]:
+def loss_document(loss: RackLoss, *, has_names: bool) -> dict[str, Any]:
     """One rack's loss; names of partitions only where the rack was asked for."""
     from rackwise.cli.audit_text import partition_names
 

@@ -14,7 +14,14 @@ import typer
 
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, utc_now
+from rackwise.cli.source import (
+    ClientConfig,
+    Server,
+    SnapshotFile,
+    check_source,
+    only_topics,
+    utc_now,
+)
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.core.text import escaped
 
@@ -143,7 +150,7 @@ def _facts_of_file(shell: Shell, path: Path, wishes: _Wishes) -> ReadingFacts:
 
     read = files.read_snapshot(path, max_bytes=shell.max_input)
     chosen = wishes.chosen(read)
-    cluster = _cut(chosen, wishes.topics)
+    cluster = only_topics(chosen, wishes.topics)
     best, not_read = _best(chosen)
     no_best = {
         group.group: TOPICS_LEFT_OUT
@@ -167,26 +174,6 @@ def _reads(group: Group, globs: Sequence[str], *, every: bool) -> bool:
     topics = {topic for member in group.members for topic in member.topics or ()}
     matches = [any(fnmatchcase(topic, glob) for glob in globs) for topic in topics]
     return all(matches) if every else any(matches) or not matches
-
-
-def _cut(cluster: Cluster, globs: Sequence[str]) -> Cluster:
-    """The cluster with the topics that match alone; a note of each glob that matches none."""
-    if "*" in globs:
-        return cluster
-    from rackwise.core.model import Note, PartitionTable
-
-    kept = {name for name in cluster.topics if any(fnmatchcase(name, glob) for glob in globs)}
-    notes = [
-        Note(kind="not-visible", text=f"no topic that matches {glob} is in the snapshot")
-        for glob in globs
-        if not any(fnmatchcase(name, glob) for name in cluster.topics)
-    ]
-    return replace(
-        cluster,
-        notes=(*cluster.notes, *notes),
-        topics={name: topic for name, topic in cluster.topics.items() if name in kept},
-        partitions=PartitionTable.of(each for each in cluster.partitions if each.topic in kept),
-    )
 
 
 def _facts_of_brokers(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,6 +99,26 @@ def cluster_of_brokers(
             resolve=kafka.resolved_addresses if resolve else None,
             progress=advance,
         )
+
+
+def only_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:
+    """The cluster with the topics that match alone; a note of each glob that matches none."""
+    if "*" in globs:
+        return cluster
+    from rackwise.core.model import Note, PartitionTable
+
+    kept = {name for name in cluster.topics if any(fnmatchcase(name, glob) for glob in globs)}
+    notes = [
+        Note(kind="not-visible", text=f"no topic that matches {glob} is in the snapshot")
+        for glob in globs
+        if not any(fnmatchcase(name, glob) for name in cluster.topics)
+    ]
+    return replace(
+        cluster,
+        notes=(*cluster.notes, *notes),
+        topics={name: topic for name, topic in cluster.topics.items() if name in kept},
+        partitions=PartitionTable.of(each for each in cluster.partitions if each.topic in kept),
+    )
 
 
 def utc_now() -> str:

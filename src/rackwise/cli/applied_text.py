@@ -1,0 +1,122 @@
+"""What a run came to, as text and as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from rackwise.core.applying.values import Class, Outcome, PartitionId, ThrottleKey
+    from rackwise.core.planning.values import Plan
+
+FORMAT = "rackwise.applied/1"
+
+
+def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
+    """Counts that add up to the plan, then each move that is not done, then what throttles do."""
+    lines = [counts_text(outcome)]
+    lines += class_lines(outcome.classes, outcome.codes, texts)
+    lines += [f"? {name_of(each)}  leader not elected" for each in outcome.not_elected]
+    lines += [f"throttle-left     {key_text(each)}" for each in outcome.throttles_left]
+    lines += [f"throttle-changed  {key_text(each)}" for each in outcome.throttles_changed]
+    if outcome.stop is not None:
+        why = "" if outcome.text is None else f": {escaped(outcome.text)}"
+        lines.append(f"ended early, {outcome.stop}{why}")
+    return "\n".join(lines)
+
+
+def counts_text(outcome: Outcome) -> str:
+    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`."""
+    return (
+        f"{counted(len(outcome.classes), 'move')}: {len(outcome.done)} done, "
+        f"{len(outcome.failed)} failed, {len(outcome.skipped)} skipped, "
+        f"{len(outcome.dropped)} dropped"
+    )
+
+
+def class_lines(
+    classes: Mapping[PartitionId, Class],
+    codes: Mapping[PartitionId, str],
+    texts: Mapping[PartitionId, str],
+) -> list[str]:
+    """A line for each move that is not done: its class, and what the cluster said."""
+    lines = []
+    for which, class_ in classes.items():
+        if class_ in {"done", "cancelled"}:
+            continue
+        told = [codes[which]] if which in codes else []
+        told += [escaped(texts[which])] if which in texts else []
+        lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(told)])]))
+    return lines
+
+
+def outcome_document(
+    plan: Plan, outcome: Outcome, texts: Mapping[PartitionId, str], journal: Path
+) -> dict[str, Any]:
+    """The same for a machine."""
+    return {
+        "format": FORMAT,
+        "plan": plan.sha256,
+        "cluster_id": plan.cluster_id,
+        "mode": outcome.mode,
+        "moves": len(outcome.classes),
+        "done": len(outcome.done),
+        "failed": len(outcome.failed),
+        "skipped": len(outcome.skipped),
+        "dropped": len(outcome.dropped),
+        "is_reached": outcome.is_reached,
+        "has_written": outcome.has_written,
+        "stop": outcome.stop,
+        "text": outcome.text,
+        "partitions": partition_rows(outcome.classes, outcome.codes, texts),
+        "not_elected": [name_of(each) for each in outcome.not_elected],
+        "throttles_left": [list(each) for each in outcome.throttles_left],
+        "throttles_changed": [list(each) for each in outcome.throttles_changed],
+        "journal": str(journal),
+    }
+
+
+def partition_rows(
+    classes: Mapping[PartitionId, Class],
+    codes: Mapping[PartitionId, str],
+    texts: Mapping[PartitionId, str],
+) -> list[dict[str, Any]]:
+    """One row per move of the plan, in its order."""
+    return [
+        {
+            "topic": topic,
+            "partition": number,
+            "class": class_,
+            "code": codes.get((topic, number)),
+            "text": texts.get((topic, number)),
+        }
+        for (topic, number), class_ in classes.items()
+    ]
+
+
+def classes_text(classes: Iterable[str]) -> str:
+    """`38 done, 2 moving`."""
+    counts = Counter(classes)
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "no moves"
+
+
+def key_text(key: ThrottleKey) -> str:
+    """`broker 4 follower.replication.throttled.rate`."""
+    return f"{key.kind} {escaped(key.name)} {key.key}"
+
+
+def name_of(which: PartitionId) -> str:
+    """`orders-4`, safe to show."""
+    return f"{escaped(which[0])}-{which[1]}"
+
+
+def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
+    """The command that goes on."""
+    words: Sequence[str] = [f"rackwise {verb}", str(plan), "--bootstrap-server", bootstrap]
+    more = [] if client_config is None else ["--client-config", str(client_config)]
+    return escaped(" ".join([*words, *more]))

@@ -1,0 +1,77 @@
+"""SIGINT and SIGTERM of a command that writes: the first asks it to end, the second ends it.
+
+A handler does no more than note it and write a byte into a pipe, which ends a wait at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOPPED = 3
+"""The exit code where something was written."""
+
+
+class Stopping:
+    """Takes both signals for the length of a `with` block, in the main thread."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._has_written = False
+        self._before: dict[int, object] = {}
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+
+    @property
+    def is_asked(self) -> bool:
+        """One of the signals arrived."""
+        return self._number is not None
+
+    @property
+    def code(self) -> int:
+        """The exit code of a run that the signal ended."""
+        if self._has_written or self._number is None:
+            return STOPPED
+        return 128 + self._number
+
+    def wrote(self) -> None:
+        """Something was written to the world."""
+        self._has_written = True
+
+    def wait(self, ms: int) -> None:
+        """Wait so long at most; a signal ends it, one that came before at once."""
+        if not self.is_asked:
+            select.select([self._reader], [], [], ms / 1000)
+        elif ms:
+            select.select([], [], [], ms / 1000)
+
+    def __enter__(self) -> Self:
+        for number in SIGNALS:
+            self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_asked:
+            os._exit(self.code)
+        self._number = number
+        with suppress(OSError):
+            os.write(self._writer, b"!")

@@ -1,0 +1,113 @@
+"""What a run came to, as text: counts that add up, names made safe, the line that goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rackwise.cli.applied_text import outcome_text, resume_line
+from rackwise.cli.apply_meter import progress_text
+from rackwise.cli.apply_options import wishes_of
+from rackwise.core.applying import Eta, Outcome, Remaining, Status, ThrottleKey
+from rackwise.core.errors import InvalidConfig
+
+RATE = ThrottleKey("broker", "4", "leader.replication.throttled.rate")
+
+
+def wishes(**changes):
+    asked = {
+        "throttle": None,
+        "throttle_over": "keep",
+        "at_once": 200,
+        "per_broker": 5,
+        "bytes_in_flight": None,
+        "first": None,
+        "alongside": False,
+        "allow_partial": False,
+        "no_elect": False,
+        "stall": 600,
+        "down": 60,
+    }
+    return wishes_of(**asked | changes)
+
+
+def test_every_move_is_counted_and_those_not_done_are_named():
+    outcome = Outcome(
+        mode="apply",
+        classes={
+            ("a", 0): "done",
+            ("a", 1): "moving",
+            ("b\x1b", 2): "refused",
+            ("c", 3): "dropped",
+            ("c", 4): "done",
+        },
+        codes={("b\x1b", 2): "POLICY_VIOLATION"},
+        not_elected=(("c", 4),),
+        throttles_left=(RATE,),
+        throttles_changed=(RATE,),
+        stop="paused",
+        text="broker 4 is down",
+        has_written=True,
+    )
+    assert outcome_text(outcome, {("b\x1b", 2): "no\nway"}).splitlines() == [
+        "5 moves: 2 done, 1 failed, 1 skipped, 1 dropped",
+        "! a-1  moving",
+        r"! b\x1b-2  refused  POLICY_VIOLATION: no\x0away",
+        "! c-3  dropped",
+        "? c-4  leader not elected",
+        "throttle-left     broker 4 leader.replication.throttled.rate",
+        "throttle-changed  broker 4 leader.replication.throttled.rate",
+        "ended early, paused: broker 4 is down",
+    ]
+
+
+def test_the_line_that_goes_on():
+    line = resume_line("resume", Path("p.json"), "a:1,b:2", Path("c.properties"))
+    assert line == (
+        "rackwise resume p.json --bootstrap-server a:1,b:2 --client-config c.properties"
+    )
+    assert resume_line("cancel", Path("p"), "a:1", None) == (
+        "rackwise cancel p --bootstrap-server a:1"
+    )
+
+
+def test_how_far_it_is():
+    status = Status(
+        classes={("a", 0): "done", ("a", 1): "moving", ("a", 2): "not_started"},
+        bytes=3 * 2**30,
+        left=Remaining(incoming={}, outgoing={}, total=2**30, unknown=1),
+        eta=Eta(seconds=66, bound_by="incoming of broker 4"),
+        bytes_per_s=2**20,
+        throttles={},
+    )
+    assert progress_text(status) == (
+        "1/3 partitions, 1.00 GiB of 3.00 GiB left, 1.00 MiB/s, "
+        "66 s left (incoming of broker 4), 1 of unknown size"
+    )
+
+
+def test_options_become_limits():
+    made = wishes(throttle="50MB", bytes_in_flight="1GiB", first=3, no_elect=True, stall=5, down=7)
+    assert made.rate == 50_000_000
+    caps = made.caps
+    assert (caps.bytes_in_flight, caps.first, caps.elect) == (2**30, 3, False)
+    assert (caps.stall_ms, caps.down_ms, caps.at_once, caps.per_broker) == (5000, 7000, 200, 5)
+    assert wishes().rate is None
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "10Mbit", str(2**63), "9" * 40, "", "1.5GB", "1 GB", "0x10"]
+)
+@pytest.mark.parametrize("option", ["throttle", "bytes_in_flight"])
+def test_a_number_of_bytes_that_is_none(option, text):
+    with pytest.raises(InvalidConfig) as raised:
+        wishes(**{option: text})
+    assert raised.value.where == "--" + option.replace("_", "-")
+    assert raised.value.hint == (
+        "units: B kB MB GB KiB MiB GiB; a bare number is bytes, never bits"
+    )
+
+
+def test_the_greatest_rate_is_taken():
+    assert wishes(throttle=str(2**63 - 1)).rate == 2**63 - 1

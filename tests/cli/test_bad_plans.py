@@ -1,0 +1,325 @@
+"""What `plan`, `proof` and `what-if` refuse: exit 1, one sentence, a hint, nothing written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from consumer_snapshots import document
+from plans import plan_of
+from rackwise.adapters.files import (
+    fingerprint,
+    plan_bytes,
+    policy_sha256,
+    sealed,
+    write_plan,
+    write_snapshot,
+)
+from rackwise.core.model import Note
+from refusals import called, check_refused, replaced
+from small_clusters import small_cluster
+
+RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a"}
+LISTS = {"t-0": [1, 4, 2], "t-1": [1, 2, 3]}
+EDITED = "plan again; a plan is not edited by hand, a policy says what is wanted"
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Check that a plan of a cluster is refused, and that nothing was written."""
+
+    def check(words, message, hint, *, racks=RACKS, policy=None, **fields):
+        snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
+        write_snapshot(small_cluster(racks, LISTS, **fields), snapshot)
+        files = ["--snapshot", snapshot, "--out", out, "--kafka-json", tmp_path / "k.json"]
+        if policy is not None:
+            (tmp_path / "p.toml").write_text(f'format = "rackwise.policy/1"\n{policy}\n')
+            files += ["--policy", tmp_path / "p.toml"]
+        command = ["plan", *words, *files]
+        check_refused(command, message.replace("POLICY", str(tmp_path / "p.toml")), hint)
+        written = sorted(path.name for path in tmp_path.iterdir())
+        assert written == ["p.toml", "s.json"][policy is None :]
+
+    return check
+
+
+class TestCluster:
+    def test_some_brokers_without_rack(self, refused):
+        refused(
+            ["balance"],
+            "a rack on every live broker is wanted; 1 live broker of 4 have none: 4",
+            'set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
+            racks=RACKS | {4: None},
+        )
+
+    def test_one_on_the_move(self, refused):
+        refused(
+            ["repair"],
+            "a cluster at rest is wanted; 1 partition is being reassigned: t-0",
+            "wait until they have arrived, or plan with --assume target",
+            adding={"t-0": [2]},
+        )
+
+    def test_a_torn_snapshot(self, tmp_path):
+        cluster = small_cluster(RACKS, LISTS, notes=[Note(kind="torn", text="brokers changed")])
+        write_snapshot(cluster, tmp_path / "s.json")
+        check_refused(
+            ["plan", "repair", "--snapshot", tmp_path / "s.json"],
+            "a snapshot of one moment is wanted; this one is torn: brokers changed",
+            "take the snapshot again when the cluster is quiet",
+        )
+
+
+class TestWishes:
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["dance"],
+                'no goal is called "dance"',
+                "goals: repair, balance, drain, replace, set-rf, add, leaders",
+            ),
+            (
+                ["drain"],
+                "what to drain is wanted; nothing was given",
+                "for example: rackwise plan drain 7,8",
+            ),
+            (
+                ["repair", "--rebalance"],
+                "--rebalance goes with drain and set-rf; the goal is repair",
+                "leave --rebalance out; balance and add rebalance by themselves",
+            ),
+            (
+                ["repair", "--time-limit", "0"],
+                "--time-limit wants more than 0 seconds, at most 1000000; 0 was given",
+                "for example --time-limit 60",
+            ),
+            (
+                ["repair", "--time-limit", "nan"],
+                "--time-limit wants more than 0 seconds, at most 1000000; nan was given",
+                "for example --time-limit 60",
+            ),
+            (
+                ["repair", "--minimise", "usd"],
+                "--minimise usd wants a provider; none was given",
+                "for example --provider aws, or plan with --minimise moves",
+            ),
+            (
+                ["repair", "--provider", "nobody"],
+                'prices of provider "nobody" are wanted; the table has aws, aws-msk, azure, gcp',
+                "choose another --provider, or add rows to the table of --prices",
+            ),
+        ],
+    )
+    def test_what_cannot_be_meant(self, refused, words, message, hint):
+        refused(words, message, hint)
+
+    def test_a_policy_that_the_cluster_cannot_have(self, refused):
+        refused(
+            ["balance"],
+            "POLICY:2: brokers.drain[0]: no broker has id 9",
+            "brokers: 1, 2, 3, 4",
+            policy="brokers = { drain = [9] }",
+        )
+
+    def test_dollars_of_a_level_without_a_price(self, refused, tmp_path):
+        table = tmp_path.parent / f"{tmp_path.name}.csv"
+        table.write_text(
+            "provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,"
+            "source,is_checked\nme,*,region,*,1,2,1073741824,2020-01-01,,s,true\n"
+        )
+        refused(
+            ["balance", "--minimise", "usd", "--prices", table, "--provider", "me"],
+            "a price for replicas copied across level zone is wanted; me has none",
+            "add a row to the table of --prices, or plan with --minimise moves",
+        )
+
+    def test_bytes_where_sizes_are_not_known(self, refused):
+        refused(
+            ["balance", "--minimise", "bytes"],
+            ("the size of every partition is wanted to minimise bytes; 1 size of 2 are not known"),
+            "plan with --minimise moves, or read the snapshot where every broker answers",
+            sizes={"t-0": None},
+        )
+
+
+class TestInfeasible:
+    def test_the_partitions_are_named(self, tmp_path):
+        write_snapshot(small_cluster(RACKS, LISTS), tmp_path / "s.json")
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n'
+            '[[topics]]\nmatch = ["*"]\nspread = { zone = "distinct" }\n'
+        )
+        words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
+        code, out, err = called("plan", "drain", "3", *words)
+        assert (code, out) == (1, "")
+        assert "t-0 wants 3 distinct" in err
+        assert "t-1 wants 3 distinct" in err
+        assert err.count("error: ") == 1
+        code, out, err = called("plan", "drain", "3", *words, "--json")
+        told = document(err)
+        assert (code, out, told["error"]) == (1, "", "Infeasible")
+        assert [each.split()[0] for each in told["impossible"]] == ["t-0", "t-1"]
+
+    def test_many_are_cut_in_the_text_alone(self, tmp_path):
+        lists = {f"t-{i}": [1, 2, 3] for i in range(60)}
+        write_snapshot(small_cluster(RACKS, lists), tmp_path / "s.json")
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n'
+            '[[topics]]\nmatch = ["*"]\nspread = { zone = "distinct" }\n'
+        )
+        words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
+        _, _, err = called("plan", "drain", "3", *words)
+        assert err.splitlines()[50] == "and 10 more; --json has all"
+        _, _, err = called("plan", "drain", "3", *words, "--json")
+        assert len(document(err)["impossible"]) == 60
+
+
+class TestPlanFiles:
+    def test_of_another_snapshot(self, tmp_path):
+        cluster = small_cluster(RACKS, LISTS)
+        write_snapshot(cluster, tmp_path / "s.json")
+        write_plan(plan_of(), tmp_path / "p.json")
+        check_refused(
+            ["proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json"],
+            (
+                f"{tmp_path / 'p.json'} was made from another snapshot than "
+                f"{tmp_path / 's.json'}; abababababab.. is wanted, {fingerprint(cluster)[:12]}.. "
+                "was read"
+            ),
+            "give the snapshot that the plan was made from, or plan again from this one",
+            file=tmp_path / "p.json",
+        )
+
+    def test_that_was_edited(self, tmp_path):
+        write_snapshot(small_cluster(RACKS, LISTS), tmp_path / "s.json")
+        edited = plan_bytes(plan_of()).replace(b'"gap":0', b'"gap":0 ').replace(b"9.14", b"9.15")
+        (tmp_path / "p.json").write_bytes(edited)
+        now = sealed(replace(plan_of(), solver="flow 9.15")).sha256
+        check_refused(
+            ["proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json"],
+            (
+                f"{tmp_path / 'p.json'}: $.sha256: the hash of the plan is wanted, {now[:16]}..; "
+                f"{plan_of().sha256[:16]}.. was read"
+            ),
+            EDITED,
+            file=tmp_path / "p.json",
+        )
+
+    def test_under_a_policy_that_is_none(self, tmp_path):
+        cluster = small_cluster(RACKS, LISTS)
+        write_snapshot(cluster, tmp_path / "s.json")
+        made_from = replace(
+            plan_of().made_from,
+            snapshot_sha256=fingerprint(cluster),
+            policy="rf = 3",
+            policy_sha256=policy_sha256("rf = 3"),
+        )
+        write_plan(plan_of(made_from=made_from), tmp_path / "p.json")
+        code, out, err = called("proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json")
+        assert (code, out) == (1, "")
+        assert f'{tmp_path / "p.json"}: $.made_from.policy:1: rf: no key is called "rf"' in err
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            (
+                '"after":[1,3,4]',
+                '"after":[1,3,1]',
+                "$.moves[0].after[2]: each broker once is wanted; 1 was read",
+            ),
+            (
+                '"after":[1,3,4]',
+                '"after":[1,3,7]',
+                "$.moves[0].after[2]: a broker of made_from.brokers is wanted; 7 was read",
+            ),
+            (
+                '"before":[1,2,4]',
+                '"before":[1,3,4]',
+                "$.moves[0].after: another list than before is wanted; a list was read",
+            ),
+            (
+                '"partition":5',
+                '"partition":4',
+                '$.moves[1]: each partition once is wanted; "orders-4" stands twice',
+            ),
+        ],
+    )
+    def test_that_cannot_be_carried_out(self, tmp_path, old, new, message):
+        write_snapshot(small_cluster(RACKS, LISTS), tmp_path / "s.json")
+        file = tmp_path / "p.json"
+        file.write_bytes(replaced(plan_bytes(plan_of()), old, new))
+        command = ["proof", file, "--snapshot", tmp_path / "s.json"]
+        check_refused(command, f"{file}: {message}", EDITED, file=file)
+
+    def test_a_snapshot_in_its_place(self, tmp_path):
+        file = tmp_path / "s.json"
+        write_snapshot(small_cluster(RACKS, LISTS), file)
+        check_refused(
+            ["proof", file, "--snapshot", file],
+            (f'{file}: $.format: format rackwise.plan/1 is wanted; "rackwise.snapshot/1" was read'),
+            "is it the right file for this option?",
+            file=file,
+        )
+
+
+class TestKafkaJson:
+    @pytest.mark.parametrize(
+        ("text", "message", "hint"),
+        [
+            (
+                '{"version":2,"partitions":[]}',
+                "$.version: version 1 is wanted; 2 was read (and 1 more fault)",
+                "Kafka's rule: version 1 is the only one supported",
+            ),
+            (
+                '{"version":1,"partitions":[]}',
+                "$.partitions: at least one partition is wanted; an empty list was read",
+                "Kafka's rule: Partition reassignment list cannot be empty",
+            ),
+            (
+                '{"partitions":[{"topic":"t","partition":0,"replicas":[1],"log_dirs":["/d"]}]}',
+                '$.partitions[0].log_dirs[0]: "any" is wanted; "/d" was read',
+                "racks do not decide the log folder; leave it out",
+            ),
+            (
+                (
+                    '{"partitions":[{"topic":"t","partition":0,"replicas":[1]},'
+                    '{"topic":"t","partition":0,"replicas":[2]}]}'
+                ),
+                '$.partitions[1]: each partition once is wanted; "t-0" stands twice',
+                "Kafka's rule: no duplicate topic partitions in a reassignment",
+            ),
+        ],
+    )
+    def test_what_kafka_would_refuse(self, tmp_path, text, message, hint):
+        file = tmp_path / "k.json"
+        file.write_text(text)
+        check_refused(["diff", file, file], f"{file}: {message}", hint, file=file)
+
+
+class TestSuppositions:
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                [],
+                "a change is wanted to suppose; none was given",
+                "for example --lose use1-az1",
+            ),
+            (
+                ["--lose", "/mars"],
+                'a rack of the cluster is wanted to lose; none is called "/mars"',
+                "racks: /a, /b, /c",
+            ),
+            (["--lose-broker", "x"], '--lose-broker: a broker id is wanted; "x" was given', None),
+            (["--rf", "t"], '--rf: two sides of "=" are wanted; "t" was given', None),
+            (["--move", "1"], '--move: two sides of "=" are wanted; "1" was given', None),
+        ],
+    )
+    def test_what_cannot_be(self, tmp_path, words, message, hint):
+        write_snapshot(small_cluster(RACKS, LISTS), tmp_path / "s.json")
+        check_refused(["what-if", "--snapshot", tmp_path / "s.json", *words], message, hint)

@@ -1,0 +1,118 @@
+"""`rackwise proof`: a plan judged again, by who did not make it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from consumer_snapshots import document
+from rackwise.adapters.files import read_plan, write_plan, write_snapshot
+from refusals import called
+from small_clusters import small_cluster
+
+RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
+LISTS = {"t-0": [1, 4, 2], "t-1": [1, 2, 3], "t-2": [2, 3, 1], "t-3": [3, 1, 2]}
+SIZES = dict.fromkeys(LISTS, 2**30)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A snapshot and a plan for it, made by these words; give both paths."""
+
+    def make(*words, **fields):
+        snapshot, plan = tmp_path / "s.json", tmp_path / "plan.json"
+        write_snapshot(small_cluster(RACKS, LISTS, sizes=SIZES, **fields), snapshot)
+        called("plan", *words, "--snapshot", snapshot, "--out", plan)
+        return plan, snapshot
+
+    return make
+
+
+class TestProved:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["repair"],
+            ["balance"],
+            ["balance", "--solver", "exchange"],
+            ["balance", "--minimise", "bytes"],
+            ["drain", "1", "--rebalance"],
+            ["set-rf", "t=2"],
+            ["add", "7=/a", "8=/b", "9=/c"],
+            ["leaders"],
+            ["repair", "--topics", "t*"],
+        ],
+    )
+    def test_what_plan_made(self, files, words):
+        plan, snapshot = files(*words)
+        code, out, err = called("proof", plan, "--snapshot", snapshot)
+        assert (code, err) == (0, "")
+        assert out.splitlines()[1:3] == [
+            "legal    yes: every set keeps the rules",
+            "fair     yes: no fairer loads exist",
+        ]
+
+    def test_in_dollars_with_the_same_prices(self, files):
+        plan, snapshot = files("balance", "--minimise", "usd", "--provider", "aws")
+        assert called("proof", plan, "--snapshot", snapshot, "--provider", "aws")[0] == 0
+        code, out, err = called("proof", plan, "--snapshot", snapshot)
+        assert (code, out) == (1, "")
+        assert err.startswith("error: --minimise usd wants a provider; none was given")
+
+    def test_from_what_was_taken_as_arrived(self, files):
+        fields = {"adding": {"t-0": [4]}, "removing": {"t-0": [2]}}
+        plan, snapshot = files("repair", "--assume", "target", **fields)
+        assert called("proof", plan, "--snapshot", snapshot)[0] == 0
+
+    def test_as_json(self, files):
+        plan, snapshot = files("balance")
+        told = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
+        made = read_plan(plan)
+        assert told["format"] == "rackwise.proof/1"
+        assert told["plan_sha256"] == made.sha256
+        assert (told["is_proved"], told["verdict"], told["gap"]) == (True, "proved", 0)
+        assert (told["cost"], told["lower_bound"]) == (made.totals.moves,) * 2
+
+
+class TestNotProved:
+    def test_one_needless_move(self, files):
+        plan, snapshot = files("repair")
+        made = read_plan(plan)
+        extra = replace(made.moves[0], partition=1, before=(1, 2, 3), after=(4, 2, 3))
+        write_plan(replace(made, moves=(*made.moves, extra)), plan)
+        code, out, err = called("proof", plan, "--snapshot", snapshot)
+        assert (code, err) == (2, "")
+        assert "minimal  gap 1: it costs 2 replicas, the lower bound is 1 replica" in out
+
+    def test_a_set_that_breaks_a_rule(self, files):
+        plan, snapshot = files("repair")
+        made = read_plan(plan)
+        wrong = replace(made.moves[0], after=(1, 2, 5))
+        write_plan(replace(made, moves=(wrong,)), plan)
+        code, out, _ = called("proof", plan, "--snapshot", snapshot)
+        assert code == 2
+        assert "legal    no" in out
+        assert "problem  " in out
+        assert "t-0" in out
+
+    def test_loads_that_are_not_fair(self, files):
+        plan, snapshot = files("balance")
+        made = read_plan(plan)
+        write_plan(replace(made, moves=made.moves[:1]), plan)
+        told = document(called("proof", plan, "--snapshot", snapshot, "--json")[1])
+        assert (told["is_fair"], told["is_proved"]) == (False, False)
+        assert told["problems"]
+
+
+def test_no_solver_is_loaded(files):
+    plan, snapshot = files("balance")
+    script = (
+        "import sys; from rackwise.cli.main import run; "
+        f"code = run(['proof', {str(plan)!r}, '--snapshot', {str(snapshot)!r}]); "
+        "sys.exit(code or any(name.startswith('ortools') for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

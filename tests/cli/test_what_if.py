@@ -1,0 +1,93 @@
+"""`rackwise what-if`: a cluster judged before and after a change that nobody made."""
+
+from __future__ import annotations
+
+import pytest
+
+from consumer_snapshots import document
+from rackwise.adapters.files import write_snapshot
+from refusals import called
+from small_clusters import small_cluster
+
+RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
+GOOD = {"t-0": [1, 2, 3], "t-1": [4, 5, 6], "t-2": [2, 3, 1], "t-3": [5, 6, 4]}
+SIZES = dict.fromkeys(GOOD, 2**30)
+
+
+@pytest.fixture
+def supposed(tmp_path):
+    """Suppose changes of a cluster; give exit code, stdout and stderr."""
+
+    def run(*words, racks=RACKS, policy=None):
+        snapshot = tmp_path / "s.json"
+        write_snapshot(small_cluster(racks, GOOD, sizes=SIZES, min_isr=2), snapshot)
+        if policy is not None:
+            (tmp_path / "p.toml").write_text(f'format = "rackwise.policy/1"\n{policy}\n')
+            words = (*words, "--policy", tmp_path / "p.toml")
+        return called("what-if", "--snapshot", snapshot, *words)
+
+    return run
+
+
+def test_losing_a_rack(supposed):
+    code, out, err = supposed("--lose", "/a")
+    assert (code, err) == (2, "")
+    parts = out.rstrip("\n").split("\n\n")
+    assert parts[0] == "small at 2026-11-21T08:30:00Z, supposed: lose /a"
+    assert ["dead-replica", "error", "0", "4"] in [line.split() for line in parts[1].splitlines()]
+    assert "error   t-0: dead-replica: wanted live brokers only; had 1" in parts[2]
+    worst = [line.split()[0] for line in parts[2].splitlines()[1:]]
+    assert worst == sorted(worst, key=["error", "warning", "info"].index)
+    assert {*worst} == {"error", "warning", "info"}
+    assert any(line.split()[:3] == ["/b", "0", "0"] for line in parts[3].splitlines())
+    moves = next(line.split() for line in parts[-1].splitlines() if line.startswith("moves"))
+    assert moves[:2] == ["moves", "0"]
+
+
+def test_a_change_that_breaks_nothing(supposed):
+    code, out, err = supposed("--add", "7=/a", policy='balance = { replicas = "off" }')
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2] == "no findings"
+
+
+def test_many_changes_at_once(supposed):
+    words = ["--add", "7=/d", "--move", "4=/b", "--lose-broker", "3", "--rf", "t=2", "--rf", "u=1"]
+    code, out, _ = supposed(*words)
+    assert code == 2
+    assert out.splitlines()[0].endswith(
+        "supposed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf u=1"
+    )
+
+
+def test_a_broker_that_joins_a_lost_rack_is_lost_with_it(supposed):
+    told = document(supposed("--lose", "/a", "--add", "7=/a", "--json")[1])
+    assert told["changes"] == ["add 7=/a", "lose /a"]
+    assert told["after"]["no_plan"] is None or "7" not in told["after"]["no_plan"]
+
+
+def test_as_json(supposed):
+    code, out, _ = supposed("--lose-broker", "1", "--json")
+    told = document(out)
+    assert (code, told["format"]) == (2, "rackwise.what-if/1")
+    assert told["before"]["findings"] == {}
+    assert told["after"]["findings"]["dead-replica"] == 2
+    assert told["before"]["plan"]["moves"] == 0
+    assert told["after"]["plan"]["moves"] == 2
+    assert {each["rule"] for each in told["introduced"]} >= {"dead-replica", "under-replicated"}
+    assert told["fixed"] == []
+    assert [loss["rack"] for loss in told["before"]["blast_radius"]] == ["/a", "/b", "/c"]
+
+
+def test_where_no_plan_exists_the_reason_is_told(supposed):
+    policy = '[[topics]]\nmatch = ["*"]\nspread = { zone = "distinct" }'
+    code, out, _ = supposed("--lose", "/a", policy=policy)
+    assert code == 2
+    assert "no plan after: " in out
+    told = document(supposed("--lose", "/a", "--json", policy=policy)[1])
+    assert told["after"]["plan"] is None
+    assert "3 distinct" in told["after"]["no_plan"]
+
+
+def test_what_the_policy_calls_no_difference_is_none(supposed):
+    policy = 'audit = { fail_on = "never" }'
+    assert supposed("--lose", "/a", policy=policy)[0] == 0

@@ -1,0 +1,46 @@
+"""Kafka's own `kafka-reassign-partitions`, run as an operator runs it: a judge of our files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from kafka_traffic import until
+from rackwise.adapters.sandbox import KAFKA_4, resolve
+
+TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+TOOLS = "oracle-4.3.1"
+RUN_S = 60
+
+
+def kafkas_tool(java_home, bootstrap, *words):
+    """What the tool prints; its exit code has to be 0."""
+    path = os.pathsep.join(map(str, [*resolve(TOOLS), *resolve(KAFKA_4)]))
+    java = [java_home / "bin" / "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    done = subprocess.run(
+        [*java, "-cp", path, TOOL, "--bootstrap-server", bootstrap, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def executed(java_home, bootstrap, file, names):
+    """Let the tool execute a reassignment file; it says that it started these partitions."""
+    words = ("--reassignment-json-file", file, "--execute")
+    said = kafkas_tool(java_home, bootstrap, *words)
+    started = ",".join(names)
+    assert f"Successfully started partition reassignment{'s' * (len(names) > 1)} for {started}" in (
+        said.splitlines()
+    ), said
+
+
+def verified(java_home, admin, bootstrap, file, names):
+    """The tool says of each partition that its reassignment is complete."""
+    until(lambda: not admin.list_partition_reassignments(), "the reassignment to end")
+    said = kafkas_tool(java_home, bootstrap, "--reassignment-json-file", file, "--verify")
+    for name in names:
+        assert f"Reassignment of partition {name} is completed." in said.splitlines(), said
