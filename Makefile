@@ -10,7 +10,7 @@ CORE := tests/core src/rackwise/core
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live test test-plain test-spark test-kafka long check bench golden lock
+.PHONY: help venv minimal demo live test test-spark test-core test-rest test-kafka long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -29,20 +29,22 @@ live: venv ## the same against real Kafka brokers, started here; then one of the
 	@$(BIN)/python examples/identity/live.py
 
 test: venv minimal ## all suites, real Kafka and Spark among them
-	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-plain"
+	@$(BIN)/python -m coverage erase
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-core" "$(MAKE) test-rest"
+	@$(BIN)/python -m coverage combine --quiet
+	@$(BIN)/python -m coverage report
 	@$(MAKE) test-kafka
 
-# These two run at the same time; they share no port, no folder and no cache. The tests of core run
+# These three run at the same time; they share no port, no folder and no cache. The tests of core run
 # once, where numpy is all there is.
-test-plain:
-	$(BIN)/python -m coverage erase
-	build/minimal/bin/python -m coverage run -p -m pytest $(SLOWEST) $(CORE)
-	$(BIN)/python -m coverage run -p -m pytest $(SLOWEST) -m "not server" $(CORE:%=--ignore=%)
-	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage report
-
 test-spark:
-	$(BIN)/python -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/spark -m spark
+	$(BIN)/python -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
+
+test-core:
+	build/minimal/bin/python -m coverage run -p -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
+
+test-rest:
+	$(BIN)/python -m coverage run -p -m pytest $(SLOWEST) -m "not server and not long" $(CORE:%=--ignore=%)
 
 test-kafka:
 	$(BIN)/python -m pytest $(SLOWEST) -m "server and not spark and not long"

@@ -14,7 +14,8 @@ import re
 import shutil
 import signal
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 
 from kafka_traffic import until
 from rackwise.adapters.files import strict_json
@@ -110,7 +111,13 @@ class LaunchedBroker:
         return [(each / "meta.properties").read_text().splitlines() for each in self.dirs]
 
     def close(self):
+        """A supervisor that takes too long is killed, and then its broker lives on."""
         self.process.close()
+        if self.pid.exists():
+            pid = int(self.pid.read_text())
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if os.fsencode(self.home) in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
 
 
 class Launched:

@@ -69,9 +69,10 @@ def write_files(dirs, broker_id):
 
 
 def register(client, broker_id, listener, *, has_host):
-    host, _, port = listener.rpartition("://")[2].rpartition(":")
+    name, _, address = listener.rpartition("://")
+    host, _, port = address.rpartition(":")
     data = {
-        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "listener_security_protocol_map": {name: "PLAINTEXT"},
         "endpoints": [listener],
         "jmx_port": -1,
         "features": {},

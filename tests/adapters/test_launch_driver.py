@@ -13,6 +13,7 @@ from acquire_process import Acquiring
 from kafka_traffic import until
 from rackwise.adapters.launch import AcquireOptions, acquire, driver
 from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
+from rackwise.core.errors import Unreachable
 from rackwise.core.identity.nodes import parse_mapping, parse_owner
 from rackwise.core.identity.store import (
     CLAIMS,
@@ -181,8 +182,8 @@ def test_a_second_broker_of_a_host_is_refused(fleet):
     assert fleet.stored("h7") == []
 
 
-class Impatient:
-    """A store on which no wait may be in vain."""
+class Wrapped:
+    """A store that another one is."""
 
     def __init__(self, store):
         self._store = store
@@ -190,14 +191,45 @@ class Impatient:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    @property
-    def session(self):
-        return self._store.session
+
+class Impatient(Wrapped):
+    """A store on which no wait may be in vain."""
 
     def wait(self, paths, timeout_ms):
         heard = self._store.wait(paths, timeout_ms)
         assert heard, f"waited {timeout_ms} ms for what was there"
         return heard
+
+
+class Unreached(Wrapped):
+    """A store that cannot be reached when the first owner is to be written; `tries` so far."""
+
+    tries = 0
+
+    def commit(self, ops):
+        if any(op.path.startswith(OWNERS) for op in ops):
+            self.tries += 1
+            if self.tries == 1:
+                raise Unreachable("the store does not answer")
+        self._store.commit(ops)
+
+
+def test_a_store_that_goes_away_while_a_broker_runs_ends_nothing(fleet, store, monkeypatch):
+    """The broker is registered and lives by itself; its owner is written when the store is back."""
+    gone = Unreached(open_store(f"zookeeper://{fleet.connect}"))
+    monkeypatch.setattr(driver.stores, "open_store", lambda *_, **__: gone)
+    monkeypatch.setattr(driver, "_view", lambda *_: ZooKeeperView(gone))
+    file = fleet.properties("h7")
+    options = AcquireOptions(server_properties=file, key="text:h7")
+
+    def end(line):
+        if line.startswith("registered as"):
+            signal.raise_signal(signal.SIGTERM)
+
+    done = acquire(options, [sys.executable, str(BROKER), str(file)], tell=end)
+    assert (gone.tries, done.exit_status) == (2, 143)
+    assert store.children(OWNERS) == [str(done.id)]
+    assert store.children(CLAIMS) == []
 
 
 def test_a_broker_that_registers_at_once_is_not_waited_for(fleet, store, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from rackwise.adapters.files.identity_store import make_parents
-from rackwise.adapters.launch import AcquireOptions, acquire, late_view
+from rackwise.adapters.launch import AcquireOptions, acquire, driver, late_view
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.identity.refusals import IdInUse, NotRegistered, WrongCluster
 
@@ -56,8 +56,10 @@ def test_a_new_cluster_is_told_its_id(tmp_path, monkeypatch):
     """Its brokers cannot be asked, for none runs; without a command nobody starts one."""
     monkeypatch.setattr(late_view, "FIRST_S", 1.0)
     told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
+    taken = []
     with pytest.raises(Unreachable):
-        acquire(options(tmp_path, "127.0.0.1:1", 77, **told), None)
+        acquire(options(tmp_path, "127.0.0.1:1", 77, **told), None, taken=taken.append)
+    assert [each.warnings for each in taken] == [(driver.SILENCE,)]
     lines = (tmp_path / "a" / "meta.properties").read_text().splitlines()
     assert {"node.id=77", "cluster.id=Some0000000000000000Ag"} < set(lines)
 

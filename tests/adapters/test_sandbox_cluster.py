@@ -203,6 +203,7 @@ class TestStartsThatFail:
         port = int(port.partition("clientPort=")[2].partition("\n")[0])
         assert not is_open(port)
 
+    @pytest.mark.long
     def test_a_lost_port_costs_one_fresh_start(self, java_home, tmp_path):
         thief = socket.socket()
         drawn = []
@@ -264,6 +265,7 @@ class TestZooKeeper:
         assert zookeeper_mode(port) == "standalone"
         assert described(zookeeper_cluster).keys() == {0, 1, 2}
 
+    @pytest.mark.long
     def test_a_broker_killed_by_another_is_a_death_with_its_last_words(self, zookeeper_cluster):
         os.kill(zookeeper_cluster.pid(2), signal.SIGKILL)
         assert comes_true(lambda: len(zookeeper_cluster.deaths()) == 1, 10)

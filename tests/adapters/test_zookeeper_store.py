@@ -162,6 +162,7 @@ def test_a_server_that_does_not_answer_is_unreachable(make_lone_zookeeper):
         assert store.read([FENCE])[FENCE].version == 0
 
 
+@pytest.mark.long
 def test_a_paused_server_is_waited_for(make_lone_zookeeper):
     server = make_lone_zookeeper()
     Place(server.url, ExitStack()).prepare()
@@ -205,6 +206,7 @@ def check_agreement(told, held, mapped):
 
 
 @pytest.mark.fault
+@pytest.mark.long
 def test_thirty_claimers_keep_their_ids_when_zookeeper_is_killed(make_lone_zookeeper):
     check_agreement(*rounds_of(make_lone_zookeeper()))
 

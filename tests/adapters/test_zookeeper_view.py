@@ -16,6 +16,7 @@ KAFKA_5 = (
     b'"jmx_port":-1,"port":-1,"host":null,"version":5,"timestamp":"1700000000000"}'
 )
 MANY = 1200
+TOPIC_ID = "hZdBPDQtQ5a6SD2yXr6ExA"
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def topic(name, replicas, isr=None, extra=""):
     """The nodes of a topic: partition -> replicas, partition -> in sync."""
     told = ",".join(f'"{number}":{list(ids)}' for number, ids in replicas.items())
     root = f"{TOPICS}/{name}"
-    node = f'{{"version":3,"topic_id":"a","partitions":{{{told}}}{extra}}}'
+    node = f'{{"version":3,"topic_id":"{TOPIC_ID}","partitions":{{{told}}}{extra}}}'
     ops = [Create(root, node.encode()), Create(f"{root}/partitions", b"")]
     for number, ids in (replicas | (isr or {})).items():
         state = (

@@ -92,6 +92,18 @@ def files_under_lost_claims(fleet, starts):
     )
 
 
+def robbed_in_their_sleep(fleet, plans):
+    """Starts that stood still past their session, the ids of `given` keys given away meanwhile."""
+    starts = asleep(fleet, plans)
+    for each in starts:
+        if each.key.startswith("given"):
+            give_away(fleet, each.key)
+        each.go_on()
+    fleet.until(lambda: all(each.is_settled for each in starts), "them to go on")
+    fleet.check()
+    return starts
+
+
 def stopped_past_the_session(stage, _size, rng, literal):
     """SIGSTOP before commit, each rename and spawn; of every second one the id is given away."""
     points = ("Commit<", "Commit>", "WriteMeta<", "check<1", "check<2", "Spawn<")
@@ -108,16 +120,9 @@ def stopped_past_the_session(stage, _size, rng, literal):
             for at, point in enumerate(points)
             for who in ("kept", "given")
         ]
-        starts = asleep(fleet, plans)
-        stopped = sum(each.is_stopped for each in starts)
-        for each in starts:
-            if each.key.startswith("given"):
-                give_away(fleet, each.key)
-            each.go_on()
-        fleet.until(lambda: all(each.is_settled for each in starts), "them to go on")
-        fleet.check()
+        starts = robbed_in_their_sleep(fleet, plans)
         return {
-            "stopped": stopped,
+            "stopped": sum("reached" in each.told for each in starts),
             "up": sum(each.is_up for each in starts),
             "ClaimLost": sum(each.refusal == "ClaimLost" for each in starts),
             "files under lost claims": files_under_lost_claims(fleet, starts),
@@ -144,13 +149,7 @@ def expired_while_booting(stage, _size, rng, literal):
             )
             for key in keys
         ]
-        starts = asleep(fleet, plans)
-        for each in starts:
-            if each.key.startswith("given"):
-                give_away(fleet, each.key)
-            each.go_on()
-        fleet.until(lambda: all(each.is_settled for each in starts), "them to go on")
-        fleet.check()
+        starts = robbed_in_their_sleep(fleet, plans)
         lost = [each for each in starts if each.refusal == "ClaimLost"]
         return {
             "claimed again": sum(each.is_up for each in starts),

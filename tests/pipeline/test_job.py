@@ -206,6 +206,7 @@ class TestDemo:
                 table(spark, again, name), table(spark, made, name), rtol=0, atol=0
             )
 
+    @pytest.mark.long
     def test_how_flows_are_cut_into_files_changes_nothing(self, spark, made, home):
         rows = list(demo_flows())
         write_flows(home / "cut", rows[5:][::-1], "a.parquet")
@@ -253,6 +254,7 @@ class TestRates:
         assert note.startswith("rates of 1 topics were left out, no snapshot has a partition")
         assert note.endswith("the first is gone of cluster demo")
 
+    @pytest.mark.long
     def test_flows_come_first_and_rates_fill_what_they_lack(self, spark, tmp_path):
         rows = [flow("produce", 1, 90, topic=None, client_rack="/eu/b")]
         path = write_flows(tmp_path / "flows", rows)
@@ -266,6 +268,7 @@ class TestRates:
 
 
 class TestUnhappy:
+    @pytest.mark.long
     def test_malformed_rows_are_kept_apart_up_to_a_share(self, spark, tmp_path):
         rows = [*demo_flows(), flow("produce", 1, -5), flow("nonsense", 1, 7)]
         path = write_flows(tmp_path / "flows", rows)

@@ -288,7 +288,7 @@ PRICES = (
 )
 
 
-@pytest.mark.parametrize("clusters", [1, 3])
+@pytest.mark.parametrize("clusters", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_spark_gold_is_plain_python_gold(spark, clusters):
     from datetime import timedelta
 

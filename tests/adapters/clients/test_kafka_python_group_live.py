@@ -124,6 +124,7 @@ def test_what_a_killed_member_had_is_read_by_those_who_are_left(kraft_cluster):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_a_restarted_broker_is_no_new_assignment_and_a_moved_replica_one(kraft_cluster):
     """Brokers 0 a, 1 b, 2 c, 3 a. A move counts once: when its new replica is in sync."""
     clock = Clock()

@@ -20,7 +20,7 @@ from rackwise.core.errors import Conflict
 from rackwise.core.identity import operator
 from rackwise.core.identity.garbage import collect, judged, literal_garbage
 from rackwise.core.identity.node_json import read_fields
-from rackwise.core.identity.nodes import REGISTRATION_BYTES, parse_mapping
+from rackwise.core.identity.nodes import NODE_BYTES, parse_mapping
 from rackwise.core.identity.refusals import MappingCorrupt
 from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
 
@@ -167,7 +167,7 @@ def garbage_literally(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ..
     hosts: dict[int, str | None] = {}
     for path, node in store.read(paths).items():
         if node is not None:
-            members = read_fields(node.data, path=path, most=REGISTRATION_BYTES).members
+            members = read_fields(node.data, path=path, most=NODE_BYTES).members
             host = members.get("host")
             hosts[int(path.rpartition("/")[2])] = host if isinstance(host, str) else None
     found = []
