@@ -83,6 +83,7 @@ class TopicPartitioner:
         "_fallbacks",
         "_held",
         "_held_may_switch",
+        "_hold_below",
         "_is_upstream",
         "_last_number",
         "_leaders",
@@ -118,7 +119,7 @@ class TopicPartitioner:
         self._current = NONE
         self._drawn: Candidates | None = None
         self._last_number: int | None = None
-        self._quiet_below = 0
+        self._quiet_below = self._hold_below = 0
         self._window_bytes = self._attributed = 0
         self._held = 0
         self._held_may_switch = False
@@ -170,18 +171,19 @@ class TopicPartitioner:
         if window_bytes < self._quiet_below:
             self._window_bytes = window_bytes
             self._held = size
-            self._held_may_switch = may_switch
+            self._hold_on(may_switch=may_switch)
             return self._current
         if self._held:
             self._count(self._held, may_switch=self._held_may_switch)
         self._held = size
-        self._held_may_switch = may_switch
-        return self.peek()
+        partition = self.peek()
+        self._hold_on(may_switch=may_switch)
+        return partition
 
     def hold(self, size: int) -> int:
         """`defer` where nothing ends and nothing is drawn; else nothing is done, and it is -1."""
         window_bytes = self._window_bytes + self._held
-        if window_bytes >= 2 * self._quiet_below or self._held_may_switch:
+        if window_bytes >= self._hold_below:
             return NONE
         self._window_bytes = window_bytes
         self._held = size
@@ -205,7 +207,7 @@ class TopicPartitioner:
         if self._drawn is not None and self._current != NONE:
             self._tell(self._drawn, -1)
             self._current = NONE
-            self._quiet_below = 0
+            self._look_again()
         return self.peek()
 
     def set_view(self, view: TopicView) -> None:
@@ -318,7 +320,7 @@ class TopicPartitioner:
         self._choice.window_done(self._window_bytes)
         self._window_bytes = self._attributed = 0
         self._current = NONE
-        self._quiet_below = 0
+        self._look_again()
 
     def _look(self) -> int:
         """End the window if its partition can no longer be used and another can; draw if none."""
@@ -331,7 +333,12 @@ class TopicPartitioner:
 
     def _look_again(self) -> None:
         """Let the next `peek` look whether the partition can still be used."""
-        self._quiet_below = 0
+        self._quiet_below = self._hold_below = 0
+
+    def _hold_on(self, *, may_switch: bool) -> None:
+        """Let `hold` go on with the window, unless counting the held record may end it."""
+        self._held_may_switch = may_switch
+        self._hold_below = 0 if may_switch else 2 * self._quiet_below
 
     def _draw(self) -> None:
         among = self._choice.candidates()
