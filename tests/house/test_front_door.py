@@ -8,6 +8,7 @@ import pytest
 
 import rackwise
 from rackwise.adapters import files
+from rackwise.cli.app import COMMANDS
 
 HEAVY = [
     *["aiokafka", "confluent_kafka", "jinja2", "kafka", "kazoo", "numpy", "ortools"],
@@ -29,7 +30,15 @@ def test_import_rackwise_loads_nothing_heavy():
 
 def test_the_command_line_loads_only_what_parses_it():
     heavy = set(HEAVY) - {"typer"}
-    assert heavy & set(loaded("import rackwise.cli.main")) == set()
+    every = "import rackwise.cli.main; from rackwise.cli.app import COMMANDS, app_of"
+    assert heavy & set(loaded(f"{every}; app_of(*COMMANDS)")) == set()
+
+
+def test_a_command_loads_no_other_one():
+    names = "'broker-id', 'acquire', '--server-properties', '/nonexistent', '--key', 'text:a'"
+    found = loaded(f"from rackwise.cli.main import run; run([{names}])")
+    commands = {f"rackwise.cli.{module}" for module in COMMANDS.values()}
+    assert commands & set(found) == {"rackwise.cli.broker_id"}
 
 
 def test_what_starts_a_broker_loads_no_tables():
