@@ -19,6 +19,9 @@ from kafka.admin import (
     ResourceType,
     UserScramCredentialUpsertion,
 )
+from kafka.errors import KafkaConnectionError
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
 from kafka_traffic import consumer, create, produce, until
@@ -38,6 +41,7 @@ from rackwise.adapters.kafka.applying.reassign import alter_reassignments
 from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, write_throttles
 from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers
+from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
 from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
@@ -75,6 +79,17 @@ def test_patience_is_a_number_of_milliseconds(text):
     with pytest.raises(InvalidConfig, match="1 or more milliseconds is wanted") as caught:
         connect("127.0.0.1:1", {"default.api.timeout.ms": text})
     assert caught.value.where == "default.api.timeout.ms"
+
+
+@pytest.mark.parametrize("transport", [PlainTransport, TlsTransport])
+def test_a_connection_that_ends_as_it_is_asked_is_lost(transport):
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs), closing(NetworkSelector()) as loop:
+        ended = transport.__new__(transport)
+        KafkaTCPTransport.__init__(ended, loop, ours, host="kafka-1.internal")
+        ended._closed = True
+        with pytest.raises(KafkaConnectionError, match=r"kafka-1\.internal closed the connection"):
+            ended.write(b"a request")
 
 
 def test_hosts_are_resolved_to_sorted_addresses():

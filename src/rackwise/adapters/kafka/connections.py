@@ -5,6 +5,8 @@
 2. It goes on trying a login that was refused, until the time for connecting is over.
 3. It waits for the other end of a TLS handshake without a deadline, and leaves the socket of a
    handshake that failed open.
+4. A request to a connection that ends in that moment raises a plain `RuntimeError`, as a fault of
+   the program would, and not that the connection was lost.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ DISBELIEF = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, Illeg
 """Errors that say that the login will not do, now or later."""
 
 
-class PlainTransport(KafkaTCPTransport):
-    """A socket whose last bytes are told before its end."""
+class Honest(KafkaTCPTransport):
+    """A socket whose last bytes are told before its end, and its end as what it is."""
 
     @override
     def _sock_recv(self) -> tuple[bytes, Exception | None]:
@@ -43,17 +45,24 @@ class PlainTransport(KafkaTCPTransport):
         data, error = receive()
         return data, None if data else error
 
+    @override
+    def write(self, data: bytes) -> None:
+        """Queue bytes. Raises `KafkaConnectionError` once it is closed."""
+        is_closing: Untyped = self.is_closing
+        if is_closing():
+            raise KafkaConnectionError(f"{self.host} closed the connection")
+        write: Untyped = super().write
+        write(data)
 
-class TlsTransport(KafkaSSLTransport):
+
+class PlainTransport(Honest):
+    """The same without TLS."""
+
+
+class TlsTransport(Honest, KafkaSSLTransport):
     """The same under TLS, with a deadline for the handshake on the monotonic clock."""
 
     handshake_until: float | None = None
-
-    @override
-    def _sock_recv(self) -> tuple[bytes, Exception | None]:
-        receive: Untyped = super()._sock_recv
-        data, error = receive()
-        return data, None if data else error
 
     @override
     async def handshake(self) -> None:
