@@ -1,11 +1,13 @@
 # The verbs of Rackwise; plain `make` lists them. Wants python3 >= 3.11 and nothing else.
+# Tests run in an order drawn from ORDER: `make test ORDER=7` is another one.
 PYTHON ?= python3
 PROFILE ?=
 KAFKA ?= 1
+ORDER ?= 36
 export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
 export KAFKA
 BIN := .venv/bin
-SLOWEST := --durations=15
+PYTEST := pytest --durations=15 --randomly-seed=$(ORDER)
 CORE := tests/core src/rackwise/core
 MAKEFLAGS += --no-print-directory
 
@@ -38,19 +40,19 @@ test: venv minimal ## all suites, real Kafka and Spark among them
 # These three run at the same time; they share no port, no folder and no cache. The tests of core run
 # once, where numpy is all there is.
 test-spark:
-	$(BIN)/python -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
+	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
 
 test-core:
-	build/minimal/bin/python -m coverage run -p -m pytest $(SLOWEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
+	build/minimal/bin/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
 
 test-rest:
-	$(BIN)/python -m coverage run -p -m pytest $(SLOWEST) -m "not server and not long" $(CORE:%=--ignore=%)
+	$(BIN)/python -m coverage run -p -m $(PYTEST) -m "not server and not long" $(CORE:%=--ignore=%)
 
 test-kafka:
-	$(BIN)/python -m pytest $(SLOWEST) -m "server and not spark and not long"
+	$(BIN)/python -m $(PYTEST) -m "server and not spark and not long"
 
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
-	@$(BIN)/python -m pytest $(SLOWEST) -m long
+	@$(BIN)/python -m $(PYTEST) -m long
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .
