@@ -16,6 +16,7 @@ broker of Kafka 3.9   from the start to its registration, through the launcher /
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import statistics
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pairs import compare, tell
 
+import rackwise
 from chaos.fleet import p50
 from chaos.stage import SPARES, OpenStage
 from identity_stores import Place, claimers, told_by
@@ -262,7 +264,8 @@ class Broker:
 
 
 def brokers(folder, java_home):
-    """A broker with and without us."""
+    """A broker with and without us, compiled as a package is that was installed."""
+    compileall.compile_dir(Path(rackwise.__file__).parent, quiet=1)
     with Broker(folder, java_home) as broker:
         broker.bare_s(), broker.launched_s()
         ratios = [broker.launched_s() / broker.bare_s() for _ in range(STARTS)]
