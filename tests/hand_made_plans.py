@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kafka_traffic import until
 from rackwise.adapters.files.plan_text import policy_sha256, sealed, write_plan
 from rackwise.adapters.kafka import read_cluster
@@ -44,6 +46,7 @@ def hand_made(admin, afters, **changes):
             brokers={each.id: SeenBroker(each.rack, each.is_fenced) for each in cluster.brokers},
             policy=NO_POLICY,
             policy_sha256=policy_sha256(NO_POLICY),
+            partitions=Counter(topic for topic, _ in rows if topic in {each for each, _ in afters}),
         ),
         "goal": Balance(),
         "minimise": "moves",

@@ -1,4 +1,9 @@
-"""A certificate for 127.0.0.1 with its authority, its key bare and locked, and a stranger's."""
+"""A certificate for 127.0.0.1 with its authority, its key bare and locked, and a stranger's.
+
+And one of the same authority that has expired, with its key.
+"""
+
+from datetime import UTC, datetime
 
 import trustme
 from cryptography.hazmat.primitives.serialization import (
@@ -14,6 +19,11 @@ PASSWORD = "pw"  # noqa: S105 (it guards a key made anew in each run)
 
 _authority = trustme.CA()
 _issued = _authority.issue_cert("127.0.0.1", "localhost")
+_expired = _authority.issue_cert(
+    "127.0.0.1",
+    not_before=datetime(2020, 1, 1, tzinfo=UTC),
+    not_after=datetime(2021, 1, 1, tzinfo=UTC),
+)
 _key = load_pem_private_key(_issued.private_key_pem.bytes(), None)
 
 
@@ -24,5 +34,11 @@ def _pem(lock: KeySerializationEncryption) -> str:
 KEY = _pem(NoEncryption())
 LOCKED_KEY = _pem(BestAvailableEncryption(PASSWORD.encode()))
 CERTIFICATE = _issued.cert_chain_pems[0].bytes().decode()
+EXPIRED = (
+    load_pem_private_key(_expired.private_key_pem.bytes(), None)
+    .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    .decode()
+    + _expired.cert_chain_pems[0].bytes().decode()
+)
 AUTHORITY = _authority.cert_pem.bytes().decode()
 STRANGER = trustme.CA().cert_pem.bytes().decode()

@@ -86,6 +86,23 @@ def check_conserved(rows_in: int, rows_ok: int, rows_quarantined: int) -> None:
     )
 
 
+def check_records(
+    acked: Mapping[TopicPartition, Sequence[bytes]], read: Mapping[TopicPartition, Sequence[bytes]]
+) -> None:
+    """What was acknowledged is read, in the order in which it was sent; twice only by retries."""
+    for where, sent in acked.items():
+        places: dict[bytes, int] = {}
+        for place, value in enumerate(read.get(where, ())):
+            places.setdefault(value, place)
+        lost = [value for value in sent if value not in places]
+        assert not lost, (
+            f"law of records: {len(lost)} of {len(sent)} acknowledged to {where} are lost, "
+            f"such as {lost[0]!r}"
+        )
+        found = [places[value] for value in sent]
+        assert found == sorted(found), f"law of records: those of {where} are in another order"
+
+
 def check_assignment(
     a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import replace
 
 import pytest
@@ -34,6 +35,12 @@ def changed(old, new):
     return text.replace(old, new, 1)
 
 
+def counted_plan():
+    """The example, told how many partitions its topics had."""
+    made_from = replace(plan_of().made_from, partitions={"\u00f6fters": 1, "orders": 6})
+    return plan_of(made_from=made_from)
+
+
 def refused(text):
     with pytest.raises(InvalidPlan) as raised:
         parse_plan(text.encode(), where="p.json")
@@ -57,6 +64,17 @@ class TestReadAndWritten:
     def test_the_format_stays_as_it_is(self):
         told = "64989547c11b9925c3084431b54bf256715091b9c1c35572400554665ff47212"
         assert plan_of().sha256 == told, "files that are kept would be refused: take a new format"
+
+    def test_a_file_that_does_not_tell_how_many_partitions_there_were_is_read(self):
+        assert '"partitions":' not in plan_bytes(plan_of()).decode().split('"moves":')[0]
+        assert parse_plan(plan_bytes(plan_of()), where="p").made_from.partitions == {}
+
+    def test_one_topic_a_line(self):
+        lines = plan_bytes(counted_plan()).decode().splitlines()
+        assert [line.rstrip(",") for line in lines if line.startswith('{"count"')] == [
+            '{"count":6,"topic":"orders"}',
+            '{"count":1,"topic":"\u00f6fters"}',
+        ]
 
     def test_one_move_and_one_broker_a_line(self):
         lines = plan_bytes(plan_of()).decode().splitlines()
@@ -230,6 +248,34 @@ class TestRefused:
     )
     def test_a_goal_that_is_none(self, goal, message):
         assert message in refused(changed('{"name":"balance"}', goal)).message
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ('"count":6', '"count":0', "[0].count: a number of partitions is wanted; 0 was read"),
+            (
+                '"topic":"\u00f6fters"',
+                '"topic":"orders"',
+                "[1].topic: a topic listed once is wanted",
+            ),
+            ('{"count":6,"topic":"orders"}', "6", "[0]: an object is wanted; 6 was read"),
+            (
+                '"partitions":[',
+                '"partitions":7,"topics":[',
+                "partitions: a list of topics is wanted",
+            ),
+        ],
+    )
+    def test_a_number_of_partitions_that_is_none(self, old, new, message):
+        text = plan_bytes(counted_plan()).decode()
+        if old == '"partitions":[':
+            text = re.sub(r'"partitions":\[.*?\n\]', '"partitions":7', text, flags=re.DOTALL)
+        else:
+            assert old in text
+            text = text.replace(old, new, 1)
+        assert (
+            f"$.made_from.partitions{message.removeprefix('partitions')}" in refused(text).message
+        )
 
     def test_all_faults_are_counted(self):
         error = refused(changed('"after":[1,3,4],"before":[1,2,4]', '"after":[7,7,8],"before":[]'))

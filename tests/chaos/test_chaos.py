@@ -48,6 +48,7 @@ def played(stage, scene, size, *, literal, seed=0):
 
 @named(SCENES)
 def test_what_must_hold_holds(stage, scene):
+    """F20: sessions that end, servers and starts that are killed or stopped, many at once."""
     told = played(stage, scene, QUICK, literal=False)
     assert scene.safe(told, QUICK), told
 

@@ -1,4 +1,4 @@
-"""A topic on a real cluster of either kind that is gone after each test."""
+"""A topic on a real cluster of either kind that is gone after each test, and commands on it."""
 
 from __future__ import annotations
 
@@ -12,3 +12,35 @@ def admin(admin):
 
     yield admin
     delete(admin, NAME)
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("kraft_cluster", marks=pytest.mark.kafka),
+        pytest.param("zookeeper_cluster", marks=[pytest.mark.zookeeper, pytest.mark.long]),
+    ]
+)
+def kraft_first(request):
+    """Each of the two clusters; Kafka 3.9 for `make long`."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """The folder of locks and journals, not there yet."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("RACKWISE_STATE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def called(cluster, capsys, state):  # noqa: ARG001 (where its journal is)
+    """Run a command on the cluster: its exit code, stdout and stderr."""
+    from rackwise.cli.main import run
+
+    def call(verb, *words):
+        code = run([verb, *words, "--bootstrap-server", cluster.bootstrap])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call

@@ -5,60 +5,31 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 from kafka.structs import TopicPartition
 
 from hand_made_plans import leaders, lists, plan_file, shown
-from kafka_topics import NAME
-from kafka_traffic import LISTS, RATES, create, delete, produce, throttled_move, until
-from rackwise.adapters.files.strict_json import parse
+from kafka_topics import NAME, document
+from kafka_traffic import LISTS, RATES, create, produce, until
 from rackwise.adapters.kafka.applying.throttles import (
     Throttles,
     Write,
     read_throttles,
     write_throttles,
 )
-from rackwise.cli.main import run
-from rackwise.core.errors import InvalidConfig
 
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
 AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0), (NAME, 3): (1, 0)}
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("kraft_cluster", marks=pytest.mark.kafka),
-        pytest.param("zookeeper_cluster", marks=[pytest.mark.zookeeper, pytest.mark.long]),
-    ]
-)
-def cluster(request):
-    """Each of the two; Kafka 3.9 for `make long`."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path, monkeypatch):
-    folder = tmp_path / "state"
-    monkeypatch.setenv("RACKWISE_STATE", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("state")
 
 
 @pytest.fixture
-def called(cluster, capsys):
-    """Run a command on the cluster: its exit code, stdout and stderr."""
-
-    def call(verb, *words):
-        code = run([verb, *words, "--bootstrap-server", cluster.bootstrap])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-def document(text):
-    return parse(text.encode(), where="stdout", error=InvalidConfig)
+def cluster(kraft_first):
+    """Each of the two; Kafka 3.9 for `make long`."""
+    return kraft_first
 
 
 def throttles(admin):
@@ -73,6 +44,7 @@ def empty(found):
 
 class TestApply:
     def test_the_plan_and_nothing_else(self, admin, called, tmp_path, state):
+        """F18: applied twice, the second run does nothing."""
         create(admin, NAME, BEFORE)
         path = plan_file(tmp_path / "p.json", admin, AFTER)
         code, out, err = called("apply", path)
@@ -108,6 +80,7 @@ class TestApply:
         shown(admin, NAME, {0: [0, 1, 2], 1: [1]})
 
     def test_a_throttle_is_there_during_and_gone_after(self, admin, cluster, called, tmp_path):
+        """F14: beside an operator's own."""
         create(admin, NAME, BEFORE)
         produce(cluster.bootstrap, {(NAME, 0): 300})
         theirs = [
@@ -171,88 +144,6 @@ class Watching:
         self.thread.join()
 
 
-class TestStale:
-    @pytest.fixture
-    def path(self, admin, tmp_path):
-        create(admin, NAME, BEFORE)
-        return plan_file(tmp_path / "p.json", admin, AFTER)
-
-    def refused(self, called, path, name, *words):
-        code, out, err = called("apply", path, "--json", "--quiet", *words)
-        assert (code, out) == (4, "")
-        told = document(err)
-        assert told["error"] == name
-        return told
-
-    def test_a_topic_made_anew(self, admin, called, path):
-        delete(admin, NAME)
-        create(admin, NAME, BEFORE)
-        told = self.refused(called, path, "StalePlan")
-        assert f"{NAME}-0: topic id" in told["had"]
-        until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
-
-    def test_a_topic_that_is_gone(self, admin, called, path):
-        delete(admin, NAME)
-        assert (
-            f"{NAME}-3: its topic or partition is gone"
-            in self.refused(called, path, "StalePlan")["had"]
-        )
-
-    def test_a_list_that_another_tool_changed(self, admin, called, path):
-        moved = TopicPartition(NAME, 1)
-        admin.alter_partition_reassignments({moved: [2, 0]})
-        until(lambda: lists(admin, NAME)[1] == [2, 0], "another tool's move")
-        told = self.refused(called, path, "StalePlan")
-        assert told["had"] == f"{NAME}-1: replicas 1,2 were planned with; they are 2,0"
-        code, out, err = called("apply", path, "--allow-partial")
-        assert (code, out.splitlines()[0]) == (
-            0,
-            "3 moves: 2 done, 0 failed, 0 skipped, 1 dropped",
-        ), err
-        assert "left out" in err
-        shown(admin, NAME, {0: [2, 1], 1: [2, 0], 2: [2, 0], 3: [1, 0]})
-
-    def test_another_cluster(self, admin, called, tmp_path):
-        create(admin, NAME, BEFORE)
-        path = plan_file(tmp_path / "o.json", admin, AFTER, cluster_id="MkU3OEVBNTcwNTJENDM2Qk")
-        self.refused(called, path, "WrongCluster")
-
-    def test_a_plan_of_no_cluster(self, admin, called, tmp_path):
-        create(admin, NAME, BEFORE)
-        path = plan_file(tmp_path / "o.json", admin, AFTER, hypothetical=True)
-        assert "only supposed" in self.refused(called, path, "StalePlan")["message"]
-
-    def test_a_foreign_reassignment(self, admin, cluster, called, path):
-        produce(cluster.bootstrap, {(NAME, 2): 50})
-        with throttled_move(admin, NAME, 2, [1, 0]):
-            told = self.refused(called, path, "ForeignReassignment")
-            assert told["had"] == f"{NAME}-2"
-            code, _, err = called("apply", path, "--alongside")
-            assert code == 0, err
-        until(lambda: lists(admin, NAME)[0] == [2, 1], "the lists")
-
-    def test_a_run_that_goes_on(self, called, path, state):
-        from rackwise.adapters.files.plan import read_plan
-        from rackwise.adapters.files.state_folder import locked, made_folder
-
-        folder = made_folder(state, read_plan(path).cluster_id)
-        with locked(folder, since="2026-01-01T00:00:00Z"):
-            told = self.refused(called, path, "Locked")
-        assert str(os.getpid()) in told["message"]
-        assert "2026-01-01T00:00:00Z" in told["message"]
-
-    def test_a_state_folder_that_cannot_be_made(self, called, path, tmp_path, monkeypatch):
-        (tmp_path / "file").write_text("")
-        monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "file" / "state"))
-        self.refused(called, path, "JournalUnwritable")
-
-    def test_an_edited_plan(self, called, path, tmp_path):
-        edited = tmp_path / "edited.json"
-        edited.write_bytes(Path(path).read_bytes().replace(b'"after":[2,1]', b'"after":[2,0]'))
-        code, out, err = called("apply", str(edited), "--json", "--quiet")
-        assert (code, out, document(err)["error"]) == (1, "", "InvalidPlan")
-
-
 class TestHalfWay:
     """A move that a throttle of one byte a second keeps half-way."""
 
@@ -285,6 +176,7 @@ class TestHalfWay:
     def test_a_signal_keeps_the_throttle_and_tells_how_to_go_on(
         self, admin, cluster, called, path, number
     ):
+        """F30: while a throttled move is under way, and no terminal."""
         code, out, err = self.interrupted(admin, called, path, number)
         assert code == 3
         assert "ended early, interrupted" in out
@@ -333,6 +225,8 @@ class TestHalfWay:
 
     @pytest.mark.long
     def test_what_another_tool_cancels_is_not_sent_again(self, admin, called, path):
+        """F11: cancelled by a foreign tool mid move."""
+
         def cancel():
             where = TopicPartition(NAME, 0)
             until(lambda: where in admin.list_partition_reassignments(), "a move")
@@ -349,6 +243,7 @@ class TestHalfWay:
         until(lambda: empty(throttles(admin)), "no throttle")
 
     def test_throttles_that_a_killed_run_left_are_restored(self, admin, called, path):
+        """F14: without going on."""
         self.interrupted(admin, called, path)
         code, _, err = called("throttles", "--restore")
         assert code == 0, err

@@ -1,4 +1,7 @@
-"""F2, F3, F4, F28: brokers die, or fall behind, while a plan is carried out on them."""
+"""Brokers die, fall behind or change racks before and while a plan is carried out on them.
+
+A producer writes all the while; nothing that it was told of is lost.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from contextlib import closing
 import pytest
 from kafka.structs import TopicPartition
 
+from acked_records import Writing
 from hand_made_plans import lists, plan_file, shown
 from kafka_traffic import RATES, create, delete, produce, until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
+from rackwise.adapters.kafka.connect import send
+from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.cli.main import run
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -34,26 +39,22 @@ def faulty_cluster(java_home, tmp_path_factory):
 def admin(faulty_cluster):
     with closing(connect(faulty_cluster.bootstrap)) as made:
         yield made
-        delete(made, NAME)
+    with closing(connect(faulty_cluster.bootstrap)) as anew:  # that one may cling to who was gone
+        delete(anew, NAME)
 
 
 @pytest.fixture
-def called(faulty_cluster, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
-
-    def call(verb, *words):
-        code = run([verb, *words, "--bootstrap-server", faulty_cluster.bootstrap])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+def cluster(faulty_cluster):
+    return faulty_cluster
 
 
 @pytest.fixture
-def path(admin, faulty_cluster, tmp_path):
+def path(admin, cluster, tmp_path):
     create(admin, NAME, BEFORE)
-    produce(faulty_cluster.bootstrap, {(NAME, 0): 500})
-    return plan_file(tmp_path / "p.json", admin, AFTER)
+    produce(cluster.bootstrap, {(NAME, 0): 500})
+    written = plan_file(tmp_path / "p.json", admin, AFTER)
+    with Writing(cluster.bootstrap, NAME, len(BEFORE)):
+        yield written
 
 
 def once_it_moves(admin, act):
@@ -71,6 +72,8 @@ def once_it_moves(admin, act):
 
 
 def test_a_target_that_comes_back_is_waited_for(admin, faulty_cluster, called, path):
+    """F2: killed mid move, and back."""
+
     def die_and_live():
         faulty_cluster.kill(3)
         faulty_cluster.wait_until_gone(3)
@@ -89,6 +92,7 @@ def test_a_target_that_comes_back_is_waited_for(admin, faulty_cluster, called, p
 def test_a_target_that_stays_away_is_let_go_and_its_throttle_later(
     admin, faulty_cluster, called, path
 ):
+    """F3: killed mid move, and not back in time."""
     thread = once_it_moves(admin, lambda: faulty_cluster.kill(3))
     code, out, err = called("apply", path, "--throttle", "50kB", "--down", "2")
     thread.join()
@@ -105,6 +109,8 @@ def test_a_target_that_stays_away_is_let_go_and_its_throttle_later(
 
 
 def test_a_source_leader_that_dies_is_survived_by_the_in_sync(admin, faulty_cluster, called, path):
+    """F4: the leader that is copied from is killed mid move; no unclean election."""
+
     def die_and_live():
         faulty_cluster.kill(0)
         faulty_cluster.wait_until_gone(0)
@@ -119,6 +125,8 @@ def test_a_source_leader_that_dies_is_survived_by_the_in_sync(admin, faulty_clus
 
 
 def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster, called, path):
+    """F28: paused until it is fenced, and let go on."""
+
     def fall_behind():
         faulty_cluster.pause(2)
         faulty_cluster.wait_until_gone(2)
@@ -130,3 +138,66 @@ def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster,
     faulty_cluster.wait_until_ready()
     assert code == 0, (out, err)
     shown(admin, NAME, DONE)
+
+
+@pytest.fixture
+def in_another_rack(faulty_cluster):
+    """Broker 3 started anew in another rack; back in its own when it is over."""
+    properties = faulty_cluster.folder / "broker-3" / "server.properties"
+    before = properties.read_text()
+
+    def started_with(text):
+        faulty_cluster.stop(3)
+        properties.write_text(text)
+        faulty_cluster.start(3)
+        faulty_cluster.wait_until_ready()
+
+    assert "broker.rack=a\n" in before
+    yield lambda: started_with(before.replace("broker.rack=a\n", "broker.rack=elsewhere\n"))
+    started_with(before)
+
+
+@pytest.mark.parametrize("words", [(), ("--throttle", "1MB")], ids=["plain", "throttled"])
+def test_a_target_in_another_rack_makes_its_moves_stale(
+    admin, called, path, state, in_another_rack, words
+):
+    """F9: the rack that a broker had; what has no part in it may go on alone."""
+    in_another_rack()
+    before = throttles(admin)
+    code, out, err = called("apply", path, *words)
+    assert (code, out) == (4, "")
+    assert f"{NAME}-0: broker 3 was in rack a and is in elsewhere" in err
+    assert not [*state.glob("*/*.journal")]
+    assert throttles(admin) == before
+    shown(admin, NAME, dict(enumerate(BEFORE)))
+    code, out, err = called("apply", path, "--allow-partial", *words)
+    assert (code, out.splitlines()[0]) == (0, "2 moves: 1 done, 0 failed, 0 skipped, 1 dropped")
+    shown(admin, NAME, {**DONE, 0: BEFORE[0]})
+
+
+def throttles(admin):
+    return read_throttles(admin, topics=[NAME], brokers=[0, 1, 2])
+
+
+def test_a_target_that_is_gone_makes_its_moves_stale(admin, faulty_cluster, called, path, state):
+    """F9: a broker id that is not there after the plan; fenced first, then not listed."""
+    faulty_cluster.stop(3)
+    faulty_cluster.wait_until_gone(3)
+    try:
+        code, out, err = called("apply", path)
+        assert (code, out) == (4, "")
+        assert f"{NAME}-0: broker 3 is fenced" in err
+        send(admin, UnregisterBrokerRequest(broker_id=3))
+        until(lambda: 3 not in ids(admin), "broker 3 to be gone")
+        code, out, err = called("apply", path)
+        assert (code, out) == (4, "")
+        assert f"{NAME}-0: broker 3 is not there" in err
+        assert not [*state.glob("*/*.journal")]
+        shown(admin, NAME, dict(enumerate(BEFORE)))
+    finally:
+        faulty_cluster.start(3)
+        faulty_cluster.wait_until_ready()
+
+
+def ids(admin):
+    return {each["broker_id"] for each in admin.describe_cluster()["brokers"]}

@@ -1,7 +1,4 @@
-"""`rackwise apply` behind relays: what is refused sends no write; what is lost is looked up.
-
-F5, F6, F7, F8, F10, F12, F13, F18 of the fault tests.
-"""
+"""`rackwise apply` behind relays: what is refused sends no write; what is lost is looked up."""
 
 from __future__ import annotations
 
@@ -18,13 +15,14 @@ from kafka.protocol.admin import (
 )
 from kafka.structs import TopicPartition
 
+from acked_records import Writing
 from hand_made_plans import lists, plan_file, shown
 from kafka_traffic import create, delete, produce, throttled_move, until
+from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.connect import send
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.cli.main import run
 from rackwise.core.errors import InvalidConfig
 from request_proxies import ALTER_REASSIGNMENTS, ELECT, RequestProxies
 
@@ -65,15 +63,9 @@ def proxies(proxied):
 
 
 @pytest.fixture
-def called(proxies, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("RACKWISE_STATE", str(tmp_path / "state"))
-
-    def call(verb, *words):
-        code = run([verb, *words, "--bootstrap-server", proxies.bootstrap])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+def cluster(proxies):
+    """What a command is told of the cluster: its relays."""
+    return proxies
 
 
 @pytest.fixture
@@ -96,8 +88,14 @@ def changed(admin, _):
     until(lambda: lists(admin, NAME)[1] == [2, 0], "another tool's move")
 
 
-@pytest.mark.parametrize("stale", [made_anew, deleted, changed])
+def widened(admin, _):
+    admin.create_partitions({NAME: len(BEFORE) + 1})
+    until(lambda: len(lists(admin, NAME)) == len(BEFORE) + 1, "one more partition")
+
+
+@pytest.mark.parametrize("stale", [made_anew, deleted, changed, widened])
 def test_a_stale_plan_writes_nothing(admin, proxies, called, path, stale):
+    """F7, F8: deleted, made anew, changed, widened; the relays see no write."""
     stale(admin, proxies)
     proxies.forget()
     code, out, err = called("apply", path, "--throttle", "1MB")
@@ -107,7 +105,8 @@ def test_a_stale_plan_writes_nothing(admin, proxies, called, path, stale):
     assert proxies.writes == 0
 
 
-def test_a_foreign_reassignment_is_waited_for(admin, proxied, proxies, called, path):
+def test_a_foreign_reassignment_is_not_joined(admin, proxied, proxies, called, path):
+    """F10: the relays see no write."""
     produce(proxied[0].bootstrap, {(NAME, 2): 50})
     with throttled_move(admin, NAME, 2, [1, 0]):
         assert called("apply", path)[0] == 4
@@ -115,6 +114,7 @@ def test_a_foreign_reassignment_is_waited_for(admin, proxied, proxies, called, p
 
 
 def test_a_plan_that_is_done_writes_nothing(admin, proxies, called, path):
+    """F18: applied twice; the relays see no write the second time."""
     assert called("apply", path)[0] == 0
     shown(admin, NAME, MOVED)
     assert proxies.writes > 0
@@ -126,15 +126,27 @@ def test_a_plan_that_is_done_writes_nothing(admin, proxies, called, path):
 
 
 @pytest.mark.parametrize("key", [ALTER_REASSIGNMENTS, ELECT])
-def test_a_lost_answer_is_looked_up_and_nothing_sent_blindly(admin, proxies, called, path, key):
+def test_a_lost_answer_is_looked_up_and_nothing_sent_blindly(
+    admin, proxied, proxies, called, path, state, key
+):
+    """F6: unknown in the journal first, then what was looked up."""
     proxies.lose(key)
-    code, out, err = called("apply", path)
-    assert code == 0, (out, err)
-    shown(admin, NAME, MOVED)
+    with Writing(proxied[0].bootstrap, NAME, len(BEFORE)):
+        code, out, err = called("apply", path)
+        assert code == 0, (out, err)
+        shown(admin, NAME, MOVED)
     assert proxies.seen[ALTER_REASSIGNMENTS] == 1
+    (journal,) = state.glob("*/*.journal")
+    lines = parse_journal(journal.read_bytes(), journal).entries
+    results = {ALTER_REASSIGNMENTS: "batch_result", ELECT: "elect_result"}
+    (unknown, *_) = [each.fields["unknown"] for each in lines if each.type == results[key]]
+    assert unknown
+    assert {tuple(each) for each in unknown} <= AFTER.keys()
+    assert [each.fields["class"] for each in lines if each.type == "partition"][-3:] == ["done"] * 3
 
 
 def test_partitions_left_out_of_an_answer_are_looked_up(admin, proxies, called, path):
+    """F13: one of three is not in the response."""
     proxies.rewrite(ALTER_REASSIGNMENTS, without_the_first)
     code, out, err = called("apply", path)
     assert code == 0, (out, err)
@@ -155,28 +167,40 @@ def without_the_first(body):
     return head + encoded(answer)
 
 
-def test_what_is_refused_stands_in_the_table_and_the_rest_goes_on(admin, proxies, called, path):
-    proxies.rewrite_request(ALTER_REASSIGNMENTS, with_an_unknown_broker)
+@pytest.mark.parametrize(
+    ("replicas", "code_of_it", "text"),
+    [
+        ([77, 1], "INVALID_REPLICATION_ASSIGNMENT", "77"),
+        ([2, 1, 0], "INVALID_REPLICATION_FACTOR", "replication factor"),
+    ],
+    ids=["unknown broker", "replication"],
+)
+def test_what_is_refused_stands_in_the_table_and_the_rest_goes_on(
+    admin, proxies, called, path, replicas, code_of_it, text
+):
+    """F12: one of three; done + failed + skipped + dropped = moves of the plan."""
+    proxies.rewrite_request(ALTER_REASSIGNMENTS, lambda body: with_replicas(body, replicas))
     code, out, err = called("apply", path, "--json")
     told = parse(out.encode(), where="stdout", error=InvalidConfig)
     assert code == 3, err
     assert (told["done"], told["failed"], told["skipped"], told["dropped"]) == (2, 1, 0, 0)
     (row,) = [each for each in told["partitions"] if each["class"] != "done"]
     assert (row["partition"], row["class"]) == (0, "refused")
-    assert row["code"] == "INVALID_REPLICATION_ASSIGNMENT"
-    assert "77" in row["text"]
+    assert row["code"] == code_of_it
+    assert text in row["text"]
     shown(admin, NAME, {**MOVED, 0: [0, 1]})
 
 
-def with_an_unknown_broker(body):
+def with_replicas(body, replicas):
     size = struct.unpack_from(">h", body, 8)[0]
     start = 10 + size + 1
     request = AlterPartitionReassignmentsRequest.decode(BytesIO(body[start:]), version=1)
-    request.topics[0].partitions[0].replicas = [77, 1]
+    request.topics[0].partitions[0].replicas = replicas
     return body[:start] + encoded(request)
 
 
 def test_a_controller_that_dies_as_it_is_asked(admin, proxied, proxies, called, path):
+    """F5: looked up or tried again; no partition is sent to two places."""
     cluster, _ = proxied
     active = controller(admin)
 
@@ -190,10 +214,11 @@ def test_a_controller_that_dies_as_it_is_asked(admin, proxied, proxies, called, 
         cluster.start(active)
 
     proxies.rewrite_request(ALTER_REASSIGNMENTS, killing)
-    code, out, err = called("apply", path)
-    cluster.wait_until_ready()
-    assert code == 0, (out, err)
-    shown(admin, NAME, MOVED)
+    with Writing(cluster.bootstrap, NAME, len(BEFORE)):
+        code, out, err = called("apply", path)
+        cluster.wait_until_ready()
+        assert code == 0, (out, err)
+        shown(admin, NAME, MOVED)
 
 
 def controller(admin):

@@ -8,7 +8,7 @@ import pytest
 
 from rackwise.cli.applied_text import outcome_text, resume_line
 from rackwise.cli.apply_meter import progress_text
-from rackwise.cli.apply_options import wishes_of
+from rackwise.cli.apply_options import asked_for
 from rackwise.core.applying import Eta, Outcome, Remaining, Status, ThrottleKey
 from rackwise.core.errors import InvalidConfig
 
@@ -16,20 +16,8 @@ RATE = ThrottleKey("broker", "4", "leader.replication.throttled.rate")
 
 
 def wishes(**changes):
-    asked = {
-        "throttle": None,
-        "throttle_over": "keep",
-        "at_once": 200,
-        "per_broker": 5,
-        "bytes_in_flight": None,
-        "first": None,
-        "alongside": False,
-        "allow_partial": False,
-        "no_elect": False,
-        "stall": 600,
-        "down": 60,
-    }
-    return wishes_of(**asked | changes)
+    _, asked = asked_for(Path("p.json"), "k:1", **changes)
+    return asked
 
 
 def test_every_move_is_counted_and_those_not_done_are_named():

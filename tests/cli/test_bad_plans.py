@@ -179,6 +179,8 @@ class TestInfeasible:
 
 
 class TestPlanFiles:
+    """F22: hostile plans."""
+
     def test_of_another_snapshot(self, tmp_path):
         cluster = small_cluster(RACKS, LISTS)
         write_snapshot(cluster, tmp_path / "s.json")

@@ -12,6 +12,8 @@ TOPICS = '[[topics]]\nmatch = ["*"]\n'
 
 
 class TestPolicy:
+    """F22: hostile policies."""
+
     @pytest.mark.parametrize(
         ("text", "message", "hint"),
         [

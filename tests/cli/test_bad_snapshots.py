@@ -25,6 +25,8 @@ NAN = "write null where a number is not known"
 
 
 class TestSnapshot:
+    """F22: hostile snapshots."""
+
     @pytest.mark.parametrize(
         ("old", "new", "message", "hint"),
         [

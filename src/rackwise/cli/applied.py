@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.cli.applied_text import outcome_document, outcome_text, resume_line
+from rackwise.cli.applied_text import outcome_document, outcome_text
 from rackwise.cli.apply_meter import RunMeter
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import drop_stdout
@@ -22,25 +22,12 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files.journal import Journal
     from rackwise.adapters.kafka.applying.world import World
-    from rackwise.cli.apply_options import Wishes
+    from rackwise.cli.apply_options import Target, Wishes
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.lines import Line
     from rackwise.core.applying.preflight import Cleared
     from rackwise.core.applying.values import ApplyState, Caps, Mode, Outcome, PartitionId, Sent
     from rackwise.core.planning.values import Plan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The plan and the cluster as the user named them."""
-
-    path: Path
-    bootstrap: str
-    client_config: Path | None
-
-    def command(self, verb: str) -> str:
-        """The line that goes on with it."""
-        return resume_line(verb, self.path, self.bootstrap, self.client_config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

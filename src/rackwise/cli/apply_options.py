@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from rackwise.cli.applied_text import resume_line
 from rackwise.cli.shell import UNITS, size_in_bytes
+from rackwise.cli.source import ClientConfig
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from rackwise.core.applying.values import Caps
 
 GREATEST = 2**63 - 1
@@ -54,6 +59,22 @@ Down = Annotated[
 ]
 
 
+Check = Annotated[bool, typer.Option("--check", help="Say whether it may run; write nothing.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The plan and the cluster as the user named them."""
+
+    path: Path
+    bootstrap: str
+    client_config: Path | None
+
+    def command(self, verb: str) -> str:
+        """The line that goes on with it."""
+        return resume_line(verb, self.path, self.bootstrap, self.client_config)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
     """What was asked for; `rate`: bytes per second and broker, None = no throttle."""
@@ -62,26 +83,54 @@ class Wishes:
     rate: int | None = None
     alongside: bool = False
     allow_partial: bool = False
+    is_check: bool = False
 
 
-def wishes_of(
-    *,
-    throttle: str | None,
-    throttle_over: Over,
-    at_once: int,
-    per_broker: int,
-    bytes_in_flight: str | None,
-    first: int | None,
-    alongside: bool,
-    allow_partial: bool,
-    no_elect: bool,
-    stall: int,
-    down: int,
-) -> Wishes:
-    """The wishes that options make. Raises `InvalidConfig`."""
+Command: TypeAlias = "Callable[[typer.Context, Target, Wishes], int]"
+
+
+def carries_out(*, without: Collection[str] = ()) -> Callable[[Command], Callable[..., int]]:
+    """Give a command the options of `asked_for`, but those that it is `without`.
+
+    The command itself is told what they come to.
+    """
+
+    def with_options(command: Command) -> Callable[..., int]:
+        def told(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 (as they were given)
+            return command(context, *asked_for(**given))
+
+        context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        options = signature(asked_for, eval_str=True).parameters
+        kept = [context, *(each for name, each in options.items() if name not in without)]
+        told.__name__, told.__doc__ = command.__name__, command.__doc__
+        told.__annotations__ = {each.name: each.annotation for each in kept}
+        vars(told)["__signature__"] = Signature(kept)
+        return told
+
+    return with_options
+
+
+def asked_for(
+    plan: PlanFile,
+    bootstrap_server: Bootstrap,
+    client_config: ClientConfig = None,
+    throttle: Throttle = None,
+    throttle_over: ThrottleOver = "keep",
+    at_once: AtOnce = 200,
+    per_broker: PerBroker = 5,
+    bytes_in_flight: BytesInFlight = None,
+    first: First = None,
+    alongside: Alongside = False,
+    allow_partial: AllowPartial = False,
+    no_elect: NoElect = False,
+    stall: Stall = 600,
+    down: Down = 60,
+    check: Check = False,
+) -> tuple[Target, Wishes]:
+    """What the options come to. Raises `InvalidConfig`."""
     from rackwise.core.applying.values import Caps
 
-    return Wishes(
+    wishes = Wishes(
         caps=Caps(
             at_once=at_once,
             per_broker=per_broker,
@@ -95,7 +144,9 @@ def wishes_of(
         rate=_bytes("--throttle", throttle),
         alongside=alongside,
         allow_partial=allow_partial,
+        is_check=check,
     )
+    return Target(path=plan, bootstrap=bootstrap_server, client_config=client_config), wishes
 
 
 def _bytes(option: str, text: str | None) -> int | None:

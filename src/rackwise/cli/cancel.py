@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from rackwise.cli.applied import Target, at_site, check_begun, run, show, state_of
-from rackwise.cli.apply_options import Bootstrap, PlanFile, Stall
+from rackwise.cli.applied import at_site, check_begun, run, show, state_of
+from rackwise.cli.apply_options import Bootstrap, PlanFile, Stall, Target
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig
 

@@ -4,72 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from rackwise.cli.applied import Site, Target, at_site, cleared, run, sent_of, show, state_of
+from rackwise.cli.applied import Site, at_site, cleared, run, sent_of, show, state_of
 from rackwise.cli.applied_text import name_of
-from rackwise.cli.apply_options import (
-    AllowPartial,
-    Alongside,
-    AtOnce,
-    Bootstrap,
-    BytesInFlight,
-    Down,
-    NoElect,
-    PerBroker,
-    PlanFile,
-    Stall,
-    Throttle,
-    ThrottleOver,
-    Wishes,
-    wishes_of,
-)
-from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig
+from rackwise.cli.apply_options import carries_out
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import typer
+
+    from rackwise.cli.apply_options import Target, Wishes
+    from rackwise.cli.shell import Shell
     from rackwise.core.planning.values import Plan
 
 
-def rollback(
-    context: typer.Context,
-    plan: PlanFile,
-    bootstrap_server: Bootstrap,
-    client_config: ClientConfig = None,
-    throttle: Throttle = None,
-    throttle_over: ThrottleOver = "keep",
-    at_once: AtOnce = 200,
-    per_broker: PerBroker = 5,
-    bytes_in_flight: BytesInFlight = None,
-    alongside: Alongside = False,
-    allow_partial: AllowPartial = False,
-    no_elect: NoElect = False,
-    stall: Stall = 600,
-    down: Down = 60,
-) -> int:
+@carries_out(without=("first", "check"))
+def rollback(context: typer.Context, target: Target, wishes: Wishes) -> int:
     """Cancel what goes on, then carry out the reverse of what is done, with a journal of its own.
 
     Killed, it is gone on with by the same command. Replicas that come back are copied whole.
     Exit: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 refused before any write.
     """
     shell: Shell = context.obj
-    wishes = wishes_of(
-        throttle=throttle,
-        throttle_over=throttle_over,
-        at_once=at_once,
-        per_broker=per_broker,
-        bytes_in_flight=bytes_in_flight,
-        first=None,
-        alongside=alongside,
-        allow_partial=allow_partial,
-        no_elect=no_elect,
-        stall=stall,
-        down=down,
-    )
-    target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
     with at_site(shell, target) as site:
         if site.journal.entries:
             state = state_of(site, wishes.caps, mode="cancel")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rackwise.cli.applied import Site, Target, at_site
+from rackwise.cli.applied import Site, at_site
 from rackwise.cli.applied_text import class_lines, classes_text, key_text, partition_rows
 from rackwise.cli.apply_meter import progress_text
-from rackwise.cli.apply_options import Bootstrap, PlanFile
+from rackwise.cli.apply_options import Bootstrap, PlanFile, Target
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig
 

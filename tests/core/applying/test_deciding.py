@@ -128,7 +128,10 @@ class TestTrouble:
             return "done"
 
         assert run(start(plan, Caps(at_once=1), 5), world, meddle).is_reached
-        told = "the throttle of 5 bytes/s holds there, and does not bind"
+        told = (
+            "the throttle of 5 bytes/s there may be why: interrupt, then rackwise resume with a "
+            "larger --throttle"
+        )
         assert pauses(world) == [(f"no byte came in 600 seconds into broker 3; {told}",)]
         assert "go" in kinds(world)
 

@@ -94,13 +94,31 @@ class TestStall:
 
     def test_it_says_into_whom_and_whether_a_throttle_holds(self):
         state, _ = _guarded(_state(sized_ms=900), 1_000)
-        assert state.pauses == ("no byte came in 1 second into broker 3; no throttle holds there",)
-        two = replace(MOVING, adding=(3, 4))
-        partitions = {T0: Progress(class_="moving", seen=two)}
-        state = _state(sized_ms=900, partitions=partitions, rates_in={3: 7, 4: 7, 5: 1})
+        told = "no throttle of this run holds there: look at these brokers' logs and the leaders'"
+        assert state.pauses == (f"no byte came in 1 second into broker 3; {told}",)
+
+    @pytest.mark.parametrize(
+        ("rate", "told"),
+        [
+            (7, "may be why: interrupt, then rackwise resume with a larger --throttle"),
+            (
+                10 * 2**20,
+                (
+                    "may be why: interrupt, then rackwise resume with a larger --throttle and "
+                    "--throttle-over ours"
+                ),
+            ),
+            (10 * 2**20 + 1, "lets more through: look at these brokers' logs and the leaders'"),
+        ],
+        ids=["ours", "theirs", "wide"],
+    )
+    def test_a_throttle_may_be_why_where_it_lets_little_through(self, rate, told):
+        partitions = {T0: Progress(class_="moving", seen=replace(MOVING, adding=(3, 4)))}
+        rates = {3: rate, 4: rate, 5: 1}
+        state = _state(sized_ms=900, partitions=partitions, rates_in=rates, rate=7)
         state, _ = _guarded(state, 1_000, live=(1, 2, 3, 4))
-        told = "the throttle of 7 bytes/s holds there, and does not bind"
-        assert state.pauses == (f"no byte came in 1 second into brokers 3, 4; {told}",)
+        came = "no byte came in 1 second into brokers 3, 4"
+        assert state.pauses == (f"{came}; the throttle of {rate} bytes/s there {told}",)
 
 
 class TestDeadTargets:

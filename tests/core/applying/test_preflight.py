@@ -211,6 +211,45 @@ class TestBrokers:
         assert "broker 3 was in rack a" in stale(plan, moved, sent=sent).had
 
 
+class TestAddedPartitions:
+    def counted(self, *moves, **counts):
+        plan = a_plan(*(moves or (a_move(0), a_move(1), a_move(0, topic="payments"))))
+        return replace(plan, made_from=replace(plan.made_from, partitions=counts))
+
+    def test_the_moves_of_their_topic_are_stale(self):
+        plan = self.counted(orders=4, payments=1)
+        facts = some_facts(plan, counts={"orders": 6, "payments": 1})
+        assert stale(plan, facts).had == (
+            "orders-0: its topic had 4 partitions and has 6; "
+            "orders-1: its topic had 4 partitions and has 6"
+        )
+        cleared = clear(plan, facts, allow_partial=True)
+        assert cleared.dropped == (("orders", 0), ("orders", 1))
+
+    def test_beside_what_has_changed_of_its_brokers(self):
+        plan = self.counted(a_move(0), orders=1)
+        facts = some_facts(plan, brokers={3: None}, counts={"orders": 2})
+        assert stale(plan, facts).had == (
+            "orders-0: broker 3 is not there; its topic had 1 partition and has 2"
+        )
+
+    @pytest.mark.parametrize("counts", [{}, {"orders": 4, "payments": 1}])
+    def test_as_many_as_there_were_or_nobody_knows(self, counts):
+        plan = self.counted(orders=4, payments=1)
+        assert clear(plan, some_facts(plan, counts=counts)).dropped == ()
+        untold = self.counted()
+        facts = some_facts(untold, counts={"orders": 9, "payments": 9})
+        assert clear(untold, facts).dropped == ()
+
+    def test_what_is_done_or_begun_is_not_stale(self):
+        plan = self.counted(a_move(0), a_move(1), orders=4)
+        more = {"counts": {"orders": 6}}
+        done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
+        assert clear(plan, some_facts(plan, partitions=done, **more)).is_done
+        begun = {("orders", 0): "sent"}
+        assert clear(plan, some_facts(plan, **more), sent=begun).dropped == ()
+
+
 class TestForeignReassignments:
     moving = seen((5, 6, 7), adding=(7,))
 

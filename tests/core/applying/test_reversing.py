@@ -30,6 +30,11 @@ def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
     assert (back.sha256, back.verdict.is_proved, back.cluster_id) == ("", False, "c")
 
 
+def test_partitions_that_were_added_keep_nothing_from_going_back():
+    plan = replace(PLAN, made_from=replace(PLAN.made_from, partitions={"t": 4}))
+    assert reversed_plan(plan, [("t", 0)]).made_from.partitions == {}
+
+
 def test_before_of_the_way_back_is_after_of_the_plan_and_twice_is_the_plan():
     everything = [(each.topic, each.partition) for each in PLAN.moves]
     twice = reversed_plan(reversed_plan(PLAN, everything), everything)

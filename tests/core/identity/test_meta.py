@@ -44,6 +44,8 @@ class TestRead:
 
 
 class TestUnreadable:
+    """F21: bytes that are no meta.properties."""
+
     @pytest.mark.parametrize(
         ("data", "told"),
         [

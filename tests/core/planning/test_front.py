@@ -62,6 +62,14 @@ class TestWhatAPlanTells:
         assert made.policy_sha256 == sha256_of(policy_table(policy))
         assert {id_: str(seen.rack) for id_, seen in made.brokers.items()} == RACKS
 
+    def test_how_many_partitions_each_topic_with_a_move_had(self) -> None:
+        lists = {"t-0": [1, 2], "t-1": [1, 2], "t-2": [1, 2], "u-0": [3, 4]}
+        cluster = small_cluster(RACKS, lists)
+        for goal in (Drain((1,)), Leaders()):
+            made = found(cluster, goal=goal)
+            assert {move.topic for move in made.moves} == {"t"}
+            assert made.made_from.partitions == {"t": 3}
+
     def test_certificates_of_sets_and_of_leaders(self) -> None:
         made = found(GROWN)
         assert [one.objective for one in made.certificates] == ["moves", "leaders"]

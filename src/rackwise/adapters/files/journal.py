@@ -248,7 +248,7 @@ def _damaged(path: Path, number: int, offset: int, why: str) -> InvalidPlan:
         f"this line is damaged: {escaped(why)}",
         wanted="a whole journal",
         had=why,
-        hint="rackwise status shows where the plan stands without it; move the file away to resume "
-        "from what the cluster shows",
+        hint="rackwise status shows where the plan stands without it; with the file moved away "
+        "rackwise apply begins from what the cluster shows",
         where=f"{path}:{number}",
     )

@@ -152,7 +152,7 @@ def _check_hash(root: Node, said: str) -> None:
 
 
 def _made_from(node: Node) -> MadeFrom:
-    fields = node.members(_MADE_FROM)
+    fields = node.members(_MADE_FROM, optional=("partitions",))
     policy, said = fields["policy"].text(), _sha256(fields["policy_sha256"])
     if said and said != policy_sha256(policy):
         fields["policy_sha256"].wrong("the hash of the policy", hint=_EDITED)
@@ -162,7 +162,22 @@ def _made_from(node: Node) -> MadeFrom:
         policy=policy,
         policy_sha256=said,
         topics=tuple(item.name("a glob") for item in fields["topics"].items("a list of globs")),
+        partitions=MappingProxyType(_counts(fields["partitions"])),
     )
+
+
+def _counts(node: Node) -> dict[str, int]:
+    """Topic -> number of its partitions; nothing where the file does not tell."""
+    counts: dict[str, int] = {}
+    if node.value is None:
+        return counts
+    for item in node.items("a list of topics"):
+        fields = item.members(("count", "topic"))
+        topic = fields["topic"].name("a topic name")
+        if topic in counts:
+            fields["topic"].wrong("a topic listed once", hint=_EDITED)
+        counts[topic] = fields["count"].integer("a number of partitions", 1, _MAX_PARTITION)
+    return counts
 
 
 def _brokers(node: Node) -> dict[int, SeenBroker]:

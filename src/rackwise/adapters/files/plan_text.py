@@ -146,7 +146,7 @@ def _in_lines(body: Mapping[str, Json]) -> str:
 
 
 def _member(key: str, value: Json) -> str:
-    is_long = key == "brokers" and isinstance(value, list)
+    is_long = key in {"brokers", "partitions"} and isinstance(value, list)
     text = _list_in_lines(value) if is_long else canonical_json(value)  # type: ignore[arg-type]
     return f"{canonical_json(key)}:{text}"
 
@@ -156,13 +156,23 @@ def _list_in_lines(items: Sequence[Json]) -> str:
 
 
 def _made_from(made_from: MadeFrom) -> Json:
-    return {
+    told: dict[str, Json] = {
         "brokers": [_seen(broker, seen) for broker, seen in sorted(made_from.brokers.items())],
         "policy": made_from.policy,
         "policy_sha256": made_from.policy_sha256,
         "snapshot_sha256": made_from.snapshot_sha256,
         "topics": list(made_from.topics),
     }
+    if made_from.partitions:
+        told["partitions"] = [
+            {"count": made_from.partitions[topic], "topic": topic}
+            for topic in sorted(made_from.partitions, key=_utf_8)
+        ]
+    return told
+
+
+def _utf_8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _seen(broker: int, seen: SeenBroker) -> Json:

@@ -46,6 +46,14 @@ ANSWER_S = 30.0
 RETRY_S = 0.2
 MAX_DIGITS = 10
 
+_HANGS_UP = (
+    "check host, port and, in the client settings, security.protocol: a TLS listener hangs up on a "
+    "plain client"
+)
+_NOT_BELIEVED = (
+    "look at the broker's certificate and, in the client settings, at ssl.truststore.location: it "
+    "holds the authorities that are believed"
+)
 _PASSING = (
     kafka_errors.RetriableError,
     kafka_errors.UnknownBrokerIdError,
@@ -231,12 +239,12 @@ def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
     last = (told or errors)[-1]
     if isinstance(last, (*DISBELIEF, kafka_errors.AuthorizationError)):
         return refusal(last, doing="let us in")
+    is_disbelieved = "CERTIFICATE_VERIFY_FAILED" in str(last)
     return Unreachable(
         f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",
         wanted="an answer",
         had=type(last).__name__,
-        hint="check host, port and, in the client settings, security.protocol: a TLS listener "
-        "hangs up on a plain client",
+        hint=_NOT_BELIEVED if is_disbelieved else _HANGS_UP,
     )
 
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from rackwise.core.applying.values import ApplyState, PartitionId
 
 _NAMED = 3
+LARGEST_FETCH = 10 * 2**20
+"""Bytes that a follower may ask for at once (`replica.fetch.response.max.bytes`), and then waits
+until its throttle has caught up."""
 
 
 def guarded(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Pause | Go, ...]]:
@@ -141,7 +144,12 @@ def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
 
 
 def _throttled(state: ApplyState, targets: list[int]) -> str:
+    """Whether a throttle may be why, and what to do then."""
     rates = {state.rates_in[each] for each in targets if each in state.rates_in}
     if not rates:
-        return "no throttle holds there"
-    return f"the throttle of {counted(min(rates), 'byte')}/s holds there, and does not bind"
+        return "no throttle of this run holds there: look at these brokers' logs and the leaders'"
+    least = f"the throttle of {counted(min(rates), 'byte')}/s there"
+    if min(rates) * (state.caps.stall_ms // 1_000) > LARGEST_FETCH:
+        return f"{least} lets more through: look at these brokers' logs and the leaders'"
+    over = "" if min(rates) == state.rate else " and --throttle-over ours"
+    return f"{least} may be why: interrupt, then rackwise resume with a larger --throttle{over}"

@@ -6,6 +6,7 @@ with what was and what is; what is done already is no difference.
 ```
 the cluster's id                           another              WrongCluster
 a move's topic id, its list                another, not after   StalePlan
+its topic's number of partitions           another              StalePlan
 its brokers: rack; listed, live            another, gone        StalePlan
 a reassignment that is not ours            runs                 ForeignReassignment
 free disk of who receives, less a reserve  too little           NoRoom
@@ -50,13 +51,14 @@ class Facts:
     """What was looked at. `brokers`: by id, with log folders where they were read.
 
     `partitions`: of the plan, without those whose topic is not there; `foreign`: others that are
-    reassigning.
+    reassigning; `counts`: topic of the plan -> how many partitions it has.
     """
 
     cluster_id: str | None
     brokers: Mapping[int, Broker]
     partitions: Mapping[PartitionId, Seen]
     foreign: Mapping[PartitionId, Seen] = field(default_factory=lambda: MappingProxyType({}))
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +160,10 @@ def _difference(
     class_ = _class(move, facts, sent)
     if class_ == "not_started":
         has_begun = any(each != "none" for each in sent.values())
-        told = "; ".join(_of_brokers(plan, move, facts, is_new=not has_begun))
-        return f"{name}: {told}" if told else None
+        told = list(_of_brokers(plan, move, facts, is_new=not has_begun))
+        if not has_begun:
+            told.extend(_of_topic(plan, move.topic, facts))
+        return f"{name}: {'; '.join(told)}" if told else None
     if class_ == "done" or sent.get(id_, "none") != "none":
         return None
     seen = facts.partitions.get(id_)
@@ -183,6 +187,14 @@ def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterat
                 yield f"broker {id_} is {'not there' if now is None else 'fenced'}"
         elif planned is not None and planned.rack != now.rack:
             yield f"broker {id_} was in rack {planned.rack} and is in {now.rack}"
+
+
+def _of_topic(plan: Plan, topic: str, facts: Facts) -> Iterator[str]:
+    """Partitions added to its topic. Those added once the run has begun change no list of it."""
+    planned, now = plan.made_from.partitions.get(topic), facts.counts.get(topic)
+    if planned is not None and now is not None and planned != now:
+        noun = "partition" if planned == 1 else "partitions"
+        yield f"its topic had {planned} {noun} and has {now}"
 
 
 def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:

@@ -10,7 +10,8 @@ reversed   orders-4  1,3,4 -> 1,2,4   12.4 GiB
 ```
 
 What is undone is copied again, from the leader that the plan chose, and needs its own journal. It
-need not be minimal or fair, and claims neither: it carries no proof.
+need not be minimal or fair, and claims neither: it carries no proof. Partitions that were added
+since then keep nothing from going back.
 
 What this does not do: cancel what still moves; that comes first.
 """
@@ -18,6 +19,7 @@ What this does not do: cancel what still moves; that comes first.
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.core.planning.values import Fair, Totals, Verdict
@@ -40,6 +42,7 @@ def reversed_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
     )
     return replace(
         plan,
+        made_from=replace(plan.made_from, partitions=MappingProxyType({})),
         solver="rollback",
         moves=moves,
         totals=_totals(moves),

@@ -22,6 +22,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rackwise.core.canonical import canonical_json, sha256_of
 from rackwise.core.errors import Infeasible, NoFlow
 from rackwise.core.planning.apart import by_rack, is_apart, needs_flow
@@ -52,11 +54,11 @@ from rackwise.core.policy.writing import policy_table
 from rackwise.core.solver import solver_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rackwise.core.model import Cluster, FairLoads, Ragged
     from rackwise.core.planning.fair import Targets
-    from rackwise.core.planning.values import Certificate, Goal, Minimise, Solver
+    from rackwise.core.planning.values import Certificate, Goal, Minimise, Move, Solver
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -126,14 +128,15 @@ def plan(
     leaders = led(instance, sets, solver=solver)
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
     change = changed(instance, leaders.lists)
+    moves = moves_of(instance, change, prices)
     progress(1)
     return Plan(
         cluster_id=cluster.cluster_id,
-        made_from=made_from,
+        made_from=replace(made_from, partitions=counts_of(cluster, moves)),
         goal=goal,
         minimise=minimise,
         solver=ran,
-        moves=moves_of(instance, change, prices),
+        moves=moves,
         totals=totals_of(
             instance,
             change,
@@ -162,6 +165,20 @@ def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
         ),
         policy=text,
         policy_sha256=sha256_of(policy_table(policy)),
+    )
+
+
+def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
+    """Topic that has a move -> how many partitions it has."""
+    table = cluster.partitions
+    counts = np.bincount(table.topic, minlength=len(table.topics))
+    moved = {move.topic for move in moves}
+    return MappingProxyType(
+        {
+            topic: int(count)
+            for topic, count in zip(table.topics, counts, strict=True)
+            if topic in moved
+        }
     )
 
 
@@ -221,15 +238,16 @@ def _leaders_plan(
     """Other leaders, same sets."""
     leaders = led(instance, instance.held, solver=solver)
     change = changed(instance, leaders.lists)
+    moves = moves_of(instance, change, prices)
     chosen = leaders.leaders
     view = instance.view
     return Plan(
         cluster_id=view.cluster.cluster_id,
-        made_from=made_from,
+        made_from=replace(made_from, partitions=counts_of(view.cluster, moves)),
         goal=instance.goal,
         minimise=instance.minimise,
         solver="leaders",
-        moves=moves_of(instance, change, prices),
+        moves=moves,
         totals=leader_totals(instance, change, leaders.lists, prices),
         fair=Fair(leader_groups=leader_groups(instance, chosen)),
         certificates=(leader_certificate(instance, chosen),),

@@ -274,6 +274,8 @@ class MadeFrom:
 
     `snapshot_sha256`: of the canonical snapshot, empty where none was written. `policy`: its text,
     canonical JSON where the caller gives none. `topics`: globs of those that were looked at.
+    `partitions`: topic that has a move -> how many partitions it had; a topic that is not in it is
+    not compared.
     """
 
     snapshot_sha256: str
@@ -281,6 +283,7 @@ class MadeFrom:
     policy: str
     policy_sha256: str
     topics: tuple[str, ...] = ("*",)
+    partitions: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

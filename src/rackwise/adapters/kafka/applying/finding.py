@@ -17,6 +17,7 @@ Source: KIP-455; KIP-1073 (fenced brokers).
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,15 @@ FEW = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """All that one reading told of some partitions and of the brokers."""
+    """All that one reading told of some partitions and of the brokers.
+
+    `counts`: topic of these partitions -> how many it has, where one of the brokers knows it.
+    """
 
     partitions: Mapping[TopicPartition, Seen]
     foreign: Mapping[TopicPartition, Seen]
     live: frozenset[int]
+    counts: Mapping[str, int]
 
 
 class Finder:
@@ -104,6 +109,7 @@ class Finder:
                 if which in others.rows
             },
             live=live,
+            counts=Counter(topic for topic, _ in shown),
         )
         return found, is_sure
 

@@ -49,6 +49,7 @@ def read_facts(
         },
         partitions=found.partitions,
         foreign=found.foreign,
+        counts=found.counts,
     )
 
 
