@@ -236,6 +236,7 @@ def plans(draw: st.DrawFn) -> Plan:
             policy_sha256=policy_sha256(policy),
             topics=tuple(draw(st.lists(NAMES, max_size=2))),
             partitions=draw(st.dictionaries(NAMES, st.integers(1, 2**31 - 1), max_size=2)),
+            prices=draw(TEXTS),
         ),
         goal=draw(GOALS),
         minimise=draw(st.sampled_from(["moves", "bytes", "usd"])),

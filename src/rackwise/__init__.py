@@ -34,28 +34,46 @@ if TYPE_CHECKING:
     from rackwise.core.placement import add_partitions as add_partitions
     from rackwise.core.placement import change_replication as change_replication
     from rackwise.core.placement import place as place
+    from rackwise.core.planning.front import plan as plan
+    from rackwise.core.planning.suppose import suppose as suppose
+    from rackwise.core.planning.values import Add as Add
+    from rackwise.core.planning.values import Balance as Balance
+    from rackwise.core.planning.values import Drain as Drain
+    from rackwise.core.planning.values import Leaders as Leaders
+    from rackwise.core.planning.values import Plan as Plan
+    from rackwise.core.planning.values import Repair as Repair
+    from rackwise.core.planning.values import Replace as Replace
+    from rackwise.core.planning.values import SetReplication as SetReplication
     from rackwise.core.policy import Policy as Policy
     from rackwise.core.racks import Rack as Rack
     from rackwise.core.traffic import Price as Price
 
 _HOMES = {
+    "Add": "rackwise.core.planning.values",
+    "Balance": "rackwise.core.planning.values",
     "Broker": "rackwise.core.model",
     "Cluster": "rackwise.core.model",
+    "Drain": "rackwise.core.planning.values",
     "Finding": "rackwise.core.audit",
     "Findings": "rackwise.core.audit",
     "Kip36": "rackwise.core.placement",
+    "Leaders": "rackwise.core.planning.values",
     "Levels": "rackwise.core.placement",
     "Member": "rackwise.core.assignors",
     "Partition": "rackwise.core.model",
     "PartitionTable": "rackwise.core.model",
     "PartitionerConfig": "rackwise.core.partitioner",
     "Placement": "rackwise.core.placement",
+    "Plan": "rackwise.core.planning.values",
     "Policy": "rackwise.core.policy",
     "Price": "rackwise.core.traffic",
     "Rack": "rackwise.core.racks",
     "RackLoss": "rackwise.core.blast",
     "RackMode": "rackwise.core.placement",
     "RackwiseError": "rackwise.core.errors",
+    "Repair": "rackwise.core.planning.values",
+    "Replace": "rackwise.core.planning.values",
+    "SetReplication": "rackwise.core.planning.values",
     "Topic": "rackwise.core.model",
     "TopicPartitioner": "rackwise.core.partitioner",
     "add_partitions": "rackwise.core.placement",
@@ -66,27 +84,37 @@ _HOMES = {
     "evaluate": "rackwise.core.assignors",
     "explain": "rackwise.core.assignors",
     "place": "rackwise.core.placement",
+    "plan": "rackwise.core.planning.front",
     "split_by_balance": "rackwise.core.partitioner",
+    "suppose": "rackwise.core.planning.suppose",
 }
 
 __all__ = [
+    "Add",
+    "Balance",
     "Broker",
     "Cluster",
+    "Drain",
     "Finding",
     "Findings",
     "Kip36",
+    "Leaders",
     "Levels",
     "Member",
     "Partition",
     "PartitionTable",
     "PartitionerConfig",
     "Placement",
+    "Plan",
     "Policy",
     "Price",
     "Rack",
     "RackLoss",
     "RackMode",
     "RackwiseError",
+    "Repair",
+    "Replace",
+    "SetReplication",
     "Topic",
     "TopicPartitioner",
     "add_partitions",
@@ -97,7 +125,9 @@ __all__ = [
     "evaluate",
     "explain",
     "place",
+    "plan",
     "split_by_balance",
+    "suppose",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,11 @@ from rackwise.adapters.files import (
     parse_plan,
     plan_bytes,
     plan_policy,
+    plan_prices,
     policy_sha256,
+    price_table,
     read_plan,
+    shipped_prices,
     strict_json,
     write_plan,
 )
@@ -135,6 +139,29 @@ class TestPolicy:
             plan_policy(made_under(text), where="p.json")
         assert message in raised.value.message
         assert raised.value.where == "$.made_from.policy"
+
+
+class TestPricesOfAPlan:
+    def test_the_rows_that_it_was_made_with(self):
+        prices = (*shipped_prices(), replace(shipped_prices()[0], valid_to=date(2027, 1, 2)))
+        told = plan_prices(made_with(price_table(prices)), where="p.json")
+        assert [replace(each, row="") for each in told] == [
+            replace(each, row="") for each in prices
+        ]
+
+    def test_none_where_no_dollars_were_worked_out(self):
+        assert price_table(()) == ""
+        assert plan_prices(plan_of(), where="p.json") == ()
+        assert b'"prices":' not in plan_bytes(plan_of()).split(b'"made_from"')[1].split(b"moves")[0]
+
+    def test_of_a_text_that_is_none(self):
+        with pytest.raises(InvalidPlan, match=r"p\.json: \$\.made_from\.prices") as raised:
+            plan_prices(made_with("provider\naws\n"), where="p.json")
+        assert (raised.value.where, raised.value.hint) == ("$.made_from.prices", EDITED)
+
+
+def made_with(text):
+    return plan_of(made_from=replace(plan_of().made_from, prices=text))
 
 
 def made_under(text):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from rackwise.adapters.files.state_folder import (
     cluster_folder,
+    holder,
     locked,
     made_folder,
     state_home,
@@ -80,6 +83,7 @@ def test_the_second_run_is_told_who_has_it(tmp_path):
             f"one run per cluster is wanted; process {os.getpid()} has been at it since {NOW}"
         )
         assert stat.S_IMODE((tmp_path / "lock").stat().st_mode) == 0o600
+        assert holder(tmp_path) == (str(os.getpid()), NOW)
     with locked(tmp_path, since="later"):
         assert (tmp_path / "lock").read_text() == f"{os.getpid()} later\n"
 
@@ -95,6 +99,7 @@ def test_a_killed_run_holds_nothing(tmp_path):
     process = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert process.returncode == -9
     assert "then" in (tmp_path / "lock").read_text()
+    assert holder(tmp_path) is None
     with locked(tmp_path, since=NOW):
         pass
 
@@ -105,3 +110,27 @@ def test_a_lock_that_cannot_be_made(tmp_path):
     (tmp_path / "lock").symlink_to("elsewhere")
     with pytest.raises(JournalUnwritable), locked(tmp_path, since=NOW):
         pytest.fail("a link")
+
+
+def test_a_lock_that_nobody_holds(tmp_path):
+    assert holder(tmp_path) is None
+    with locked(tmp_path, since=NOW):
+        pass
+    assert holder(tmp_path) is None
+
+
+def test_a_lock_whose_text_is_not_written_yet(tmp_path):
+    with locked(tmp_path, since=NOW):
+        (tmp_path / "lock").write_text("")
+        assert holder(tmp_path) == ("unknown", "unknown")
+
+
+def test_who_asks_for_the_holder_keeps_no_run_away(tmp_path):
+    (tmp_path / "lock").touch()
+    with (tmp_path / "lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        over = threading.Timer(0.02, fcntl.flock, [asking, fcntl.LOCK_UN])
+        over.start()
+        with locked(tmp_path, since=NOW):
+            assert holder(tmp_path) == (str(os.getpid()), NOW)
+        over.join()

@@ -115,11 +115,12 @@ class TestApply:
     def test_the_first_moves_alone_and_then_the_rest(self, admin, called, tmp_path):
         create(admin, NAME, BEFORE)
         path = plan_file(tmp_path / "p.json", admin, AFTER)
-        code, out, _ = called("apply", path, "--first", "1")
+        code, out, err = called("apply", path, "--first", "1")
         assert (code, out.splitlines()[0]) == (
             0,
             "3 moves: 1 done, 0 failed, 0 skipped, 2 dropped",
         )
+        assert f"2 moves left out of this run; where each stands: rackwise status {path}" in err
         shown(admin, NAME, {0: [2, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]})
         code, out, err = called("apply", path)
         assert (code, out) == (0, "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped\n"), err
@@ -182,10 +183,16 @@ class TestHalfWay:
         assert "ended early, interrupted" in out
         assert f"to go on: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
-        code, out, _ = called("status", path)
+        code, out, err = called("status", path)
         assert code == 2
-        assert f"! {NAME}-0  moving" in out
-        assert f"throttle  broker 2 {RATES[1]}" in out
+        told = out.splitlines()
+        assert told[1].endswith(" s left (incoming of broker 2)")
+        assert told[2] == "nobody is at it: the last run did not come to its end"
+        assert told[3].startswith(f"~ {NAME}-0  moving  0,1 -> 2,1  ")
+        assert told[3].endswith(" copied")
+        assert f"throttle  broker 2 {RATES[1]}  1" in told
+        assert f"to go on: rackwise resume {path}" in err
+        assert "throttles of that run left: resume and cancel put them back" in err
         code, out, _ = called("throttles")
         assert code == 2
         assert f"broker 2 {RATES[1]}  1  ours, plan " in out
@@ -199,7 +206,8 @@ class TestHalfWay:
     def test_cancel_takes_back_what_goes_on_and_leaves_what_is_done(self, admin, called, path):
         self.interrupted(admin, called, path)
         code, out, err = called("cancel", path)
-        assert code == 0, (out, err)
+        told = "2 moves: 1 taken back, 1 done, 0 failed, 0 still moving, 0 not begun"
+        assert (code, out.splitlines()[0]) == (0, told), err
         shown(admin, NAME, {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [1, 0]})
         until(lambda: empty(throttles(admin)), "no throttle")
 
@@ -268,8 +276,10 @@ class TestWithoutAJournal:
         code, out, _ = called("status", path)
         assert (code, out.splitlines()[0]) == (2, "3 not_started")
         assert called("rollback", path)[:2] == (0, "0 moves: nothing to undo\n")
+        told = document(called("rollback", path, "--json")[1])
+        assert (told["format"], told["moves"]) == ("rackwise.applied/1", 0)
         told = document(called("status", path, "--json")[1])
-        assert (told["moves"], told["has_journal"]) == (3, False)
+        assert (told["moves"], told["has_journal"], told["is_open"]) == (3, False, False)
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "10Mbit", "9223372036854775808", "1" * 40, ""])

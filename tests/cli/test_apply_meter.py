@@ -11,9 +11,10 @@ from dataclasses import replace
 import pytest
 
 from rackwise.cli import apply_meter
-from rackwise.cli.apply_meter import RunMeter
+from rackwise.cli.apply_meter import RunMeter, progress_text, told_in
 from rackwise.cli.shell import Shell
-from rackwise.core.applying import Caps, start
+from rackwise.core.applying import Caps, start, status_of_run
+from rackwise.core.applying.progress import Eta
 from rackwise.core.planning.values import (
     Balance,
     Fair,
@@ -91,19 +92,53 @@ def test_a_short_run_says_nothing(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_on_a_terminal_it_is_a_bar_that_goes_away():
+def on_a_terminal(columns):
+    """What a short run of the meter draws."""
     reader, writer = pty.openpty()
     path = [os.path.dirname(__file__), *sys.path]  # noqa: PTH120 (a text for the environment)
+    environment = {"PYTHONPATH": os.pathsep.join(path), "TERM": "xterm", "COLUMNS": str(columns)}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         stderr=writer,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "TERM": "xterm", "COLUMNS": "120"},
+        env={**os.environ, **environment},
     )
     os.close(writer)
     told = os.read(reader, 2**16).decode()
     os.close(reader)
     assert done.returncode == 0, told
+    return told
+
+
+def test_on_a_terminal_it_is_a_bar_that_goes_away():
+    told = on_a_terminal(120)
     assert "apply" in told
     assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
     assert "\x1b[2K" in told, "the bar is taken away"
+
+
+def test_on_a_narrow_terminal_the_words_stay_whole():
+    told = on_a_terminal(60)
+    assert "apply \x1b" in told, "the label is not cut"
+    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
+
+
+def test_what_does_not_fit_is_left_out_from_the_least_on():
+    status = replace(status_of_run(a_state()), eta=Eta(seconds=65, bound_by="incoming of broker 2"))
+    far = "0/1 partitions, 1.00 MiB of 1.00 MiB left, 65 s left"
+    assert told_in(status, 80) == f"{far} (incoming of broker 2)"
+    assert told_in(status, len(far)) == far
+    assert told_in(status, 20) == "0/1 partitions, 1.0…"
+
+
+def test_what_is_not_of_this_run_is_not_counted():
+    state = a_state()
+    rest = replace(state.partitions["t", 0], class_="dropped")
+    status = status_of_run(
+        replace(
+            state,
+            moves={**state.moves, ("t", 1): state.moves["t", 0]},
+            partitions={**state.partitions, ("t", 1): rest},
+        )
+    )
+    assert progress_text(status) == "0/1 partitions, 1.00 MiB of 1.00 MiB left"

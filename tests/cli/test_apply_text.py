@@ -42,11 +42,45 @@ def test_every_move_is_counted_and_those_not_done_are_named():
         "5 moves: 2 done, 1 failed, 1 skipped, 1 dropped",
         "! a-1  moving",
         r"! b\x1b-2  refused  POLICY_VIOLATION: no\x0away",
-        "! c-3  dropped",
         "? c-4  leader not elected",
         "throttle-left     broker 4 leader.replication.throttled.rate",
         "throttle-changed  broker 4 leader.replication.throttled.rate",
         "ended early, paused: broker 4 is down",
+    ]
+
+
+def test_of_many_that_were_not_begun_the_first_are_named():
+    outcome = Outcome(
+        mode="apply",
+        classes={("a", number): "not_started" for number in range(23)} | {("b", 0): "moving"},
+        codes={},
+    )
+    lines = outcome_text(outcome, {}).splitlines()
+    assert lines[:2] == ["24 moves: 0 done, 0 failed, 24 skipped, 0 dropped", "! a-0  not_started"]
+    assert lines[20:] == [
+        "! a-19  not_started",
+        "! b-0  moving",
+        "and 3 more not_started; --json has all",
+    ]
+
+
+def test_a_cancel_tells_what_it_took_back():
+    outcome = Outcome(
+        mode="cancel",
+        classes={
+            ("a", 0): "done",
+            ("a", 1): "cancelled",
+            ("a", 2): "cancelled",
+            ("a", 3): "not_started",
+            ("a", 4): "moving",
+            ("a", 5): "topic_gone",
+        },
+        codes={},
+    )
+    assert outcome_text(outcome, {}).splitlines() == [
+        "6 moves: 2 taken back, 1 done, 1 failed, 1 still moving, 1 not begun",
+        "! a-4  moving",
+        "! a-5  topic_gone",
     ]
 
 

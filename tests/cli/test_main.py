@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+import rackwise
+import rackwise.cli.main as command_line
 from rackwise.adapters.files.strict_json import parse
 from rackwise.cli.main import globals_of, hoisted, run
-from rackwise.cli.shell import Meter, Shell, size_in_bytes, version
+from rackwise.cli.shell import Meter, Shell, Terminated, size_in_bytes, version
 from rackwise.core.errors import InvalidConfig, RackwiseError
 
+SOURCE = Path(rackwise.__file__).parents[1]
 PROBE = """
 import sys, types, typer
 from rackwise.cli.app import COMMANDS
@@ -208,6 +212,25 @@ class TestSignals:
             process.send_signal(number)
             assert process.wait(timeout=60) == code
             assert process.stderr.read() == ""
+
+    @pytest.mark.parametrize(("stop", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+    def test_one_while_a_command_is_loaded_too(self, monkeypatch, stop, code):
+        def loads(*_):
+            raise stop
+
+        monkeypatch.setattr(command_line, "app_of", loads)
+        assert run(["plan"]) == code
+
+    def test_ctrl_c_while_packages_load_shows_no_traceback(self, tmp_path):
+        (tmp_path / "typer.py").write_text("import os; os.kill(os.getpid(), 2)")
+        done = subprocess.run(
+            [sys.executable, "-m", "rackwise.cli", "plan"],
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
     def test_a_second_sigterm_ends_it_at_once(self):
         with started("probe", "stubborn") as process:

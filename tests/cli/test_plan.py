@@ -80,6 +80,18 @@ class TestGoals:
         assert err == ""
         assert plan.goal == goal
 
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (["drain", "3,6"], "no broker is left in rack /c: its replicas go to the other racks"),
+            (["replace", "4=6", "1=5"], "no broker is left in rack /a: its replicas go to the"),
+            (["add", "7=/A", "8=/a"], "rack /A is new; brokers are in /a, /b, /c"),
+        ],
+    )
+    def test_racks_that_end_empty_or_are_new_are_told(self, planned, words, told):
+        _, _, err, _ = planned(words, {"t-0": [1, 2], "t-1": [4, 3]})
+        assert err.startswith(f"warning: {told}")
+
     def test_brokers_that_join_are_in_what_it_was_made_from(self, planned):
         *_, plan = planned(["add", "7=/a"])
         assert plan.made_from.brokers[7].rack == Rack("/a")

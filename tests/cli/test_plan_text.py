@@ -83,7 +83,7 @@ def test_a_supposed_cluster_and_another_measure_are_said():
     ))  # fmt: skip
     told = lines(plan)
     assert "goal     balance, fewest dollars, of a cluster that is supposed" in told
-    assert told[-2] == "proof    proved: no fair and legal plan costs less than $0.25"
+    assert told[-2] == "proof    proved: no fair and legal plan costs less than $0.248"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ def test_losing_a_rack(supposed):
     assert any(line.split()[:3] == ["/b", "0", "0"] for line in parts[3].splitlines())
     moves = next(line.split() for line in parts[-1].splitlines() if line.startswith("moves"))
     assert moves[:2] == ["moves", "0"]
+    rates = [line[:31] for line in parts[-1].splitlines() if "replication" in line]
+    assert rates == ["replication across racks as now", "replication across racks then  "]
 
 
 def test_a_change_that_breaks_nothing(supposed):
@@ -51,11 +53,11 @@ def test_a_change_that_breaks_nothing(supposed):
 
 
 def test_many_changes_at_once(supposed):
-    words = ["--add", "7=/d", "--move", "4=/b", "--lose-broker", "3", "--rf", "t=2", "--rf", "u=1"]
+    words = ["--add", "7=/d", "--move", "4=/b", "--lose-broker", "3", "--rf", "t=2", "--rf", "*=1"]
     code, out, _ = supposed(*words)
     assert code == 2
     assert out.splitlines()[0].endswith(
-        "supposed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf u=1"
+        "supposed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf *=1"
     )
 
 

@@ -220,6 +220,9 @@ def show(
             shell.text(outcome_text(outcome, texts))
     except BrokenPipeError:
         drop_stdout()
+    if outcome.dropped:
+        left = counted(len(outcome.dropped), "move")
+        shell.note(f"{left} left out of this run; where each stands: {target.command('status')}")
     if outcome.is_reached:
         return
     if outcome.throttles_left and not outcome.skipped:

@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.applied/1"
 
 
+NOT_BEGUN_SHOWN = 20
+"""Moves that were not begun which are told one by one."""
+
+
 def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
-    """Counts that add up to the plan, then each move that is not done, then what throttles do."""
+    """Counts that add up to the plan, then each move that is not done, then what throttles do.
+
+    What was left out of the run is counted, and not told again.
+    """
     lines = [counts_text(outcome)]
-    lines += class_lines(outcome.classes, outcome.codes, texts)
+    shown = outcome.classes
+    if outcome.mode == "cancel":
+        shown = {key: each for key, each in shown.items() if each != "not_started"}
+    lines += class_lines(shown, outcome.codes, texts)
     lines += [f"? {name_of(each)}  leader not elected" for each in outcome.not_elected]
     lines += [f"throttle-left     {key_text(each)}" for each in outcome.throttles_left]
     lines += [f"throttle-changed  {key_text(each)}" for each in outcome.throttles_changed]
@@ -31,7 +41,15 @@ def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
 
 
 def counts_text(outcome: Outcome) -> str:
-    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`."""
+    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`; of a cancel what was taken back too."""
+    if outcome.mode == "cancel":
+        taken_back = len(outcome.of(frozenset({"cancelled"})))
+        return (
+            f"{counted(len(outcome.classes), 'move')}: {taken_back} taken back, "
+            f"{len(outcome.done) - taken_back} done, {len(outcome.failed)} failed, "
+            f"{len(outcome.not_cancelled)} still moving, "
+            f"{len(outcome.skipped) - len(outcome.not_cancelled)} not begun"
+        )
     return (
         f"{counted(len(outcome.classes), 'move')}: {len(outcome.done)} done, "
         f"{len(outcome.failed)} failed, {len(outcome.skipped)} skipped, "
@@ -46,12 +64,16 @@ def class_lines(
 ) -> list[str]:
     """A line for each move that is not done: its class, and what the cluster said."""
     lines = []
+    waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
+    unnamed = frozenset(waiting[NOT_BEGUN_SHOWN:])
     for which, class_ in classes.items():
-        if class_ in {"done", "cancelled"}:
+        if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
             continue
         told = [codes[which]] if which in codes else []
         told += [escaped(texts[which])] if which in texts else []
         lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(told)])]))
+    if unnamed:
+        lines.append(f"and {len(unnamed)} more not_started; --json has all")
     return lines
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from rackwise.core.applying.values import ApplyState
 
 DRAW_EVERY_S = 0.2
+WIDE = 110
+BAR_WIDTH, SHORT_BAR = 20, 6
+"""Columns of the bar, on a wide terminal and on another."""
+GAPS = 2
+"""Columns between the label, the bar and the text."""
 
 
 class RunMeter:
@@ -29,6 +34,7 @@ class RunMeter:
         self._told = self._started - LINE_EVERY_S + QUIET_S
         self._pauses: tuple[str, ...] = ()
         self._bar: Any = None
+        self._room = 0
 
     def tell(self, state: ApplyState) -> None:
         """One step was made."""
@@ -58,16 +64,19 @@ class RunMeter:
             from rich.progress import BarColumn, Progress, TextColumn
 
             console = Console(stderr=True, no_color=not self._shell.has_color(stderr=True))
+            bar_width = BAR_WIDTH if console.width >= WIDE else SHORT_BAR
+            self._room = console.width - bar_width - len(self._label) - GAPS
             self._bar = Progress(
+                TextColumn(self._label, markup=False),
+                BarColumn(bar_width=bar_width),
                 TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=20),
-                TextColumn("{task.fields[told]}", markup=False),
                 console=console,
                 transient=True,
             )
-            self._bar.add_task(self._label, total=max(1, len(status.classes)), told="")
+            self._bar.add_task("", total=max(1, _in_all(status)))
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=_over(status), told=progress_text(status))
+        told = told_in(status, self._room)
+        self._bar.update(self._bar.task_ids[0], completed=_over(status), description=told)
 
     def close(self) -> None:
         """Take the bar away."""
@@ -75,23 +84,39 @@ class RunMeter:
             self._bar.stop()
 
 
-def progress_text(status: Status) -> str:
-    """`12/40 partitions, 3.20 of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`."""
+def progress_text(status: Status, *, has_bound: bool = True) -> str:
+    """`12/40 partitions, 3.20 of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`.
+
+    What is not of this run counts neither as done nor as left.
+    """
     from rackwise.report.formats import bytes_text
 
     told = [
-        f"{_over(status)}/{len(status.classes)} partitions",
+        f"{_over(status)}/{_in_all(status)} partitions",
         f"{bytes_text(status.left.total)} of {bytes_text(status.bytes)} left",
     ]
     if status.bytes_per_s:
         told.append(f"{bytes_text(status.bytes_per_s)}/s")
     if status.eta.seconds:
-        told.append(f"{status.eta.seconds} s left ({status.eta.bound_by})")
+        bound = f" ({status.eta.bound_by})" if has_bound else ""
+        told.append(f"{status.eta.seconds} s left{bound}")
     if status.left.unknown:
         told.append(f"{status.left.unknown} of unknown size")
     return ", ".join(told)
 
 
+def told_in(status: Status, room: int) -> str:
+    """The same in so many columns: without the broker that binds, then cut."""
+    whole, short = (progress_text(status, has_bound=has_bound) for has_bound in (True, False))
+    if len(whole) <= room:
+        return whole
+    return short if len(short) <= room else f"{short[: max(0, room - 1)]}…"
+
+
 def _over(status: Status) -> int:
     """Partitions of which nothing more is awaited."""
-    return sum(each not in {"not_started", "moving"} for each in status.classes.values())
+    return _in_all(status) - sum(status.counts.get(each, 0) for each in ("not_started", "moving"))
+
+
+def _in_all(status: Status) -> int:
+    return len(status.classes) - status.counts.get("dropped", 0)

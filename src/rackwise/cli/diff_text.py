@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 SHOWN = 50
 """Findings of one kind that the text lists; the JSON document has all."""
 ABSENT = "-"
+TOTALS = {
+    "steady_before.cross_bytes_per_s": "replication across racks as now",
+    "steady_before.usd_nano_per_day": "price of that",
+    "steady_before.unknown_rates": "rates not known",
+    "steady_after.cross_bytes_per_s": "replication across racks then",
+    "steady_after.usd_nano_per_day": "price of that",
+    "steady_after.unknown_rates": "rates not known",
+}
+"""Numbers of a plan's totals that people call otherwise than the plan file does."""
 KINDS = {
     "set": "other brokers",
     "order": "other order",
@@ -102,7 +111,7 @@ def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:
     """Totals side by side; nothing where there is none."""
     rows = [
         (
-            total.name.replace("_nano", "").replace("_", " ").replace(".", " "),
+            TOTALS.get(total.name, total.name.replace("_nano", "").replace("_", " ")),
             _number(total.name, total.a),
             _number(total.name, total.b),
         )

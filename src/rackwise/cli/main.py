@@ -49,8 +49,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _call(arguments: list[str], shell: Shell) -> int:
     named = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
-    command = typer.main.get_command(app_of(*(named or COMMANDS)))
     try:
+        command = typer.main.get_command(app_of(*(named or COMMANDS)))
         with command.make_context("rackwise", arguments, obj=shell) as context:
             result = command.invoke(context)
     except Exit as leave:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.plan_goals import USES, goal_of
+from rackwise.cli.plan_goals import USES, check_globs, goal_of, rack_notes, replication_globs
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClientConfig,
@@ -39,7 +39,9 @@ READ, SEARCH, WRITE = 1, 5, 1
 """What progress counts: reading, the steps that a search tells, writing."""
 LONGEST_S = 10**6
 SHOWN = 50
-"""Partitions without a legal set that are told one by one."""
+"""Sentences about partitions without a legal set that are told one by one."""
+OTHERS_SHOWN = 5
+"""Partitions that one sentence names beside its own."""
 
 PolicyPath = Annotated[
     Path | None,
@@ -131,6 +133,7 @@ def plan(
         cluster = settled(only_topics(cluster, topics or ["*"]), assume_target=assume is not None)
         for note in cluster.notes:
             shell.warn(escaped(f"{note.kind}: {note.text}"))
+        check_globs("set-rf", replication_globs(wanted), cluster)
         advance(READ)
         job = gathered(
             shell,
@@ -151,6 +154,8 @@ def plan(
         priced = _rule_prices(job, made, advance) if price_rules else None
         is_kept = _write(made, out, kafka_json, rollback_json)
         advance(WRITE)
+    for text in rack_notes(wanted, cluster):
+        shell.warn(text)
     _show(shell, made, priced, is_kept=is_kept)
     return 2 if made.moves else 0
 
@@ -258,18 +263,34 @@ def planned(shell: Shell, job: Job, advance: Callable[[int], None]) -> Plan:
         policy=job.policy_text,
         policy_sha256=files.policy_sha256(job.policy_text),
         topics=job.topics,
+        prices=files.price_table(job.prices),
     )
     return files.sealed(replace(found, made_from=made_from))
 
 
 def _tell(shell: Shell, error: Infeasible) -> None:
-    """What is impossible, one line each; the JSON error has all."""
+    """What is impossible, one line for what is wrong with many alike; the JSON error has all."""
     if shell.is_json:
         return
-    for each in error.impossible[:SHOWN]:
-        shell.note(escaped(each))
-    if len(error.impossible) > SHOWN:
-        shell.note(f"and {len(error.impossible) - SHOWN} more; --json has all")
+    alike: dict[str, list[str]] = {}
+    for each in error.impossible:
+        name, _, wanted = each.partition(" ")
+        alike.setdefault(wanted, []).append(name)
+    for wanted, names in list(alike.items())[:SHOWN]:
+        shell.note(escaped(_alike(names, wanted)))
+    if len(alike) > SHOWN:
+        shell.note(f"and {len(alike) - SHOWN} more; --json has all")
+
+
+def _alike(names: Sequence[str], wanted: str) -> str:
+    """`t-0 wants 9 brokers; 6 are usable`, and how many others do so too."""
+    others = names[1 : 1 + OTHERS_SHOWN]
+    text = f"{names[0]} {wanted}"
+    if not others:
+        return text
+    more = len(names) - 1 - len(others)
+    rest = f" and {more} more" if more else ""
+    return f"{text}; so it is with {', '.join(others)}{rest}"
 
 
 def _rule_prices(job: Job, made: Plan, advance: Callable[[int], None]) -> tuple[RulePrice, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NoReturn
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rackwise.core.model import Cluster
     from rackwise.core.planning.values import Goal
     from rackwise.core.racks import Rack
 
@@ -28,6 +30,7 @@ USES = {
     "leaders": "leaders",
 }
 """Goal -> how it is written."""
+TOPICS_SHOWN = 12
 REBALANCING = ("drain", "set-rf")
 """Goals that move what they must, and with `--rebalance` what fairness wants as well."""
 
@@ -73,6 +76,59 @@ def goal_words(goal: Goal) -> str:
         case _:
             return next(name for name, kind in _kinds().items() if isinstance(goal, kind))
     return f"{said} --rebalance" if rebalance else said
+
+
+def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
+    """Refuse a glob that no topic of the cluster matches: `InvalidConfig`. `name`: who asks."""
+    for glob in globs:
+        if not any(fnmatchcase(topic, glob) for topic in cluster.topics):
+            known = sorted(cluster.topics)
+            more = len(known) - TOPICS_SHOWN
+            shown = ", ".join(map(escaped, known[:TOPICS_SHOWN]))
+            raise InvalidConfig(
+                f'{name}: a topic that matches "{escaped(glob)}" is wanted; none does',
+                wanted=glob,
+                had=len(known),
+                hint=f"topics: {shown}{f' and {more} more' if more > 0 else ''}",
+            )
+
+
+def replication_globs(goal: Goal) -> tuple[str, ...]:
+    """The globs of a goal that sets numbers of replicas; none of another goal."""
+    from rackwise.core.planning.values import SetReplication
+
+    if not isinstance(goal, SetReplication):
+        return ()
+    return tuple(glob for glob, _ in goal.by_topic)
+
+
+def rack_notes(goal: Goal, cluster: Cluster) -> Iterator[str]:
+    """What a goal does to the racks that may not be meant: one has no broker left, or is new."""
+    from rackwise.core.planning import values
+
+    homes = {
+        broker.id: broker.rack.text
+        for broker in cluster.brokers
+        if broker.is_live and broker.rack is not None
+    }
+    gone: frozenset[int] = frozenset()
+    added: dict[int, str] = {}
+    match goal:
+        case values.Drain(brokers=drained):
+            gone = frozenset(drained)
+        case values.Replace(pairs=pairs):
+            gone = frozenset(old for old, _ in pairs)
+        case values.Add(brokers=joining):
+            added = {broker: rack.text for broker, rack in joining}
+        case _:
+            return
+    known = set(homes.values())
+    left = {rack for broker, rack in homes.items() if broker not in gone}
+    for rack in sorted(known - left):
+        yield f"no broker is left in rack {escaped(rack)}: its replicas go to the other racks"
+    for rack in sorted(set(added.values()) - known if known else ()):
+        had = ", ".join(map(escaped, sorted(known)))
+        yield f"rack {escaped(rack)} is new; brokers are in {had}"
 
 
 def _kinds() -> dict[str, type]:

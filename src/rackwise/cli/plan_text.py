@@ -200,10 +200,21 @@ def proof_text(verdict: Verdict, objective: str) -> str:
 
 
 def amount(cost: int, objective: str) -> str:
-    """`2 replicas`, `12.4 GiB`, `$0.25` or `3 leader changes`."""
+    """`2 replicas`, `12.4 GiB`, `$0.251203` or `3 leader changes`; of dollars every digit."""
     if objective in {"moves", "leaders"}:
         return counted(cost, "replica" if objective == "moves" else "leader change")
-    return size_text(cost) if objective == "bytes" else dollars(cost)
+    return size_text(cost) if objective == "bytes" else exact_dollars(cost)
+
+
+def exact_dollars(nano: int) -> str:
+    """Nano-dollars as they are, two digits behind the point or as many as it takes.
+
+    >>> exact_dollars(1_234_500_000_000), exact_dollars(4_472_208)
+    ('$1,234.50', '$0.004472208')
+    """
+    whole, rest = divmod(nano, NANO)
+    digits = f"{rest:09d}".rstrip("0").ljust(2, "0")
+    return f"${whole:,}.{digits}"
 
 
 def rule_prices_text(prices: Sequence[RulePrice]) -> str:

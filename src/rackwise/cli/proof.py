@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rackwise.cli.plan import PricesPath, Provider, prices_for
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import only_topics
 from rackwise.core.errors import InvalidPlan
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from rackwise.core.planning.values import Plan, Verdict
 
 FORMAT = "rackwise.proof/1"
+TO = {"moves": "move", "bytes": "copy", "usd": "pay once"}
+"""What a plan makes small -> what is done with it."""
 SHOWN = 12
 """Hex digits of a hash that a message shows."""
 
@@ -28,13 +29,11 @@ def proof(
     snapshot: Annotated[
         Path, typer.Option(metavar="FILE", help="The snapshot that the plan was made from.")
     ],
-    prices: PricesPath = None,
-    provider: Provider = None,
 ) -> int:
     """Check a plan again: every set legal, loads fair, and nothing cheaper possible.
 
-    Under the policy in the plan, with the prices of its certificate; no solver is loaded. Reads
-    only. Exit: 0 proved, 2 not, 1 error.
+    Under the policy and the price table in the plan, with the prices of its certificate; no
+    solver is loaded. Reads only. Exit: 0 proved, 2 not, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
@@ -47,7 +46,7 @@ def proof(
         cluster = cluster_of_plan(made, whole, plan_name=str(plan), snapshot_name=str(snapshot))
         policy = files.plan_policy(made, where=str(plan))
         advance(len(cluster.partitions))
-        rows = prices_for(shell, prices, provider or policy.cost.provider, minimise=made.minimise)
+        rows = files.plan_prices(made, where=str(plan))
         verdict = check(cluster, policy, made, prices=rows)
     if shell.is_json:
         shell.document(_document(made, verdict))
@@ -86,17 +85,18 @@ def cluster_of_plan(
 
 def _text(plan: Plan, verdict: Verdict, name: str) -> str:
     from rackwise.cli.plan_goals import goal_words
-    from rackwise.cli.plan_text import objective_of, proof_text
+    from rackwise.cli.plan_text import amount, objective_of, proof_text
 
+    objective = objective_of(plan)
+    told = [f"{escaped(name)}: {goal_words(plan.goal)}"]
+    told += [f"{counted(len(plan.moves), 'partition')} to change"]
+    if objective in TO:
+        told.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
     lines = [
-        f"{escaped(name)}: {goal_words(plan.goal)}, {counted(len(plan.moves), 'partition')} "
-        f"to change, {counted(verdict.cost, 'replica')} to move"
-        if plan.minimise == "moves"
-        else f"{escaped(name)}: {goal_words(plan.goal)}, {counted(len(plan.moves), 'partition')} "
-        "to change",
+        ", ".join(told),
         f"legal    {'yes: every set keeps the rules' if verdict.is_legal else 'no'}",
         f"fair     {'yes: no fairer loads exist' if verdict.is_fair else 'no'}",
-        f"minimal  {proof_text(verdict, objective_of(plan))}",
+        f"minimal  {proof_text(verdict, objective)}",
         *(f"problem  {escaped(problem)}" for problem in verdict.problems),
     ]
     return "\n".join(lines)

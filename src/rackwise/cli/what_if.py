@@ -20,7 +20,7 @@ from rackwise.cli.plan import (
     planned,
     settled,
 )
-from rackwise.cli.plan_goals import broker_id, placed_broker, replication
+from rackwise.cli.plan_goals import broker_id, check_globs, placed_broker, replication
 from rackwise.cli.shell import Shell
 from rackwise.cli.what_if_side import Judged
 from rackwise.core.errors import InputError, InvalidConfig
@@ -79,6 +79,7 @@ def what_if(
 
     with shell.progress("what if", total=2 * (READ + SEARCH)) as advance:
         job = _job(shell, snapshot, policy=policy, prices=prices, provider=provider)
+        check_globs("--rf", (replication(word, name="--rf")[0] for word in rf or ()), job.cluster)
         supposed = replace(
             job,
             cluster=suppose(job.cluster, *changes),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from applied_plans import move, plan_of, run
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import Rates, Seen, start, status_of, status_of_run
+from rackwise.core.applying import Seen, start, status_of, status_of_run
 from rackwise.core.applying.acts import Looked, Wait
 from rackwise.core.applying.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
-from rackwise.core.applying.throttling import LEADER_RATE
+from rackwise.core.applying.throttling import FOLLOWER_RATE, LEADER_RATE
 from rackwise.core.applying.values import Entry, ThrottleKey
 
 PLAN = plan_of(
@@ -43,14 +45,37 @@ JOURNAL = [
 
 
 def test_from_a_journal_and_one_look():
-    rates = Rates(incoming={4: 10}, outgoing={1: 6})
-    status = status_of(PLAN, JOURNAL, LOOK, rates=rates)
+    status = status_of(PLAN, JOURNAL, LOOK)
     assert list(status.classes.values()) == ["done", "moving", "not_started", "not_started"]
     assert status.counts == {"done": 1, "moving": 1, "not_started": 2}
     assert (status.bytes, status.left.total, status.left.unknown) == (400, 240, 1)
-    assert (status.eta.seconds, status.eta.bound_by) == (40, "outgoing of broker 1")
     assert (status.bytes_per_s, status.is_done) == (None, False)
     assert status.throttles == {KEY: Entry(prior=None, ours=("5",))}
+
+
+def test_the_time_left_by_the_rates_that_hold():
+    holds = {KEY: "6", KEY._replace(name="4", key=FOLLOWER_RATE): "10"}
+    status = status_of(PLAN, JOURNAL, LOOK, throttles=holds)
+    assert (status.eta.seconds, status.eta.bound_by) == (40, "outgoing of broker 1")
+    assert status_of(PLAN, JOURNAL, LOOK).eta.seconds is None, "into broker 4 nothing is known"
+
+
+def test_a_rate_that_cannot_be_read_is_taken_from_the_journal():
+    other = KEY._replace(name="4", key=FOLLOWER_RATE)
+    journal = [ThrottleIntent(settings=(Setting(key=other, prior=None, ours="24"),)), *JOURNAL]
+    status = status_of(PLAN, journal, LOOK)
+    assert (status.eta.seconds, status.eta.bound_by) == (48, "outgoing of broker 1")
+
+
+def test_the_time_left_by_what_came_between_two_looks():
+    moving = replace(LOOK.partitions[IDS[1]], adding_bytes={4: 30})
+    earlier = replace(
+        LOOK, at_ms=-2_000, has_sizes=True, partitions={**LOOK.partitions, IDS[1]: moving}
+    )
+    look = replace(LOOK, has_sizes=True)
+    status = status_of(PLAN, JOURNAL[1:], look, earlier=earlier)
+    assert (status.bytes_per_s, status.left.total) == (15, 240)
+    assert (status.eta.seconds, status.eta.bound_by) == (16, "incoming of broker 4")
 
 
 def test_without_a_journal_what_moves_counts_as_foreign():

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rackwise.adapters.files.plan import parse_plan, plan_policy, read_plan
+    from rackwise.adapters.files.plan import parse_plan, plan_policy, plan_prices, read_plan
     from rackwise.adapters.files.plan_text import (
         plan_body,
         plan_bytes,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
     from rackwise.adapters.files.prices import (
         parse_prices,
+        price_table,
         read_prices,
         shipped_price_table,
         shipped_prices,
@@ -75,6 +76,7 @@ _NAMES = {
     "plan": (
         "parse_plan",
         "plan_policy",
+        "plan_prices",
         "read_plan",
     ),
     "plan_text": (
@@ -92,6 +94,7 @@ _NAMES = {
     ),
     "prices": (
         "parse_prices",
+        "price_table",
         "read_prices",
         "shipped_price_table",
         "shipped_prices",
@@ -181,7 +184,9 @@ __all__ = [
     "plan_body",
     "plan_bytes",
     "plan_policy",
+    "plan_prices",
     "policy_sha256",
+    "price_table",
     "publish",
     "rack_rates_text",
     "read_bytes",

@@ -23,10 +23,11 @@ from rackwise.adapters.files.plan_goal import goal_from, rack_from
 from rackwise.adapters.files.plan_proof import certificate_from, fair_from, verdict_from
 from rackwise.adapters.files.plan_text import FORMAT, policy_sha256
 from rackwise.adapters.files.policy import parse_policy
+from rackwise.adapters.files.prices import parse_prices
 from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
 from rackwise.adapters.files.strict_json import parse
 from rackwise.core.canonical import sha256_of
-from rackwise.core.errors import InvalidPlan, InvalidPolicy
+from rackwise.core.errors import InvalidPlan, InvalidPolicy, InvalidPrices
 from rackwise.core.planning.values import MadeFrom, Minimise, Move, Plan, SeenBroker, Steady, Totals
 from rackwise.core.policy import policy_of
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files.node import Node
     from rackwise.core.policy import Policy
+    from rackwise.core.traffic import Price
 
 _KEYS = (
     "certificates",
@@ -53,6 +55,8 @@ _KEYS = (
     "verdict",
 )
 _MADE_FROM = ("brokers", "policy", "policy_sha256", "snapshot_sha256", "topics")
+_NOT_ALWAYS = ("partitions", "prices")
+"""A plan without moves has no counts of partitions, one made without prices has no prices."""
 _MOVE = (
     "after",
     "before",
@@ -137,6 +141,26 @@ def plan_policy(plan: Plan, *, where: str) -> Policy:
         ) from None
 
 
+def plan_prices(plan: Plan, *, where: str) -> tuple[Price, ...]:
+    """The price rows that a plan was made with, none where it has none.
+
+    Raises `InvalidPlan` where the text is no price table.
+    """
+    text = plan.made_from.prices
+    if not text:
+        return ()
+    try:
+        return parse_prices(text.encode(), where=f"{where}: $.made_from.prices")
+    except InvalidPrices as error:
+        raise InvalidPlan(
+            error.message,
+            wanted=error.wanted,
+            had=error.had,
+            hint=_EDITED,
+            where="$.made_from.prices",
+        ) from None
+
+
 def _check_hash(root: Node, said: str) -> None:
     found = sha256_of({key: each for key, each in root.value.items() if key != "sha256"})
     if found != said:
@@ -152,7 +176,7 @@ def _check_hash(root: Node, said: str) -> None:
 
 
 def _made_from(node: Node) -> MadeFrom:
-    fields = node.members(_MADE_FROM, optional=("partitions",))
+    fields = node.members(_MADE_FROM, _NOT_ALWAYS)
     policy, said = fields["policy"].text(), _sha256(fields["policy_sha256"])
     if said and said != policy_sha256(policy):
         fields["policy_sha256"].wrong("the hash of the policy", hint=_EDITED)
@@ -163,6 +187,7 @@ def _made_from(node: Node) -> MadeFrom:
         policy_sha256=said,
         topics=tuple(item.name("a glob") for item in fields["topics"].items("a list of globs")),
         partitions=MappingProxyType(_counts(fields["partitions"])),
+        prices=fields["prices"].text("a price table"),
     )
 
 

@@ -162,6 +162,7 @@ def _made_from(made_from: MadeFrom) -> Json:
         "policy_sha256": made_from.policy_sha256,
         "snapshot_sha256": made_from.snapshot_sha256,
         "topics": list(made_from.topics),
+        **({"prices": made_from.prices} if made_from.prices else {}),
     }
     if made_from.partitions:
         told["partitions"] = [

@@ -28,6 +28,7 @@ from rackwise.core.errors import InvalidPrices
 from rackwise.core.traffic import ANY, NANO, Price
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 COLUMNS = (
@@ -78,6 +79,33 @@ def parse_prices(data: bytes, *, where: str) -> tuple[Price, ...]:
     prices = tuple(_price(row) for row in table.rows)
     table.faults.raise_if_any()
     return prices
+
+
+def price_table(prices: Iterable[Price]) -> str:
+    """The text of a table with these rows, which `parse_prices` reads; empty for none."""
+    lines = [
+        [
+            price.provider,
+            price.region,
+            price.level,
+            price.kind,
+            _usd(price.nano_usd_per_gb_out),
+            _usd(price.nano_usd_per_gb_in),
+            str(price.gb_bytes),
+            price.valid_from.isoformat(),
+            "" if price.valid_to is None else price.valid_to.isoformat(),
+            price.source,
+            str(price.is_checked).lower(),
+        ]
+        for price in prices
+    ]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *lines] if lines else [])
+    return text.getvalue()
+
+
+def _usd(nano: int) -> str:
+    return f"{nano // NANO}.{nano % NANO:09d}"
 
 
 def _price(row: Row) -> Price:

@@ -20,7 +20,8 @@ import fcntl
 import hashlib
 import os
 import stat
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ MODE_FOLDER = 0o700
 MODE_FILE = 0o600
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ASKED_S = 0.1
+"""Who asks for the holder of a lock has let it go after this time."""
 _TOLD = 200
 """Bytes of the lock file that are read back."""
 
@@ -85,7 +88,7 @@ def locked(folder: Path, *, since: str) -> Iterator[None]:
         raise unwritable(path, cause.strerror or str(cause)) from None
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
         except BlockingIOError:
             raise _held(path, os.pread(descriptor, _TOLD, 0).decode(errors="replace")) from None
         try:
@@ -96,6 +99,32 @@ def locked(folder: Path, *, since: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    """The lock, though somebody who asks for its `holder` has it for a moment."""
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    time.sleep(_ASKED_S)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def holder(folder: Path) -> tuple[str, str] | None:
+    """The process that holds the cluster's lock, and since when; None where nobody does."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(descriptor, _TOLD, 0).decode(errors="replace")
+        pid, _, since = text.strip().partition(" ")
+        return pid or "unknown", since or "unknown"
+    finally:
+        os.close(descriptor)
+    return None
 
 
 def unwritable(path: Path, why: str) -> JournalUnwritable:

@@ -73,11 +73,11 @@ def looked(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Partition
             after = replace(after, told=after.class_)
             lines.append(_line(partition, after))
         partitions[partition] = after
-    sampled = _sampled(state, partitions, look)
-    moved = sampled.moved_ms if not has_changed else look.at_ms
+    grown = sampled(state, partitions, look)
+    moved = grown.moved_ms if not has_changed else look.at_ms
     return (
         replace(
-            sampled,
+            grown,
             partitions=partitions,
             moved_ms=moved,
             wait_ms=0 if has_changed else state.wait_ms,
@@ -169,7 +169,7 @@ def _cancelling(move: Move, shown: Class, progress: Progress, mode: Mode) -> tup
     return ("cancelled" if mode == "cancel" else "target_dead"), "none"
 
 
-def _sampled(
+def sampled(
     state: ApplyState, partitions: Mapping[PartitionId, Progress], look: Looked
 ) -> ApplyState:
     """With what arrived since sizes were read last."""

@@ -107,7 +107,7 @@ def was_read(state: ApplyState, read: ThrottlesRead) -> Step:
             ledger[key] = entry_of(key, entry, now, values[key])
             settings.append(_setting(key, ledger[key]))
     dead = frozenset(int(key.name) for key in silent)
-    state = _with_rates(replace(state, wanted=values, unthrottled=dead), values)
+    state = with_rates(replace(state, wanted=values, unthrottled=dead), values)
     if not settings:
         return look(replace(state, is_throttled=True, wanted={}, tries=0), read.at_ms)
     line = ThrottleIntent(settings=tuple(settings))
@@ -123,7 +123,7 @@ def _is_live(state: ApplyState, key: ThrottleKey) -> bool:
     return key.kind == "topic" or int(key.name) in state.live
 
 
-def _with_rates(state: ApplyState, values: Mapping[ThrottleKey, str]) -> ApplyState:
+def with_rates(state: ApplyState, values: Mapping[ThrottleKey, str]) -> ApplyState:
     """With the rates that hold from now on."""
     return replace(
         state,

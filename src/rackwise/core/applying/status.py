@@ -1,7 +1,10 @@
-"""How far a plan is: from its journal and one look, or from a run that goes on.
+"""How far a plan is: from its journal and a look or two, or from a run that goes on.
 
 Goals, in order: every partition of the plan is in one class; a journal that is lost makes the
 answer poorer, not wrong (what moves then counts as foreign); nothing is written.
+
+One look shows how many bytes are to come, two show how fast they come: the time left is told where
+a throttle is known or something arrived between the looks.
 
 What this does not do: wait until one look is certain. A broker whose metadata is late shows a
 partition as it was a moment ago.
@@ -11,10 +14,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.core.applying.classes import classify
-from rackwise.core.applying.progress import Rates, eta, observed, rates_of, remaining
+from rackwise.core.applying.looking import sampled
+from rackwise.core.applying.progress import eta, observed, rates_of, remaining
+from rackwise.core.applying.putting_on import with_rates
 from rackwise.core.applying.starting import resume
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from rackwise.core.applying.values import ApplyState, Class, Entry, PartitionId, ThrottleKey
     from rackwise.core.planning.values import Plan
 
-_NO_RATES = Rates(incoming={}, outgoing={})
+_NOTHING_SET: Mapping[ThrottleKey, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +66,32 @@ def status_of(
     lines: Iterable[Line],
     look: Looked,
     *,
-    rates: Rates = _NO_RATES,
+    earlier: Looked | None = None,
+    throttles: Mapping[ThrottleKey, str] = _NOTHING_SET,
     dropped: Collection[PartitionId] = (),
 ) -> Status:
-    """From a journal, which may have no line, and one look at all partitions of the plan."""
+    """From a journal, which may have no line, and a look at all partitions of the plan.
+
+    `earlier`: a look before that one, both with sizes. `throttles`: the rates that stand at the
+    brokers; what is not among them is taken from the journal.
+    """
     state = resume(plan, lines, dropped=dropped)
+    asked = [which for which, each in state.partitions.items() if each.class_ != "dropped"]
+    journalled = {key: entry.ours[-1] for key, entry in state.ledger.items()}
+    state = with_rates(replace(state, asked=tuple(asked)), {**journalled, **throttles})
+    for each in (earlier, look):
+        state = state if each is None else _shown(state, each)
+    return status_of_run(state)
+
+
+def _shown(state: ApplyState, look: Looked) -> ApplyState:
+    """The state as one look shows it, believed at once."""
     partitions = dict(state.partitions)
-    for partition, progress in state.partitions.items():
-        if progress.class_ != "dropped":
-            seen = look.partitions.get(partition)
-            shown = classify(state.moves[partition], seen, progress.sent)
-            partitions[partition] = replace(progress, class_=shown, seen=seen)
-    return _status(replace(state, partitions=partitions), rates, None)
+    for which in state.asked:
+        progress, seen = partitions[which], look.partitions.get(which)
+        class_ = classify(state.moves[which], seen, progress.sent)
+        partitions[which] = replace(progress, class_=class_, seen=seen)
+    return replace(sampled(state, partitions, look), partitions=partitions, live=look.live)
 
 
 def status_of_run(state: ApplyState) -> Status:
@@ -79,10 +99,6 @@ def status_of_run(state: ApplyState) -> Status:
     seen = observed(state.samples)
     is_known = state.samples and state.samples[-1].at_ms > state.samples[0].from_ms
     rate = sum(seen.incoming.values()) if is_known else None
-    return _status(state, rates_of(state), rate)
-
-
-def _status(state: ApplyState, rates: Rates, bytes_per_s: int | None) -> Status:
     pairs = [(state.moves[each], progress) for each, progress in state.partitions.items()]
     left = remaining(pairs)
     return Status(
@@ -93,7 +109,7 @@ def _status(state: ApplyState, rates: Rates, bytes_per_s: int | None) -> Status:
             if progress.class_ != "dropped"
         ),
         left=left,
-        eta=eta(left, rates),
-        bytes_per_s=bytes_per_s,
+        eta=eta(left, rates_of(state)),
+        bytes_per_s=rate,
         throttles=state.ledger,
     )

@@ -276,6 +276,7 @@ class MadeFrom:
     canonical JSON where the caller gives none. `topics`: globs of those that were looked at.
     `partitions`: topic that has a move -> how many partitions it had; a topic that is not in it is
     not compared.
+    `prices`: the table that dollars were worked out with, empty where none were.
     """
 
     snapshot_sha256: str
@@ -284,6 +285,7 @@ class MadeFrom:
     policy_sha256: str
     topics: tuple[str, ...] = ("*",)
     partitions: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    prices: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
