@@ -26,8 +26,9 @@ minimal:
 demo: venv ## the main job on bundled data, no broker needed; ends with a report
 	@$(BIN)/python examples/demo.py
 
-live: venv ## the same against real Kafka brokers, started here; then one of them loses its disk
+live: venv ## the same on real Kafka brokers; a repair there and back; one that loses its disk
 	@$(BIN)/python examples/live.py
+	@$(BIN)/python examples/planning/there_and_back.py
 	@$(BIN)/python examples/identity/live.py
 
 test: venv minimal ## all suites, real Kafka and Spark among them

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
-from steps import ROOT, Unexpected, rackwise
+from steps import ROOT, Unexpected, rackwise, wait_until
 
 from rackwise.adapters.files import strict_json
 from rackwise.adapters.sandbox import Sandbox
@@ -25,7 +25,7 @@ from rackwise.core.errors import InvalidSnapshot
 from rackwise.pipeline.java import find_java
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 OUT = Path("build/live")
 RECORD_BYTES = 10_000
@@ -81,7 +81,8 @@ def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> d
         topic("create", name, bootstrap, *placed(count, replication))
     sizes = {name: list(map(len, partitions)) for name, partitions in by_hand.items()}
     sizes |= {name: [replication] * count for name, count in PLACED.items()}
-    wait_until(bootstrap, lambda admin: _in_sync(admin, sizes) == sizes, "topics in sync")
+    with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
+        wait_until(lambda: _in_sync(admin, sizes) == sizes, "topics in sync")
     return {name: len(replicas) for name, replicas in sizes.items()}
 
 
@@ -90,25 +91,13 @@ def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> N
     print("\nThe topics that were laid blind go, others are placed:")
     with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
         admin.delete_topics(list(blind))
-    wait_until(bootstrap, lambda admin: not set(blind) & set(admin.list_topics()), "topics gone")
-    topic("create", "clicks", bootstrap, *placed(4, replication))
-    topic("alter", "clicks", bootstrap, *placed(6))
-    topic("ensure", "events", bootstrap, *placed(3, replication))
-    sizes = {"clicks": [replication] * 6, "events": [replication] * 3}
-    wait_until(bootstrap, lambda admin: _in_sync(admin, sizes) == sizes, "topics in sync")
+        wait_until(lambda: not set(blind) & set(admin.list_topics()), "topics gone")
+        topic("create", "clicks", bootstrap, *placed(4, replication))
+        topic("alter", "clicks", bootstrap, *placed(6))
+        topic("ensure", "events", bootstrap, *placed(3, replication))
+        sizes = {"clicks": [replication] * 6, "events": [replication] * 3}
+        wait_until(lambda: _in_sync(admin, sizes) == sizes, "topics in sync")
     check_clean(bootstrap)
-
-
-def wait_until(
-    bootstrap: Sequence[str], condition: Callable[[KafkaAdminClient], bool], what: str
-) -> None:
-    """Ask the cluster again and again. Raises `Unexpected` after a minute."""
-    deadline = time.monotonic() + 60
-    with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
-        while not condition(admin):
-            if time.monotonic() > deadline:
-                raise Unexpected(f"{what} within 60 s are wanted; they are not")
-            time.sleep(0.2)
 
 
 def check_clean(bootstrap: Sequence[str]) -> None:

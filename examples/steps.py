@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_S = 60.0
 
 
 class Unexpected(SystemExit):
-    """A command ended with another exit code than the walk-through expects."""
+    """Something is not as the walk-through expects it: an exit code, or what the cluster has."""
 
 
 def rackwise(*arguments: str | Path, expect: int = 0, is_shown: bool = True) -> str:
@@ -30,3 +36,12 @@ def rackwise(*arguments: str | Path, expect: int = 0, is_shown: bool = True) -> 
     if done.returncode != expect:
         raise Unexpected(f"exit {expect} is wanted; {done.returncode} came")
     return done.stdout
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Ask again and again. Raises `Unexpected` after a minute."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Unexpected(f"{what} within {PATIENCE_S:.0f} s are wanted; they are not")
+        time.sleep(0.2)

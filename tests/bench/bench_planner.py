@@ -1,7 +1,8 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
-Pairs: a tenfold cluster / a small one, check / plan, exchange / flow. And moves, ours / a peer's;
-the peers' are frozen, as they were counted on the same clusters once.
+Pairs: a tenfold cluster / a small one, check / plan, exchange / flow, equal partitions of each rack
+as one / one flow of all. And moves, ours / a peer's; the peers' are frozen, as they were counted on
+the same clusters once.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from pairs import compare, seconds, tell
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planner_vectors import generated_cluster
+from rackwise.core.planning.apart import by_rack
 from rackwise.core.planning.certificate import check
-from rackwise.core.planning.front import plan
+from rackwise.core.planning.choosing import by_flow
+from rackwise.core.planning.fair import targets_of
+from rackwise.core.planning.front import never, plan
+from rackwise.core.planning.rules import Instance
+from rackwise.core.planning.values import Balance
 from rackwise.core.policy import Policy, TopicBlock
 
 SPREAD = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
@@ -69,6 +75,16 @@ def main() -> None:
         lambda: plan(lines, solver="flow"),
         gate=20,
         rounds=ROUNDS,
+    )
+    million = generated_cluster("random", 300, 3, 1_000_000, 3)
+    instance = Instance.of(million, Policy(), Balance())
+    targets = targets_of(instance)
+    apart = seconds(lambda: by_rack(instance, targets.ranges, should_stop=never))
+    whole = seconds(lambda: by_flow(instance, targets, should_stop=never))
+    tell(
+        "sets of random 300 x 1,000,000: equal ones of each rack as one / one flow",
+        apart / whole,
+        gate=0.25,
     )
 
 

@@ -16,11 +16,10 @@ from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, app_of
 from rackwise.core.reading import READING_RULES
+from shown_commands import README, ROOT, blocks_of, shown_commands
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)(?:#[^)]*)?\)")
-BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -39,9 +38,7 @@ def test_generated_pages_are_fresh():
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_shown_exists_with_its_options(page):
     commands = get_command(app_of(*COMMANDS)).commands
-    for language, text in BLOCK.findall(page.read_text()):
-        if language not in {"console", "sh"}:
-            continue
+    for text in [text for kind in ("console", "sh") for _, text in blocks_of(page, kind)]:
         for line in text.replace("\\\n", " ").splitlines():
             words = (
                 shlex.split(line.removeprefix("$ "), comments=True) if "rackwise " in line else []
@@ -59,22 +56,30 @@ def test_every_command_shown_exists_with_its_options(page):
 
 
 def python_of(page):
-    blocks = [text for language, text in BLOCK.findall(page.read_text()) if language == "python"]
+    blocks = [text for _, text in blocks_of(page, "python")]
     assert blocks
     return blocks
 
 
-def test_python_blocks_of_the_readme_run(tmp_path):
-    """Those that ask the service too: it is the one shown, on a free port."""
-    ((words, _),) = shown("serve")
+def test_python_blocks_of_the_readme_run():
     names = {"__name__": "readme"}
-    with served(words) as server:
-        for text in python_of(ROOT / "README.md"):
+    for text in python_of(README):
+        exec(compile(text, "README.md", "exec"), names)  # noqa: S102 (our own text)
+
+
+def test_what_the_guide_asks_the_service_is_answered_as_shown(tmp_path):
+    """The service is the one shown, on a free port; `place` repeats its first answer."""
+    guide = ROOT / "docs" / "guides" / "serve.md"
+    commands = [*shown_commands(guide)]
+    service = next(each.words for each in commands if each.words[0] == "serve")
+    (again, lines), *_ = [each[1:] for each in commands if each.words[0] == "place" and each.lines]
+    names = {"__name__": "serve"}
+    with served(service) as server:
+        for text in python_of(guide):
             told = text.replace("127.0.0.1:19092", server)
-            exec(compile(told, "README.md", "exec"), names)  # noqa: S102 (our own text)
-    same = ["place", *words[1:], "--partitions", "12", "--replication-factor", "3"]
-    rows = printed(same, tmp_path).strip().split(",")
-    assert [":".join(map(str, row)) for row in names["rows"].values()] == rows
+            exec(compile(told, "serve.md", "exec"), names)  # noqa: S102 (our own text)
+    assert printed(again, tmp_path).splitlines() == lines
+    assert [":".join(map(str, row)) for row in names["rows"].values()] == lines[0].split(",")
 
 
 def test_python_blocks_of_the_placers_run_one_after_the_other():
@@ -94,26 +99,17 @@ def test_the_doctors_guide_explains_every_rule():
 
 
 def test_the_readme_fits():
-    assert len((ROOT / "README.md").read_text().splitlines()) < 200
+    assert len(README.read_text().splitlines()) < 200
 
 
 def shown(*verbs: str) -> list[tuple[list[str], list[str]]]:
     """The README's commands of these verbs, each with the lines it is said to print."""
-    blocks = [t for k, t in BLOCK.findall((ROOT / "README.md").read_text()) if k == "console"]
-    text = "".join(blocks).replace("\\\n", " ")
-    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
-    lines = [part.splitlines() for part in parts]
-    commands = [(shlex.split(first)[1:], rest) for first, *rest in lines]
-    return [
-        (words, [line for line in rest if line != "..."])
-        for words, rest in commands
-        if words[0] in verbs
-    ]
+    commands = shown_commands(README)
+    return [(words, lines) for _, words, lines in commands if words[0] in verbs]
 
 
 def printed(words: list[str], out: Path) -> str:
-    files = {"build/demo": str(out), "plan.json": str(out / "plan.json")}
-    words = [files.get(word, word) for word in words]
+    words = [str(out) if word == "build/demo" else word for word in words]
     done = subprocess.run(
         [sys.executable, "-m", "rackwise.cli", *words],
         cwd=ROOT,
@@ -127,7 +123,7 @@ def printed(words: list[str], out: Path) -> str:
 
 @contextmanager
 def served(words: list[str]) -> Iterator[str]:
-    """The service that the README starts; its address."""
+    """The service that is shown; its address."""
     command = [sys.executable, "-m", "rackwise.cli", *words, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -137,7 +133,7 @@ def served(words: list[str]) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.mark.parametrize("verb", ["audit", "plan", "consumer", "producer"])
+@pytest.mark.parametrize("verb", ["audit", "consumer", "producer"])
 def test_what_is_judged_and_shown_is_what_is_printed(tmp_path, verb):
     words, lines = shown(verb)[0]
     output = printed(words, tmp_path).splitlines()

@@ -115,6 +115,26 @@ class TestRacksApart:
         assert targets.ranges is not None
         assert instance.cost(by_rack(instance, targets.ranges, should_stop=never)) == 2
 
+    def test_equal_ones_are_planned_together_and_each_drops_one(self) -> None:
+        cycle = ([1, 2], [2, 1], [1, 3], [3, 4], [1, 2], [4, 3], [2, 1])
+        lists = {f"t-{i:02}": cycle[i % len(cycle)] for i in range(35)}
+        instance, targets = solved(lists)
+        assert targets.ranges is not None
+        ours = by_rack(instance, targets.ranges, should_stop=never)
+        whole = by_flow(instance, targets, should_stop=never)
+        kept = [
+            sum(
+                lists[f"t-{row:02}"][0] in instance.brokers[list(sets.row(row))]
+                for row in range(len(sets))
+            )
+            for sets in (ours, whole)
+        ]
+        assert kept[0] == kept[1]
+        assert instance.cost(ours) == instance.cost(whole)
+        assert sorted(instance.loads(ours)) == sorted(instance.loads(whole))
+        racks = instance.leaf[ours.values].reshape(-1, 2)
+        assert (racks[:, 0] != racks[:, 1]).all()
+
     def test_not_where_racks_are_coupled(self) -> None:
         off = Policy(balance=BalancePolicy(replicas="off"))
         excluding = Policy(brokers=BrokerPolicy(exclude=(2,)))

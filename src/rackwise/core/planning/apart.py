@@ -21,7 +21,7 @@ broker   holds   low..high   moves   a place more saves        two places to giv
 
 A partition that two brokers of the rack hold has to drop one; then a small network decides, in
 which partitions with one holder are not nodes: they are supplied at their broker, and arcs to the
-hub, cheapest first, carry those that go.
+hub, cheapest first, carry those that go. Partitions with the same holders and costs are one node.
 
 What this does not do: pins, excluded brokers, capped topics, loads left free (`network` does).
 """
@@ -215,65 +215,87 @@ def _handed_out(
 
 
 def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
-    """With a flow: rows that several brokers hold are nodes."""
+    """With a flow: rows that several brokers hold are nodes, equal ones the same node."""
     width, groups = len(rack.members), len(rack.totals)
     hub, everyone = width, np.arange(width)
-    many, first_of, node = np.unique(rack.many[0], return_index=True, return_inverse=True)
-    nodes = width + 1 + groups + node
+    types = _types(rack)
+    number = np.arange(len(types.sizes))
     shared = width + 1 + groups
     holds = np.bincount(rack.holder, minlength=width)
     starts = _class_starts(rack)
     sizes = np.diff(np.append(starts, len(rack.holder)))
-    gone = np.concatenate([rack.many_costs[:2, first_of], np.zeros((1, len(many)), np.int64)])
-    kept = np.concatenate([np.zeros_like(rack.many_costs[:2]), -rack.many_costs[2:]])
     none = np.zeros((STAGES, width), dtype=np.int64)
-    ones = np.ones_like(node)
+    tails = [rack.holder[starts], np.full(width, hub), shared + types.node, shared + number]
+    heads = [np.full(len(starts), hub), everyone, types.broker, np.full(len(number), hub)]
+    room = [sizes, np.full(width, int(rack.totals.sum())), types.sizes[types.node], types.sizes]
     arcs = Arcs(
-        tails=np.concatenate(
-            [
-                rack.holder[starts],
-                np.full(width, hub),
-                nodes,
-                shared + np.arange(len(many)),
-                everyone,
-            ]
-        ),
-        heads=np.concatenate(
-            [
-                np.full(len(starts), hub),
-                everyone,
-                rack.many[1],
-                np.full(len(many), hub),
-                width + 1 + rack.group,
-            ]
-        ),
-        capacities=np.concatenate(
-            [
-                sizes,
-                np.full(width, int(rack.totals.sum())),
-                ones,
-                np.ones_like(many),
-                rack.high - rack.low,
-            ]
-        ),
-        supplies=np.concatenate(
-            [holds - rack.low, [len(rack.empty)], -_spare(rack), np.ones_like(many)]
-        ),
+        tails=np.concatenate([*tails, everyone]),
+        heads=np.concatenate([*heads, width + 1 + rack.group]),
+        capacities=np.concatenate([*room, rack.high - rack.low]),
+        supplies=np.concatenate([holds - rack.low, [len(rack.empty)], -_spare(rack), types.sizes]),
         shared=shared,
     )
-    costs = np.concatenate([rack.costs[:, starts], none, kept, gone, none], axis=1)
+    costs = np.concatenate([rack.costs[:, starts], none, types.kept, types.gone, none], axis=1)
     flow = cheapest(arcs, list(costs), should_stop=should_stop)
-    ends = np.cumsum([len(starts), width, len(node), len(many)])
-    left, room, stays, goes = np.split(flow, ends)[:4]
+    ends = np.cumsum([len(each) for each in tails])
+    left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)
-    is_kept = stays > 0
-    return _handed_out(
-        rack,
-        moved,
-        room,
-        [_Pairs(rack.many[0][is_kept], rack.many[1][is_kept])],
-        np.concatenate([rack.empty, many[goes > 0]]),
+    kept, waiting = _dealt(types, stays, goes)
+    return _handed_out(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
+
+
+class _Types(NamedTuple):
+    """Rows that several brokers of a rack hold; equal ones, in whom and at what costs, are a type.
+
+    `rows`: of the first type, then of the next one, `sizes` of each. `node` and `broker`: each type
+    beside its holders; `kept` [stages, ..]: what staying there costs, `gone` [stages, types]: what
+    leaving all of them does.
+    """
+
+    rows: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    node: NDArray[np.int64]
+    broker: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    gone: NDArray[np.int64]
+
+
+def _types(rack: _Rack) -> _Types:
+    """Types in the order of their first rows."""
+    rows, first, row = np.unique(rack.many[0], return_index=True, return_inverse=True)
+    holders = np.bincount(row)
+    gone = rack.many_costs[:2, first]
+    told = np.full((int(holders.max()), len(rows)), -1, dtype=np.int64)
+    told[np.arange(len(row)) - first[row], row] = rack.many[1] * 2 + rack.many_costs[2]
+    keys = np.concatenate([gone, told])
+    order = np.lexsort(keys[::-1])
+    is_new = np.append(True, (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0))
+    type_ = np.empty(len(rows), dtype=np.int64)
+    type_[order] = order[is_new][np.cumsum(is_new) - 1]
+    model, type_ = np.unique(type_, return_inverse=True)
+    counts = holders[model]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    held = np.repeat(first[model], counts) + within
+    return _Types(
+        rows=rows[np.argsort(type_, kind="stable")],
+        sizes=np.bincount(type_),
+        node=np.repeat(np.arange(len(model)), counts),
+        broker=rack.many[1][held],
+        kept=np.concatenate([np.zeros((2, len(held)), np.int64), -rack.many_costs[2:, held]]),
+        gone=np.concatenate([gone[:, model], np.zeros((1, len(model)), np.int64)]),
     )
+
+
+def _dealt(
+    types: _Types, stays: NDArray[np.int64], goes: NDArray[np.int64]
+) -> tuple[_Pairs, NDArray[np.int64]]:
+    """Which rows stay, and where, and which go; of equal rows the last ones go."""
+    node = np.append(types.node, np.arange(len(goes)))
+    broker = np.append(types.broker, np.full(len(goes), -1))
+    order = np.argsort(node, kind="stable")
+    chosen = np.repeat(broker[order], np.append(stays, goes)[order])
+    is_kept = chosen >= 0
+    return _Pairs(types.rows[is_kept], chosen[is_kept]), types.rows[~is_kept]
 
 
 def _spare(rack: _Rack) -> NDArray[np.int64]:
