@@ -232,15 +232,19 @@ class Question:
         )
 
     def secondary(self) -> Cost:
-        """The best in order: cost, (balance off: sum of squares), the other, leaders, touched."""
+        """The best in order: cost, the other, leaders, touched; balance off: sum of squares too.
+
+        Squares come after moves, and before bytes.
+        """
         reached = self._reach(range(len(self.partitions)), self.whole_cost, self.caps)
         off = self.policy.balance.replicas == "off"
+        needed = 1 if self.minimise == "moves" else 2
         found = []
         for loads, best in reached.items():
             if self.is_allowed(loads):
                 cost = min(best)
                 squares = (sum(n * n for n in loads),) if off else ()
-                found.append((cost[:1], squares, cost[1:]))
+                found.append((cost[:needed], squares, cost[needed:]))
         first, squares, rest = min(found)
         return (*first, *squares, *rest)
 

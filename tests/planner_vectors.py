@@ -1,4 +1,4 @@
-"""The tiny clusters of the planner's vectors as questions, the generated ones by their recipe."""
+"""The planner's vectors: tiny clusters as questions and plans, generated ones by their recipe."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from naive_plan import Question
 from rackwise.core.model import Broker, Cluster, PartitionTable, Ragged, Topic
+from rackwise.core.planning.values import Balance, Drain, Repair, Replace, SetReplication
 from rackwise.core.policy import POLICY_FORMAT, Policy, policy_of
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price
@@ -17,8 +18,11 @@ from small_clusters import small_cluster
 from vectors import planner_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from rackwise.core.planning.values import Goal
+
+VECTORS: Mapping[str, Any] = planner_vectors()
 GB = 10**9
 CENT = 10**7
 """Nano-dollars."""
@@ -30,13 +34,50 @@ QUESTIONS: dict[str, Question] = {}
 
 @dataclass(frozen=True)
 class Case:
-    """One solve: what is asked, and what the file says of it, in GB or cents."""
+    """One solve of a tiny cluster, `row`; `objective` is a key of what the file expects of it."""
 
-    name: str
-    cluster: Cluster
-    policy: Policy
-    minimise: str
-    expect: dict[str, Any]
+    row: Mapping[str, Any]
+    objective: str
+
+    @property
+    def name(self) -> str:
+        """Of its own among all solves."""
+        alone = len(self.row["expect"]) == 1
+        return self.row["name"] if alone else f"{self.row['name']}, {self.objective}"
+
+    @property
+    def cluster(self) -> Cluster:
+        return tiny_cluster(self.row)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the file says of the policy, by dotted key; what the goal brings is in it."""
+        key, _, value = self.objective.partition(" with ")[2].partition(" = ")
+        return {**self.row["policy"], **({f"topics.{key}": value} if key else {})}
+
+    @property
+    def policy(self) -> Policy:
+        """All of it, to be balanced."""
+        return _policy(self.row["levels"], self.said)
+
+    @property
+    def asked(self) -> tuple[Policy, Goal]:
+        """The policy without what the goal brings, and the goal."""
+        goal = _goal(self.row["goal"])
+        brought = _BROUGHT.get(type(goal), ())
+        said = {key: value for key, value in self.said.items() if key not in brought}
+        return _policy(self.row["levels"], said), goal
+
+    @property
+    def minimise(self) -> str:
+        """`moves`, `bytes` or `usd`."""
+        return self.objective.partition(" ")[0]
+
+    @property
+    def expect(self) -> dict[str, Any]:
+        """What the file says of it, in GB or cents."""
+        found: dict[str, Any] = self.row["expect"][self.objective]
+        return found
 
     @property
     def unit(self) -> int:
@@ -75,25 +116,26 @@ def _cents(leader: Rack | None, target: Rack | None, bytes_: int) -> int:
 
 def tiny_cases() -> Iterator[Case]:
     """Every solve of every tiny cluster."""
-    for plan in planner_vectors()["plans"]:
-        sizes = {f"{p[0]}-{p[1]}": GB * (p[3] if len(p) > 3 else 1) for p in plan["partitions"]}
-        cluster = small_cluster(
-            {int(id_): rack for id_, rack in plan["brokers"].items()},
-            {f"{p[0]}-{p[1]}": p[2] for p in plan["partitions"]},
-            dead=plan.get("dead", ()),
-            sizes=sizes,
-        )
-        for asked, expect in plan["expect"].items():
-            minimise, _, more = asked.partition(" with ")
-            said = dict(plan["policy"])
-            if more:
-                key, _, value = more.partition(" = ")
-                said[f"topics.{key}"] = value
-            name = plan["name"] if len(plan["expect"]) == 1 else f"{plan['name']}, {asked}"
-            yield Case(name, cluster, _policy(plan["levels"], said), minimise, expect)
+    for row in VECTORS["plans"]:
+        for objective in row["expect"]:
+            yield Case(row, objective)
 
 
-def _policy(levels: list[str], said: dict[str, Any]) -> Policy:
+def tiny_cluster(row: Mapping[str, Any]) -> Cluster:
+    """The cluster of a vector: led by the first replicas that live, all of these in sync."""
+    lists = {f"{topic}-{number}": replicas for topic, number, replicas, *_ in row["partitions"]}
+    dead = row.get("dead", ())
+    return small_cluster(
+        {int(id_): rack for id_, rack in row["brokers"].items()},
+        lists,
+        dead=dead,
+        leaders={name: None if found[0] in dead else found[0] for name, found in lists.items()},
+        isr={name: [b for b in found if b not in dead] for name, found in lists.items()},
+        sizes={f"{p[0]}-{p[1]}": GB * (p[3] if len(p) > 3 else 1) for p in row["partitions"]},
+    )
+
+
+def _policy(levels: list[str], said: Mapping[str, Any]) -> Policy:
     tables: dict[str, Any] = {
         "format": POLICY_FORMAT,
         "racks": {"levels": levels},
@@ -111,6 +153,28 @@ def _policy(levels: list[str], said: dict[str, Any]) -> Policy:
         else:
             tables[table][key] = value
     return policy_of(tables)
+
+
+_BROUGHT: Mapping[type, tuple[str, ...]] = {
+    Drain: ("brokers.drain", "balance.replicas"),
+    Repair: ("balance.replicas",),
+    Replace: ("brokers.exclude", "balance.replicas"),
+    SetReplication: ("topics.replication",),
+}
+
+
+def _goal(text: str) -> Goal:
+    words = text.split()
+    rebalance = "--rebalance" in words
+    if words[0] == "drain":
+        return Drain((int(words[1]),), rebalance)
+    if words[0] == "replace":
+        old, new = words[1].split("=")
+        return Replace(((int(old), int(new)),))
+    if words[0] == "set-rf":
+        glob, count = words[1].split("=")
+        return SetReplication(((glob, int(count)),), rebalance)
+    return {"balance": Balance(), "repair": Repair()}[words[0]]
 
 
 class Draws:
@@ -174,21 +238,32 @@ def checksum(lists: np.ndarray) -> int:
 
 
 def generated_cluster(kind: str, brokers: int, racks: int, partitions: int, r: int) -> Cluster:
-    """A generated cluster, led by the first replicas, one byte each."""
+    """A generated cluster, one byte to a partition."""
     lists = generated_lists(kind, brokers, racks, partitions, r)
     return cluster_of(lists, brokers, racks, dead=(0,) if kind == "lost" else ())
+
+
+def listed_cluster(row: Mapping[str, Any]) -> Cluster:
+    """A generated cluster of the vector file."""
+    keys = ("kind", "brokers", "racks", "partitions", "replication")
+    return generated_cluster(*(row[key] for key in keys))
 
 
 def cluster_of(
     lists: np.ndarray, brokers: int, racks: int, *, dead: tuple[int, ...] = ()
 ) -> Cluster:
-    """Topics of 50 partitions in canonical order; broker b lies in `/r(b mod racks)`."""
+    """Topics of 50 partitions in canonical order; broker b lies in `/r(b mod racks)`.
+
+    Led by the first replicas that live, all of these in sync.
+    """
     partitions, r = lists.shape
     names = [f"t{i}" for i in range(-(-partitions // 50))]
     order = sorted(range(len(names)), key=lambda i: names[i].encode())
     rows = np.concatenate([np.arange(i * 50, min(i * 50 + 50, partitions)) for i in order])
     offsets = np.arange(partitions + 1, dtype=np.int64) * r
     replicas = Ragged(offsets, lists[rows].ravel().astype(np.int32))
+    is_live = ~np.isin(lists[rows], dead)
+    leader = lists[rows, is_live.argmax(axis=1)]
     place = np.empty(len(names), dtype=np.int32)
     place[order] = np.arange(len(names))
     return Cluster(
@@ -202,9 +277,9 @@ def cluster_of(
             topics=tuple(names[i] for i in order),
             topic=place[rows // 50],
             partition=(rows % 50).astype(np.int32),
-            leader=lists[rows, 0].astype(np.int32),
+            leader=leader.astype(np.int32),
             replicas=replicas,
-            isr=replicas,
+            isr=replicas.keep(is_live.ravel()),
             adding=Ragged.empty(partitions),
             removing=Ragged.empty(partitions),
             bytes=np.ones(partitions, dtype=np.int64),

@@ -14,6 +14,7 @@ from rackwise import Broker, Cluster, Rack, Topic, audit
 from rackwise.adapters.files import parse_snapshot, snapshot_bytes, strict_json
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import PartitionTable, Ragged
+from rackwise.core.planning.front import fair_loads
 
 PARTITIONS, BROKERS, RACKS, REPLICATION, PER_TOPIC = 1_000_000, 300, 3, 3, 500
 BLIND_EVERY = 10
@@ -61,7 +62,7 @@ if __name__ == "__main__":
     )
     compare(
         "audit / strict read of the snapshot, 1,000,000 partitions",
-        lambda: audit(read),
+        lambda: audit(read, fair=fair_loads(read)),
         lambda: parse_snapshot(data, where="bench.json"),
         gate=1,
         rounds=3,

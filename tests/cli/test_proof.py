@@ -114,6 +114,14 @@ class TestNotProved:
         assert (told["is_fair"], told["is_proved"]) == (False, False)
         assert told["problems"]
 
+    def test_sums_that_are_not_those_of_the_moves(self, files):
+        plan, snapshot = files("repair")
+        made = read_plan(plan)
+        write_plan(replace(made, totals=replace(made.totals, bytes=1)), plan)
+        code, out, _ = called("proof", plan, "--snapshot", snapshot)
+        assert code == 2
+        assert out.endswith("problem  totals: bytes is 1073741824; 1 is written\n")
+
 
 def test_no_solver_is_loaded(files):
     plan, snapshot = files("balance")

@@ -10,6 +10,7 @@ from planning_problems import Problem, problems
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.planning.apart import by_rack, is_apart, needs_flow
 from rackwise.core.planning.choosing import by_flow
+from rackwise.core.planning.costs import before_squares
 from rackwise.core.planning.fair import Targets, targets_of
 from rackwise.core.planning.network import network_of
 from rackwise.core.planning.rules import Instance
@@ -42,14 +43,14 @@ def problem_of(problem: Problem) -> tuple[Instance, Targets] | None:
 
 
 def totals(asked: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]:
-    """Cost, sum of squares where loads are free, the other cost, leaders dropped, touched."""
+    """Cost, the other cost, leaders dropped, touched; sum of squares too where loads are free."""
     ids = instance.brokers
     chosen = [frozenset(ids[list(sets.row(row))].tolist()) for row in range(len(sets))]
     costs = [asked.whole_cost(p, x) for p, x in zip(asked.partitions, chosen, strict=True)]
-    first, *rest = (sum(column) for column in zip(*costs, strict=True))
+    found = [sum(column) for column in zip(*costs, strict=True)]
     if asked.policy.balance.replicas == "off":
-        rest = [int((instance.loads(sets) ** 2).sum()), *rest]
-    return (first, *rest)
+        found.insert(before_squares(instance), int((instance.loads(sets) ** 2).sum()))
+    return tuple(found)
 
 
 def check_sets(asked: Question, instance: Instance, sets: Ragged) -> None:

@@ -1,11 +1,19 @@
 """Plans made by the flow: the laws of plans, judged by brute force, and the other path beside."""
 
+from dataclasses import replace
+
+import numpy as np
+import pytest
 from hypothesis import given, reject
 
 from laws_planning import check_minimal, check_plan
+from planner_vectors import Draws, generated_cluster
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
+from rackwise.core.planning.front import plan
+from rackwise.core.planning.values import Repair
 from rackwise.core.policy import check_policy
+from small_clusters import small_cluster
 
 
 @given(problems())
@@ -25,3 +33,22 @@ def test_no_placement_is_cheaper_and_both_paths_say_so(problem):
     check_minimal(found, question)
     check_plan(found, problem.cluster, problem.policy, prices=PRICES)
     assert problem.plan("exchange").verdict == found.verdict
+
+
+@pytest.mark.parametrize("bits", [40, 46])
+def test_large_partitions_are_planned_to_the_byte(bits):
+    cluster = generated_cluster("messy", 24, 3, 300, 3)
+    draw = Draws()
+    sizes = np.array([2**bits - draw(2**16) for _ in range(300)])
+    table = replace(cluster.partitions, bytes=sizes)
+    found = plan(replace(cluster, partitions=table), minimise="bytes", solver="flow")
+    assert found.verdict.text == "proved"
+
+
+@pytest.mark.parametrize("solver", ["flow", "exchange"])
+@pytest.mark.parametrize("minimise", ["moves", "bytes", "usd"])
+def test_repair_copies_nothing_that_breaks_no_rule_though_a_copy_is_free(minimise, solver):
+    racks = {1: "/e/a", 2: "/e/a", 3: "/w/b"}
+    cluster = small_cluster(racks, {"t-0": [1, 3], "t-1": [1, 3]}, sizes={"t-0": 0, "t-1": 0})
+    found = plan(cluster, goal=Repair(), minimise=minimise, prices=PRICES, solver=solver)
+    assert found.moves == ()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.planning.stages import Arcs, cheapest, fitting, merge, prices
-from rackwise.core.solver import MOST
+from rackwise.core.errors import OptimumTooLarge
+from rackwise.core.planning.stages import Arcs, cheapest, cheapest_face, merge, prices, rounded
+from rackwise.core.solver import MOST, Network, cheapest_flow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAIRS = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5), (0, 2)]
 
@@ -21,6 +27,16 @@ def arcs_of(capacities: list[int]) -> Arcs:
 
 
 def all_flows(arcs: Arcs) -> list[tuple[int, ...]]:
+    key = tuple(arcs.capacities.tolist())
+    if key not in FLOWS:
+        FLOWS[key] = _all_flows(arcs)
+    return FLOWS[key]
+
+
+FLOWS: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+
+
+def _all_flows(arcs: Arcs) -> list[tuple[int, ...]]:
     found = []
     for flow in product(*(range(int(most) + 1) for most in arcs.capacities)):
         net = np.zeros(6, dtype=np.int64)
@@ -51,6 +67,47 @@ def test_first_things_first(costs: tuple[list[int], ...], numbers: str) -> None:
     )
 
 
+def refusing(most: int) -> Callable[[Network], np.ndarray]:
+    """A solver of a smaller range."""
+
+    def solve(network: Network) -> np.ndarray:
+        if int(np.abs(network.costs).max(initial=0)) > most:
+            raise OptimumTooLarge("too large")
+        return cheapest_flow(network)
+
+    return solve
+
+
+LARGE = st.lists(st.integers(-(2**40), 2**40), min_size=len(PAIRS), max_size=len(PAIRS))
+NEAR = st.lists(st.integers(2**40 - 3, 2**40), min_size=len(PAIRS), max_size=len(PAIRS))
+
+
+@given(LARGE | NEAR, st.integers(9, 30))
+def test_what_the_solver_refuses_is_exact_all_the_same(costs: list[int], bits: int) -> None:
+    arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    cost = np.array(costs, dtype=np.int64)
+    flow = cheapest(arcs, [cost], should_stop=never, solve=refusing(2**bits))
+    assert int(cost @ flow) == min(int(cost @ np.array(one)) for one in all_flows(arcs))
+
+
+def test_a_solver_that_takes_nothing_is_not_asked_for_ever() -> None:
+    arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    cost = np.arange(len(PAIRS), dtype=np.int64) * 2**40
+    with pytest.raises(OptimumTooLarge):
+        cheapest(arcs, [cost], should_stop=never, solve=refusing(0))
+
+
+@given(st.tuples(COSTS, COSTS))
+def test_a_face_has_all_the_cheapest_flows_and_no_others(costs: tuple[list[int], ...]) -> None:
+    arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
+    columns = [np.array(cost, dtype=np.int64) for cost in costs]
+    face = cheapest_face(arcs, columns, should_stop=never)
+    worth = [tuple(int(column @ np.array(one)) for column in columns) for one in all_flows(arcs)]
+    for one, reached in zip(all_flows(arcs), worth, strict=True):
+        is_on_face = bool((face.is_open | (np.array(one) == face.flow)).all())
+        assert is_on_face == (reached == min(worth))
+
+
 def test_lesser_costs_are_left_out_when_it_is_to_stop() -> None:
     arcs = arcs_of([1, 1, 2, 1, 1, 3, 2, 1, 1])
     first = np.array([2**54, 2**54 + 1, 0, 0, 0, 0, 0, 0, 1], dtype=np.int64)
@@ -67,17 +124,18 @@ class TestMerging:
         assert len(merge(costs, 3, 9)) == 1
 
     def test_what_does_not_fit_stays_apart(self) -> None:
-        costs = [np.array([1, 0, 1]), np.array([2**50, 2**50 + 1, 0]), np.array([0, 1, 0])]
+        costs = [np.array([1, 0, 1]), np.array([2**47, 2**47 + 1, 0]), np.array([0, 1, 0])]
         assert len(merge(costs, 3, 99)) == 2
 
     def test_nothing_to_choose_is_one_flow_at_no_cost(self) -> None:
         [zero] = merge([np.zeros(3, dtype=np.int64)] * 2, 3, 9)
         assert zero.tolist() == [0, 0, 0]
 
-    def test_too_large_a_cost_is_rounded_up(self) -> None:
-        found = fitting(np.array([2**60, 2**60 + 1, 1, 0, -(2**60)]), 99)
-        assert found.tolist() == [2**55, 2**55 + 1, 1, 0, -(2**55)]
-        assert int(np.abs(found).max()) * 100 < MOST
+    def test_a_cost_that_no_path_can_add_up_is_rounded_up(self) -> None:
+        cost = np.array([2**60, 2**60 + 1, 1, 0, -(2**60)])
+        assert rounded(cost, 5).tolist() == [2**55, 2**55 + 1, 1, 0, -(2**55)]
+        [found] = merge([cost], 99, 5)
+        assert int(np.abs(found).max()) * 200 < MOST
 
 
 def test_closed_arcs_have_no_prices() -> None:

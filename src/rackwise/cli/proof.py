@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,11 +34,13 @@ def proof(
     """Check a plan again: every set legal, loads fair, and nothing cheaper possible.
 
     Under the policy and the price table in the plan, with the prices of its certificate; no
-    solver is loaded. Reads only. Exit: 0 proved, 2 not, 1 error.
+    solver is loaded. What it says of sizes, sums and brokers has to be so too. Reads only.
+    Exit: 0 proved, 2 not, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
     from rackwise.core.planning.certificate import check
+    from rackwise.core.planning.claims import untrue
 
     with shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
@@ -48,6 +51,9 @@ def proof(
         advance(len(cluster.partitions))
         rows = files.plan_prices(made, where=str(plan))
         verdict = check(cluster, policy, made, prices=rows)
+        if verdict.is_proved:
+            claims = untrue(cluster, policy, made, verdict, prices=rows)
+            verdict = replace(verdict, problems=claims)
     if shell.is_json:
         shell.document(_document(made, verdict))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from planning_vectors import GB, cent_prices, planner_vectors
+from planner_vectors import CENTS, GB, VECTORS
 from rackwise.core.errors import InvalidPrices, InvalidSnapshot
 from rackwise.core.planning.copying import CopyCosts, sources
 from rackwise.core.planning.rules import Instance
@@ -70,13 +70,13 @@ class TestMovesAndBytes:
 
 class TestDollars:
     def test_vector(self) -> None:
-        vector = planner_vectors()["usd"]
+        vector = VECTORS["usd"]
         sizes = {f"t-{i}": move["bytes"] for i, move in enumerate(vector["moves"])}
         known = {name: size for name, size in sizes.items() if size is not None}
         cluster = small_cluster(
             {1: "/a", 2: "/b", 3: "/c"}, {name: [1] for name in known}, sizes=known
         )
-        costs = costs_of(cluster, cent_prices(DAY))
+        costs = costs_of(cluster, CENTS)
         assert not costs.is_flat
         for row, move in enumerate(vector["moves"][: len(known)]):
             leaves = np.array(["/a/b/c".index(rack[1]) // 2 for rack in move["adding_racks"]])
@@ -132,4 +132,4 @@ class TestSources:
         cluster = small_cluster(
             {1: "/a", 2: "/b"}, {"t-0": [1]}, dead=[1], leaders={"t-0": None}, sizes={"t-0": GB}
         )
-        assert costs_of(cluster, cent_prices(DAY)).table(np.array([0])).tolist() == [[0, 0]]
+        assert costs_of(cluster, CENTS).table(np.array([0])).tolist() == [[0, 0]]

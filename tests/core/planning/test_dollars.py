@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from planning_vectors import VECTORS, cent_prices
+from planner_vectors import CENTS, VECTORS
 from rackwise.core.errors import InvalidPrices
 from rackwise.core.model import Ragged
 from rackwise.core.planning.dollars import copied, copy_prices, steady, steady_states
@@ -17,7 +17,7 @@ from small_clusters import small_cluster
 
 RACKS = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: None}
 DAY = date(2026, 11, 21)
-PRICES = cent_prices(DAY)
+PRICES = CENTS
 VECTOR = VECTORS["usd"]
 
 

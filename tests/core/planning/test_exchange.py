@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, reject
 
 from laws_planning import check_minimal, check_plan
-from planner_vectors import CENTS, GB, generated_cluster, tiny_cases
+from planner_vectors import CENTS, GB, generated_cluster, listed_cluster, tiny_cases
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.exchange import by_exchange
 from rackwise.core.planning.fair import targets_of
 from rackwise.core.planning.rules import Instance
-from rackwise.core.planning.values import Balance
+from rackwise.core.planning.values import Balance, Repair
 from rackwise.core.policy import Policy, TopicBlock, check_policy
 from small_clusters import small_cluster
 from vectors import planner_vectors
@@ -73,8 +73,7 @@ def test_no_placement_is_cheaper_and_the_proof_says_so(problem):
     ids=lambda row: "-".join(map(str, list(row.values())[:5])),
 )
 def test_the_generated_clusters_have_the_listed_moves(row):
-    keys = ("kind", "brokers", "racks", "partitions", "replication")
-    cluster = generated_cluster(*(row[key] for key in keys))
+    cluster = listed_cluster(row)
     instance = Instance.of(cluster, Policy(), Balance())
     sets = by_exchange(instance, targets_of(instance), should_stop=never)
     assert instance.cost(sets) == row["moves"]
@@ -107,6 +106,16 @@ def test_numbers_too_large_for_the_lesser_goals_leave_the_first_exact():
     instance = Instance.of(cluster, Policy(), Balance(), minimise="bytes")
     sets = by_exchange(instance, targets_of(instance), should_stop=never)
     assert instance.cost(sets) == 3 * tera
+
+
+def test_copies_too_dear_to_be_counted_beside_their_bytes_are_still_the_cheapest():
+    cluster = small_cluster(
+        {1: "/a", 2: "/a", 3: "/a"}, {"t-0": [1], "t-1": [2]}, dead=[1], sizes={"t-0": 2**51}
+    )
+    instance = Instance.of(cluster, Policy(), Repair(), minimise="bytes")
+    sets = by_exchange(instance, targets_of(instance), should_stop=never)
+    assert instance.loads(sets).tolist() == [1, 1]
+    assert instance.cost(sets) == 2**51
 
 
 def test_copies_too_dear_for_64_bits():

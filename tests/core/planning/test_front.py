@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +10,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from laws_planning import applied
+from planner_vectors import CENTS
 from planning_problems import Problem, problems
-from planning_vectors import cent_prices
 from rackwise.core.audit import audit
 from rackwise.core.canonical import sha256_of
 from rackwise.core.errors import Infeasible, InvalidConfig, InvalidPolicy, InvalidSnapshot, NoFlow
@@ -51,7 +50,7 @@ class TestWhatAPlanTells:
         assert made.totals.usd_nano is None
 
     def test_dollars_of_moves_and_of_every_day(self) -> None:
-        made = found(GROWN, prices=cent_prices(date(2026, 1, 1)))
+        made = found(GROWN, prices=CENTS)
         assert made.totals.usd_nano is not None
         assert made.totals.steady_before is not None
         assert made.totals.steady_before.unknown_rates == 4

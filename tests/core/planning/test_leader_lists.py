@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from planning_vectors import cluster_of, policy_and_goal, solves
+from planner_vectors import tiny_cases
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leader_lists import leader_certificate, leader_groups, led
 from rackwise.core.planning.rules import Instance
@@ -43,6 +43,20 @@ def test_a_replaced_brokers_place_is_taken_by_the_new_one():
     found = led(instance, sets_of(instance, [1, 7, 3], [7, 3, 4]))
     assert lists_of(found) == [(1, 7, 3), (7, 3, 4)]
     assert found.leaders.changes == 1
+
+
+def test_a_leader_that_nobody_is_heir_to_gives_its_place_to_the_chosen_one():
+    lists = {"t-0": [6, 1], "t-1": [6, 1]}
+    instance = instance_of(lists, Replace(((2, 4),)), dead=[6])
+    found = led(instance, sets_of(instance, [1, 4], [1, 4]))
+    assert lists_of(found) == [(1, 4), (4, 1)]
+
+
+def test_who_must_not_lead_is_not_first_where_another_broker_is_replaced():
+    policy = Policy(brokers=BrokerPolicy(no_lead=(1,)))
+    instance = instance_of({"t-0": [1, 2, 3]}, Replace(((3, 6),)), policy)
+    found = led(instance, sets_of(instance, [1, 2, 6]))
+    assert lists_of(found) == [(2, 1, 6)]
 
 
 def test_where_only_leaders_are_chosen_dead_replicas_stay_listed():
@@ -110,22 +124,22 @@ def test_groups_and_prices_are_told_by_id():
     assert certificate.cuts[0].reason == "nobody else may lead 5 partitions"
 
 
-SOLVED = [solve for solve in solves() if solve.expect["feasible"]]
+SOLVED = [case for case in tiny_cases() if case.expect["feasible"]]
 
 
-@pytest.mark.parametrize("solve", SOLVED, ids=lambda solve: solve.text)
-def test_the_vectors_sets_have_lists_in_the_order_that_they_have(solve):
-    policy, goal = policy_and_goal(solve)
-    cluster = cluster_of(solve.case)
+@pytest.mark.parametrize("case", SOLVED, ids=lambda case: case.name)
+def test_the_vectors_sets_have_lists_in_the_order_that_they_have(case):
+    policy, goal = case.asked
+    cluster = case.cluster
     instance = Instance.of(cluster, policy, goal)
-    wanted = {f"{row[0]}-{row[1]}": tuple(row[2]) for row in solve.expect["plan"]}
+    wanted = {f"{row[0]}-{row[1]}": tuple(row[2]) for row in case.expect["plan"]}
     names = [cluster.partitions.name(row) for row in range(len(instance))]
     found = led(instance, sets_of(instance, *(wanted[name] for name in names)))
     got = lists_of(found)
     squares = Counter(row[0] for row in got).values()
-    assert sum(count**2 for count in squares) == solve.expect["leaders"]["sum_of_squares"]
-    assert found.leaders.changes == solve.expect["leaders"]["changes"]
-    assert found.leaders.lower_bound == solve.expect["leaders"]["changes"]
+    assert sum(count**2 for count in squares) == case.expect["leaders"]["sum_of_squares"]
+    assert found.leaders.changes == case.expect["leaders"]["changes"]
+    assert found.leaders.lower_bound == case.expect["leaders"]["changes"]
     for name, listed in zip(names, got, strict=True):
         assert sorted(listed) == sorted(wanted[name])
         if listed[0] == wanted[name][0]:

@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leader_loads import fair_leader_loads, mean_loads
+from rackwise.core.planning.leader_loads import fair_leader_loads, fair_numbers, mean_loads
 from rackwise.core.planning.leading import Candidates, Leading
+
+
+def candidates_of(sets):
+    """Rows of which everybody leads as cheaply."""
+    brokers = max(broker for row in sets for broker in row) + 1
+    rows = Ragged.of(sets)
+    return Candidates.of(rows, np.zeros(len(rows.values), dtype=np.int64), brokers)
 
 
 def evened(sets, weights=None):
     """The choice after evening out from the first member of each row, and what is fair."""
-    brokers = max(broker for row in sets for broker in row) + 1
-    rows = Ragged.of(sets)
-    candidates = Candidates.of(rows, np.zeros(len(rows.values), dtype=np.int64), brokers)
+    candidates = candidates_of(sets)
+    brokers = candidates.brokers
     leading = Leading(candidates, candidates.cheapest())
     return leading, fair_leader_loads(leading, weights or [1] * brokers)
 
@@ -81,3 +87,25 @@ def test_the_mean_is_shared_by_all(rows, brokers):
     assert fair.high.tolist() == [high] * brokers
     assert fair.totals.tolist() == [rows]
     assert fair.cuts == ((((tuple(range(brokers))), rows),) if rows else ())
+
+
+@pytest.mark.parametrize(
+    ("sets", "why"),
+    [
+        ([[0, 1], [0, 1], [0, 2], [1, 2]], "rows lead in turn"),
+        ([[0, 1], [0], [0, 1], [0, 1]], "rows go from the highest to the lowest"),
+        ([[0, 1], [1, 2], [0, 2], [0, 3], [2]], "a chain passes a broker that has the mean"),
+    ],
+)
+def test_fair_is_the_mean_where_sets_allow_it(sets, why):
+    candidates = candidates_of(sets)
+    fair = fair_numbers(candidates, [1] * candidates.brokers)
+    mean = mean_loads(len(sets), candidates.brokers)
+    assert (fair.low.tolist(), fair.high.tolist()) == (mean.low.tolist(), mean.high.tolist()), why
+    assert fair.totals.tolist() == [len(sets)]
+
+
+def test_fair_is_what_the_fairest_choice_has_elsewhere():
+    sets = [[0], [0], [0], [1, 2], [1, 2], [1, 2]]
+    assert fair_numbers(candidates_of(sets), [1, 1, 1]).totals.tolist() == [3, 3]
+    assert fair_numbers(candidates_of([[0, 1]] * 4), [1, 3]).high.tolist() == [1, 3]

@@ -3,13 +3,12 @@
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning_vectors import cent_prices
+from planner_vectors import CENTS
 from rackwise.core.errors import Infeasible
 from rackwise.core.planning.certificate import check
 from rackwise.core.planning.front import plan
@@ -21,7 +20,7 @@ from rackwise.core.traffic import usd_nano
 from small_clusters import small_cluster
 
 RACKS = {1: "/a", 2: "/b", 3: "/a", 4: "/b", 5: "/c"}
-PRICES = cent_prices(date(2026, 11, 21))
+PRICES = CENTS
 PRICE = PRICES[0]
 DAY_S = 86_400
 

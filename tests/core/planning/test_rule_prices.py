@@ -2,7 +2,7 @@
 
 import pytest
 
-from planning_vectors import VECTORS, cluster_of
+from planner_vectors import VECTORS, tiny_cluster
 from rackwise.core.planning.front import plan
 from rackwise.core.planning.rule_prices import RulePrice, price_of_rules
 from rackwise.core.planning.values import Balance, Leaders, Repair, Totals
@@ -15,7 +15,7 @@ EXCHANGE = {"solver": "exchange"}
 
 
 def test_topic_spread_has_the_price_of_its_vector():
-    prices = price_of_rules(cluster_of(SPREAD), SPREAD_ON, Balance(), **EXCHANGE)
+    prices = price_of_rules(tiny_cluster(SPREAD), SPREAD_ON, Balance(), **EXCHANGE)
     spread = prices[0]
     assert spread.rule == "topic_spread"
     assert (spread.with_rule.moves, spread.without_rule.moves) == (4, 0)
@@ -23,7 +23,7 @@ def test_topic_spread_has_the_price_of_its_vector():
 
 
 def test_only_rules_in_force_have_a_price():
-    cluster = cluster_of(SPREAD)
+    cluster = tiny_cluster(SPREAD)
     failover = Policy(balance=BalancePolicy(failover=True))
 
     def rules(policy, goal):
@@ -39,7 +39,7 @@ def test_only_rules_in_force_have_a_price():
 
 
 def test_the_plan_with_all_rules_may_be_given():
-    cluster = cluster_of(SPREAD)
+    cluster = tiny_cluster(SPREAD)
     planned = plan(cluster, SPREAD_ON, **EXCHANGE)
     prices = price_of_rules(cluster, SPREAD_ON, planned=planned, **EXCHANGE)
     assert prices == price_of_rules(cluster, SPREAD_ON, **EXCHANGE)

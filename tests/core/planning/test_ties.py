@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 
-from planning_vectors import cent_prices
+from planner_vectors import CENTS
 from rackwise.core.model import Ragged
 from rackwise.core.planning import ties
 from rackwise.core.planning.fair import topic_caps
@@ -33,7 +32,7 @@ def instance_of(
     racks: dict[int, str] | None = None,
 ) -> Instance:
     cluster = small_cluster(racks or RACKS, lists, sizes=sizes, leaders=leaders)
-    prices: tuple[Price, ...] = cent_prices(date(2026, 1, 1)) if minimise == "usd" else ()
+    prices: tuple[Price, ...] = CENTS if minimise == "usd" else ()
     return Instance.of(cluster, policy or Policy(), Balance(), minimise=minimise, prices=prices)
 
 

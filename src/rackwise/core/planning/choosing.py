@@ -1,8 +1,9 @@
 """From the cheapest flow to sets: the network solved, its units handed out to brokers.
 
-Goals, in order: the least cost; with loads left free, the least sum of their squares; the fewest
-bytes where moves were made small, else the fewest moves; the fewest old preferred leaders dropped;
-then one canonical answer for one flow.
+Goals, in order: the least cost; the fewest moves where something else was made small; with loads
+left free, the least sum of their squares; the fewest bytes where moves were made small; the fewest
+old preferred leaders dropped; then one canonical answer for one flow. Moves come before squares, so
+that nothing is copied for the sake of loads that need not be even: a copy may cost nothing.
 
 Handing out. A hub knows how many units come from each row and how many go to each broker, not which
 goes where. Units in row order take brokers in canonical order:
@@ -23,11 +24,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.costs import STAGES, copy_costs, is_preferred
+from rackwise.core.planning.costs import STAGES, before_squares, copy_costs, is_preferred
 from rackwise.core.planning.network import network_of
 from rackwise.core.planning.rules import sets_of
 from rackwise.core.planning.squares import even_flow
-from rackwise.core.planning.stages import Arcs, Face, cheapest, tight
+from rackwise.core.planning.stages import Arcs, cheapest, cheapest_face
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +52,11 @@ def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], b
     if targets.ranges is not None:
         flow = cheapest(arcs, costs, should_stop=should_stop)
     else:
-        flow = cheapest(arcs, costs[:1], should_stop=should_stop)
+        needed = before_squares(instance)
+        face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
+        flow = face.flow
         if not should_stop():
-            face = Face(flow, tight(arcs, np.ones_like(network.is_new), flow, costs[0]))
-            flow = even_flow(instance, network, face, costs[1:], should_stop=should_stop)
+            flow = even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
     return handed_out(instance, network, flow)
 
 

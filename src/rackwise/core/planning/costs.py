@@ -7,9 +7,10 @@ bytes                  its bytes            1 for each copy  the same
 usd                    its nano-dollars     1 for each copy  the same
 ```
 
-Unknown sizes count as 0 where bytes come second.
+Unknown sizes count as 0 where bytes come second. Where loads are left free they are evened out
+after the first, and after the number of copies in any case.
 
-What this does not do: even loads out where they are left free (`squares`).
+What this does not do: even loads out (`squares`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def copy_costs(
     if instance.minimise == "moves":
         return np.stack([first, instance.view.table.bytes[rows].clip(min=0)])
     return np.stack([first, np.ones_like(first)])
+
+
+def before_squares(instance: Instance) -> int:
+    """How many of the costs come before loads that are left free are evened out."""
+    return 1 if instance.minimise == "moves" else 2
 
 
 def is_preferred(

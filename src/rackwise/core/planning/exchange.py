@@ -24,7 +24,8 @@ changes along one path only (`pushing`).
 
 Lesser goals. Costs are numbers with room below them: one copy more weighs more than any bytes and
 leaders on the way. Where they do not fit into 64 bits together, the least of them are left out.
-Loads that need not be even are evened out among the cheapest sets first, which gives their ranges.
+Loads that need not be even are evened out among the cheapest sets with the fewest copies first,
+which gives their ranges.
 
 What this does not do: even out loads whose topics are capped where balance is off; touch fewer
 partitions (`ties`). It is slower than a flow for millions of partitions.
@@ -43,6 +44,7 @@ import numpy as np
 from rackwise.core.errors import OptimumTooLarge
 from rackwise.core.override import override
 from rackwise.core.planning.copying import CopyCosts
+from rackwise.core.planning.costs import before_squares
 from rackwise.core.planning.grouping import ranges_of
 from rackwise.core.planning.minima import NEVER, Offers, minima
 from rackwise.core.planning.prices import Limits
@@ -105,27 +107,14 @@ def _weighed(instance: Instance, limits: Limits) -> Weighed:
     zeros = np.zeros(len(instance.held.values), dtype=np.int64)
     is_first = instance.held.values == instance.preferred[instance.held.rows]
     nodes = 2 * (len(instance.brokers) + len(limits.totals) + 1)
-    leaves = range(instance.leaves)
-    rows = np.arange(len(instance))
-    dearest = max(int(instance.costs.at(rows, rows * 0 + v).max(initial=0)) for v in leaves)
+    dearest = _dearest(instance)
     for lesser, held in (
         (second * (2 * nodes + 1), np.where(is_first, -1, 0)),
         (second, zeros),
     ):
         worth = 2 * nodes * (int(lesser.max(initial=0)) + 1) + 1
         if (dearest * worth + int(lesser.max(initial=0)) + 1) * nodes < _ROOM:
-            base = instance.costs
-            costs = WeighedCosts(
-                minimise=base.minimise,
-                size=base.size,
-                source=base.source,
-                leaves=base.leaves,
-                prices=base.prices,
-                base=base,
-                worth=worth,
-                lesser=lesser,
-            )
-            return Weighed(replace(instance, costs=costs), held.astype(np.int64))
+            return Weighed(_with_lesser(instance, worth, lesser), held.astype(np.int64))
     if dearest * nodes >= _ROOM:
         raise OptimumTooLarge(
             f"copies that cost less than {_ROOM // nodes} are wanted; the dearest costs {dearest}",
@@ -134,6 +123,38 @@ def _weighed(instance: Instance, limits: Limits) -> Weighed:
             hint="plan with --minimise moves, or install rackwise[plan]",
         )
     return Weighed(instance, zeros)
+
+
+def _with_lesser(instance: Instance, worth: int, lesser: NDArray[np.int64]) -> Instance:
+    base = instance.costs
+    costs = WeighedCosts(
+        minimise=base.minimise,
+        size=base.size,
+        source=base.source,
+        leaves=base.leaves,
+        prices=base.prices,
+        base=base,
+        worth=worth,
+        lesser=lesser,
+    )
+    return replace(instance, costs=costs)
+
+
+def _dearest(instance: Instance) -> int:
+    rows = np.arange(len(instance))
+    return max(
+        int(instance.costs.at(rows, rows * 0 + leaf).max(initial=0))
+        for leaf in range(instance.leaves)
+    )
+
+
+def _counting_copies(instance: Instance) -> Instance:
+    """Of sets that cost the same, those with fewer copies are cheaper, as far as that fits."""
+    steps = 2 * (len(instance.brokers) + 1)
+    worth = steps + 1
+    if (_dearest(instance) * worth + 1) * steps >= _ROOM:
+        return instance
+    return _with_lesser(instance, worth, np.ones(len(instance), dtype=np.int64))
 
 
 def _limits(
@@ -152,7 +173,9 @@ def _limits(
 
 
 def _evened(instance: Instance) -> Ranges:
-    """What loads have the least sum of squares among the cheapest sets, loads not mattering."""
+    """What loads have the least sum of squares among the best sets, loads not mattering."""
+    if before_squares(instance) > 1:
+        instance = _counting_copies(instance)
     start = minima(instance, Offers.flat(instance), with_sets=True).sets
     held = np.zeros(len(instance.held.values), dtype=np.int64)
     pushing = Pushing(Weighed(instance, held), start, _limits(instance, None, {}))

@@ -32,7 +32,12 @@ from rackwise.core.planning.choosing import by_flow
 from rackwise.core.planning.exchange import by_exchange
 from rackwise.core.planning.fair import fair_of, targets_of
 from rackwise.core.planning.fairness import unfair
-from rackwise.core.planning.leader_lists import leader_certificate, leader_groups, led
+from rackwise.core.planning.leader_lists import (
+    fair_leaders_of,
+    leader_certificate,
+    leader_groups,
+    led,
+)
 from rackwise.core.planning.minima import Offers, minima
 from rackwise.core.planning.moves import changed, moves_of
 from rackwise.core.planning.rules import Instance
@@ -84,8 +89,8 @@ def fair_loads(
     instance = Instance.of(cluster, policy, goal)
     _check_possible(instance)
     fair = fair_of(instance, targets_of(instance))
-    chosen = led(instance, instance.held).leaders
-    return replace(fair, leader_groups=leader_groups(instance, chosen)).loads()
+    leaders = fair_leaders_of(instance, instance.held)
+    return replace(fair, leader_groups=leader_groups(instance, leaders)).loads()
 
 
 def plan(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders import ChosenLeaders, choose_leaders
+from rackwise.core.planning.leaders import ChosenLeaders, FairLeaders, choose_leaders, fair_leaders
 from rackwise.core.planning.may_lead import electable, may_lead
 from rackwise.core.planning.values import Certificate, Cut, Group, Leaders, Replace
 from rackwise.core.text import counted
@@ -62,15 +62,21 @@ def led(instance: Instance, sets: Ragged, *, solver: Solver = "auto") -> Led:
     return Led(lists, chosen)
 
 
-def leader_groups(instance: Instance, chosen: ChosenLeaders) -> tuple[Group, ...]:
+def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
+    """What is fair for leaders of sets of usable brokers, whoever leads."""
+    weights = dict(enumerate(instance.weights.tolist()))
+    return fair_leaders(electable(instance, sets).sets, weights=weights)
+
+
+def leader_groups(instance: Instance, found: FairLeaders) -> tuple[Group, ...]:
     """What is fair for leaders, as groups of broker ids; who may lead nothing has none to lead."""
-    fair = chosen.fair
+    fair = found.fair
     groups = [
-        _group(instance, chosen, fair.group == number, total)
+        _group(instance, found, fair.group == number, total)
         for number, total in enumerate(fair.totals.tolist())
         if len(fair.group)
     ]
-    idle = np.delete(instance.brokers, chosen.brokers).tolist()
+    idle = np.delete(instance.brokers, found.brokers).tolist()
     if idle:
         nothing = (0,) * len(idle)
         groups.append(Group(brokers=tuple(sorted(idle)), low=nothing, high=nothing, total=0))
@@ -93,15 +99,13 @@ def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate
     )
 
 
-def _group(
-    instance: Instance, chosen: ChosenLeaders, inside: NDArray[np.bool_], total: int
-) -> Group:
-    ids = instance.brokers[chosen.brokers[inside]]
+def _group(instance: Instance, found: FairLeaders, inside: NDArray[np.bool_], total: int) -> Group:
+    ids = instance.brokers[found.brokers[inside]]
     order = np.argsort(ids)
     return Group(
         brokers=tuple(ids[order].tolist()),
-        low=tuple(chosen.fair.low[inside][order].tolist()),
-        high=tuple(chosen.fair.high[inside][order].tolist()),
+        low=tuple(found.fair.low[inside][order].tolist()),
+        high=tuple(found.fair.high[inside][order].tolist()),
         total=total,
     )
 
@@ -123,10 +127,9 @@ def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]
     """Members in list order: `firsts`, usable brokers or -1, then kept ones, then new ones."""
     ids = np.append(instance.brokers, -1)
     place = _places(instance, members)
-    if not isinstance(instance.goal, Replace):
-        for turn, first in enumerate(firsts):
-            is_first = members.values == ids[first][members.rows]
-            place[is_first] = turn - len(firsts)
+    for turn, first in enumerate(firsts):
+        is_first = members.values == ids[first][members.rows]
+        place[is_first] = turn - len(firsts)
     order = np.lexsort((place, members.rows))
     return Ragged(members.offsets, members.values[order])
 

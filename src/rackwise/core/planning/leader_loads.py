@@ -43,14 +43,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.leading import FAR
+from rackwise.core.planning.leading import FAR, Leading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.leading import Leading
+    from rackwise.core.planning.leading import Candidates
+
+ROUNDS = 32
+"""How often rows look for a broker below the mean before paths are searched for one by one."""
+
+TURNS = 4096
+"""Parts, at most, into which rows are cut to take the lowest of their members in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,6 +103,79 @@ def mean_loads(rows: int, brokers: int) -> LeaderLoads:
         totals=np.array([rows], dtype=np.int64),
         cuts=((tuple(range(brokers)), rows),) if rows else (),
     )
+
+
+def fair_numbers(candidates: Candidates, weights: Sequence[int]) -> LeaderLoads:
+    """What is fair for these sets: the mean where they allow it; one weight per broker, 1 or more.
+
+    The mean says no less than the exact groups, and costs far less to find.
+    """
+    mean = mean_loads(len(candidates.members), candidates.brokers)
+    column, loads = _near_mean(candidates, mean)
+    is_even = len(set(weights)) <= 1
+    if is_even and _is_met(loads, mean):
+        return mean
+    leading = Leading(candidates, column)
+    fair = fair_leader_loads(leading, weights)
+    return mean if is_even and _is_met(leading.loads, mean) else fair
+
+
+def _is_met(loads: NDArray[np.int64], wanted: LeaderLoads) -> bool:
+    return bool(((loads >= wanted.low) & (loads <= wanted.high)).all())
+
+
+def _near_mean(
+    candidates: Candidates, mean: LeaderLoads
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Column of a leader of each row, and the loads, near the mean: int64 [rows], [brokers].
+
+    Some rows at a time take the lowest of their members; then rows go, all at once, from brokers
+    that have more than the mean to the lowest of theirs, no more than a broker can give or take.
+    """
+    members, brokers = candidates.members, candidates.brokers
+    column = _lowest_in_turn(candidates)
+    rounds = 0
+    while True:
+        leader = members[np.arange(len(members)), column]
+        loads = np.bincount(leader, minlength=brokers).astype(np.int64)
+        if rounds == ROUNDS or _is_met(loads, mean):
+            return column, loads
+        gives, takes = (loads - mean.low).clip(min=0), (mean.high - loads).clip(min=0)
+        some = np.flatnonzero(gives[leader] > 0)
+        reached = np.append(loads, len(members) + 2)[members[some]]
+        lowest = reached.argmin(axis=1)
+        pays = loads[leader[some]] - reached[np.arange(len(some)), lowest] > 1
+        some, lowest = some[pays], lowest[pays]
+        target = members[some, lowest]
+        fits = _turns(target) < takes[target]
+        some, lowest = some[fits], lowest[fits]
+        fits = _turns(leader[some]) < gives[leader[some]]
+        column[some[fits]] = lowest[fits]
+        rounds = rounds + 1 if fits.any() else ROUNDS
+
+
+def _lowest_in_turn(candidates: Candidates) -> NDArray[np.int64]:
+    """Column of the member of each row that led least before its turn: int64 [rows]."""
+    members, brokers = candidates.members, candidates.brokers
+    step = max(brokers, len(members) // TURNS, 1)
+    column = np.zeros(len(members), dtype=np.int64)
+    loads = np.zeros(brokers + 1, dtype=np.int64)
+    loads[brokers] = len(members) + 1
+    for first in range(0, len(members), step):
+        part = members[first : first + step]
+        lowest = loads[part].argmin(axis=1)
+        column[first : first + step] = lowest
+        loads += np.bincount(part[np.arange(len(part)), lowest], minlength=brokers + 1)
+    return column
+
+
+def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many earlier ones are of the same broker: int64."""
+    order = np.argsort(brokers, kind="stable")
+    counts = np.bincount(brokers)
+    found = np.empty(len(brokers), dtype=np.int64)
+    found[order] = np.arange(len(brokers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found
 
 
 def fair_leader_loads(leading: Leading, weights: Sequence[int]) -> LeaderLoads:

@@ -15,11 +15,10 @@ sets            leader before    fair         after
 1 2             0 (gone)                      2      changed: it had to
 ```
 
-The algorithm. First the mean is tried: every row starts with its cheapest leader, and what is too
-much on a broker goes where something lacks along cheapest paths (`leader_changes`, without any
-solver, or `leader_flow`, with one; both find the same cost). Where the sets do not allow the mean,
-`leader_loads` says what is fair instead, and the same is done with that. At last, rows that can
-swap leaders at equal cost do so where the list of leaders then reads smaller.
+The algorithm. `leader_loads` says what is fair. Every row starts with its cheapest leader, and what
+is too much on a broker goes where something lacks along cheapest paths (`leader_changes`, without
+any solver, or `leader_flow`, with one; both find the same cost). At last, rows that can swap
+leaders at equal cost do so where the list of leaders then reads smaller.
 
 The proof is a price per broker: summed over partitions, the least of price and cost among those
 that may lead, less what fair numbers are worth at these prices, is what any choice costs at least.
@@ -30,17 +29,16 @@ replication): what is minimal is so for these sets.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rackwise.core.errors import InvalidConfig, NoFlow
+from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leader_changes import bring, prices_of
 from rackwise.core.planning.leader_flow import cheapest_leaders
-from rackwise.core.planning.leader_loads import LeaderLoads, fair_leader_loads, mean_loads
+from rackwise.core.planning.leader_loads import LeaderLoads, fair_numbers
 from rackwise.core.planning.leading import MOST_COST, Candidates, Leading
 from rackwise.core.view import distinct
 
@@ -51,25 +49,35 @@ if TYPE_CHECKING:
 
     from rackwise.core.planning.values import Solver
 
+    Weights = Mapping[int, int] | None
+
 ROUNDS = 16
 """How often rows look for a swap; a row takes part in one swap of a round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ChosenLeaders:
+class FairLeaders:
+    """`brokers`: those that may lead something, rising, int64 [brokers]; `fair`: aligned with it.
+
+    Groups and cuts of `fair` hold indices into `brokers`.
+    """
+
+    brokers: NDArray[np.int64]
+    fair: LeaderLoads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChosenLeaders(FairLeaders):
     """The leader of each partition and why no choice is better.
 
     `leader`: int64 [rows], -1 where nobody may lead; `changes`: rows whose leader is not the
-    preferred one. `brokers`: those that may lead something, rising, int64 [brokers]; aligned with
-    it are the `loads`, what is fair (indices into `brokers` in groups and cuts) and the `prices`.
-    `cost` is the sum of costs, `lower_bound` the least that any fair choice costs.
+    preferred one. `loads` and `prices`: int64 [brokers]. `cost` is the sum of costs, `lower_bound`
+    the least that any fair choice costs.
     """
 
     leader: NDArray[np.int64]
     changes: int
-    brokers: NDArray[np.int64]
     loads: NDArray[np.int64]
-    fair: LeaderLoads
     prices: NDArray[np.int64]
     cost: int
     lower_bound: int
@@ -80,7 +88,7 @@ def choose_leaders(
     preferred: NDArray[np.int64],
     *,
     rule: Literal["even", "keep"] = "even",
-    weights: Mapping[int, int] | None = None,
+    weights: Weights = None,
     cost: NDArray[np.int64] | None = None,
     solver: Solver = "auto",
 ) -> ChosenLeaders:
@@ -96,25 +104,44 @@ def choose_leaders(
     costs = _costs(sets, preferred, cost)
     if rule == "keep":
         sets, costs = _kept(sets, preferred, costs)
-    brokers, numbers = np.unique(sets.values, return_inverse=True)
-    led = np.flatnonzero(sets.lengths > 0)
-    dense = Ragged(sets.offsets, numbers.astype(np.int32))
-    candidates = Candidates.of(dense.take(led), costs, len(brokers))
-    shares = [1 if weights is None else weights.get(broker, 1) for broker in brokers.tolist()]
-    leading, fair = _led(candidates, shares, solver)
+    brokers, led, candidates = _table(sets, costs)
+    fair = fair_numbers(candidates, _shares(brokers, weights))
+    leading = _cheapest(candidates, fair, solver)
     prices = prices_of(leading, fair)
     leader = np.full(len(sets), -1, dtype=np.int64)
     leader[led] = brokers[_swapped(candidates, leading, prices)]
     return ChosenLeaders(
         leader=leader,
         changes=int((leader != preferred).sum()),
-        brokers=brokers.astype(np.int64),
+        brokers=brokers,
         loads=leading.loads,
         fair=fair,
         prices=prices,
         cost=int(leading.cost.sum()),
         lower_bound=candidates.bound(prices) - fair.worth(prices),
     )
+
+
+def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
+    """What is fair for `sets` and `weights` as in `choose_leaders`, whoever leads."""
+    brokers, _, candidates = _table(sets, np.zeros(len(sets.values), dtype=np.int64))
+    return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, _shares(brokers, weights)))
+
+
+def _table(
+    sets: Ragged, costs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Candidates]:
+    """Brokers that may lead something, rows that somebody may lead, and these as a table."""
+    is_there = np.bincount(sets.values) > 0
+    brokers = np.flatnonzero(is_there)
+    numbers = (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[sets.values]
+    led = np.flatnonzero(sets.lengths > 0)
+    candidates = Candidates.of(Ragged(sets.offsets, numbers).take(led), costs, len(brokers))
+    return brokers, led, candidates
+
+
+def _shares(brokers: NDArray[np.int64], weights: Weights) -> list[int]:
+    return [1 if weights is None else weights.get(broker, 1) for broker in brokers.tolist()]
 
 
 def _costs(
@@ -145,19 +172,8 @@ def _kept(
     return sets.keep(wanted), costs[wanted]
 
 
-def _led(candidates: Candidates, shares: list[int], solver: Solver) -> tuple[Leading, LeaderLoads]:
-    """The cheapest fair choice, and what is fair."""
-    if len(set(shares)) <= 1:
-        fair = mean_loads(len(candidates.members), candidates.brokers)
-        with suppress(NoFlow):
-            return _cheapest(candidates, fair, solver), fair
-    evened = Leading(candidates, candidates.cheapest())
-    fair = fair_leader_loads(evened, shares)
-    return _cheapest(candidates, fair, solver), fair
-
-
 def _cheapest(candidates: Candidates, fair: LeaderLoads, solver: Solver) -> Leading:
-    """Raises `NoFlow` where the sets do not allow these loads."""
+    """The cheapest choice with loads that the sets allow."""
     if solver == "flow" and len(candidates.members):
         return Leading(candidates, cheapest_leaders(candidates, fair))
     leading = Leading(candidates, candidates.cheapest())

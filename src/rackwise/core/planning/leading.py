@@ -60,6 +60,8 @@ class Candidates:
         padded = np.full((len(sets), width), FAR, dtype=np.int64)
         members[sets.rows, column] = sets.values
         padded[sets.rows, column] = costs
+        if (members[:, 1:] >= members[:, :-1]).all():
+            return cls(members=members, costs=padded, brokers=brokers)
         order = np.argsort(members, axis=1)
         return cls(
             members=np.take_along_axis(members, order, axis=1),

@@ -18,11 +18,14 @@ c     0     1/1   -1, 0                  -1   full in all of them: taken as give
 d     0     1/2   -1, -1                 0    open
 ```
 
-A cost that does not fit even alone is divided by the least power of two that fits and rounded up
-to one or more; a certificate in exact units then shows what that loses.
+A cost that the solver refuses even alone is divided by a power of two, and rounded up to one or
+more. Of the rough flow the exact one differs by cycles only that were hardly dearer in rough costs:
+no more than rounding changes on a cycle. So the rough prices close all arcs that are dearer, and
+what is left has exact costs, less the prices, that are small. Only a cost that no path could add up
+in 64 bits stays rounded; a certificate in exact units then shows what that loses.
 
 What this does not do: know what an arc means. Source: complementary slackness; Ahuja, Magnanti,
-Orlin, "Network Flows" (1993), chapter 9.
+Orlin, "Network Flows" (1993), chapters 9 and 10 (scaling).
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rackwise.core.errors import OptimumTooLarge
 from rackwise.core.solver import MOST, Network, cheapest_flow
 
 if TYPE_CHECKING:
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Solve = Callable[[Network], NDArray[np.int64]]
+
+
+ROUGHER = 4
+"""Bits by which a cost is made smaller when the solver refuses it."""
 
 
 class Arcs(NamedTuple):
@@ -71,46 +79,110 @@ def cheapest(
     `start`: a flow from which only open arcs may differ. `should_stop`: asked before every flow but
     the first; what is left out then is the later costs. Raises `NoFlow`, `MissingDependency`.
     """
-    flow, is_open = start or Face(
-        np.zeros(len(arcs.tails), dtype=np.int64), np.ones(len(arcs.tails), dtype=np.bool_)
-    )
+    return _solved(arcs, costs, should_stop, solve, start=start, has_face=False).flow
+
+
+def cheapest_face(
+    arcs: Arcs,
+    costs: Sequence[NDArray[np.int64]],
+    *,
+    should_stop: Callable[[], bool],
+    solve: Solve = cheapest_flow,
+) -> Face:
+    """The same flow as `cheapest`, with the arcs on which others may differ.
+
+    Told from the costs as they were solved: rounded ones have other cheapest flows than exact ones.
+    """
+    return _solved(arcs, costs, should_stop, solve, start=None, has_face=True)
+
+
+def _solved(
+    arcs: Arcs,
+    costs: Sequence[NDArray[np.int64]],
+    should_stop: Callable[[], bool],
+    solve: Solve,
+    *,
+    start: Face | None,
+    has_face: bool,
+) -> Face:
+    nothing = np.zeros(len(arcs.tails), dtype=np.int64)
+    face = start or Face(nothing, np.ones(len(nothing), dtype=np.bool_))
     merged = merge(costs, arcs.shared, len(arcs.supplies))
     for number, cost in enumerate(merged):
         if number and should_stop():
             break
-        flow = _flow(arcs, is_open, flow, cost, solve)
-        if number + 1 < len(merged):
-            is_open = tight(arcs, is_open, flow, cost)
-    return flow
+        flow = _exactly(arcs, face, cost, solve)
+        face = face._replace(flow=flow)
+        if has_face or number + 1 < len(merged):
+            face = Face(flow, tight(arcs, face.is_open, flow, cost))
+    return face
 
 
 def merge(costs: Sequence[NDArray[np.int64]], shared: int, nodes: int) -> list[NDArray[np.int64]]:
     """Neighbours made one where they fit; costs that are 0 everywhere are left out."""
     found: list[NDArray[np.int64]] = []
+    steps = _steps(shared)
     for cost in costs:
         largest = _largest(cost)
         if not largest:
             continue
         divisor = int(np.gcd.reduce(cost))
         one, largest = cost // divisor, largest // divisor
-        worth = 2 * (shared + 1) * largest + 1
-        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) < MOST:
+        worth = steps * largest + 1
+        if found and (_largest(found[-1]) * worth + largest) * (nodes + 1) * steps < MOST:
             found[-1] = found[-1] * worth + one
         else:
-            found.append(fitting(one, nodes))
+            found.append(rounded(one, _shift(one, steps)))
     return found or [np.zeros_like(costs[0])]
 
 
-def fitting(cost: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
-    """A cost in the solver's range: divided by a power of two and rounded up, if it must be."""
-    shift = 0
-    while (_largest(cost) >> shift) * (nodes + 1) >= MOST:
-        shift += 1
+def _steps(shared: int) -> int:
+    """Arcs with a cost on a way through the network, at most."""
+    return 2 * (shared + 1)
+
+
+def rounded(cost: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    """A cost divided by a power of two and rounded up."""
     return cost if not shift else -((-cost) >> shift)
+
+
+def _shift(cost: NDArray[np.int64], times: int) -> int:
+    """By how many bits a cost must be made smaller to fit so many times."""
+    shift = 0
+    while (_largest(cost) >> shift) * times >= MOST:
+        shift += 1
+    return shift
 
 
 def _largest(cost: NDArray[np.int64]) -> int:
     return max(int(cost.max(initial=0)), -int(cost.min(initial=0)))
+
+
+def _exactly(arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve) -> NDArray[np.int64]:
+    """The cheapest flow on a face, by a rough one where the solver refuses the cost as it is."""
+    flow, shift = _rough(arcs, face, cost, solve)
+    change = (_steps(arcs.shared) + 1) << shift
+    if not shift or change >= _largest(cost):
+        return flow
+    price = prices(arcs, face.is_open, flow, rounded(cost, shift)) << shift
+    reduced = cost + price[arcs.tails] - price[arcs.heads]
+    is_open = face.is_open & (np.abs(reduced) <= change)
+    return _exactly(arcs, Face(flow, is_open), np.where(is_open, reduced, 0), solve)
+
+
+def _rough(
+    arcs: Arcs, face: Face, cost: NDArray[np.int64], solve: Solve
+) -> tuple[NDArray[np.int64], int]:
+    """The cheapest flow by a cost that the solver takes, and the bits it was made smaller by."""
+    shift = _shift(cost, len(arcs.supplies) + 1)
+    while True:
+        rough = rounded(cost, shift)
+        try:
+            return _flow(arcs, face.is_open, face.flow, rough, solve), shift
+        except OptimumTooLarge:
+            if _largest(rough) <= _steps(arcs.shared) + 1:
+                raise
+        shift += ROUGHER
 
 
 def _flow(
