@@ -28,6 +28,8 @@ COMMANDS = {
     "serve": "serve",
     "analyze": "analyze",
     "report": "report",
+    "stream": "stream",
+    "spark-check": "spark_check",
     "generate": "generate",
     "sandbox": "sandbox",
     "topic": "topic",

@@ -16,7 +16,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  └─ SplitError  SplitFileError
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
-│  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat
+│  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat  CheckpointMismatch
 │  ├─ MissingPermission  Conflict  WrongCluster
 │  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom
 │  └─ IdentityRefused                  .code .row .retryable .details
@@ -36,7 +36,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 ├─ ProtocolError                       bytes that are no message of Kafka's
 │  └─ LocalProtocolError  RemoteProtocolError
 └─ MissingDependency (ImportError)     says the exact pip command
-   ├─ JavaMissing  SparkMissing  JarMissing
+   ├─ JavaMissing  SparkMissing  JarMissing  ConnectorMissing
    └─ UnsupportedClient  MissingClientError
 ```
 
@@ -279,6 +279,10 @@ class OtherFormat(Refused):
     """The output folder holds a result of another format version."""
 
 
+class CheckpointMismatch(Refused):
+    """A checkpoint or a batch of a stream belongs elsewhere, or has another format."""
+
+
 class MissingPermission(Refused):
     """The principal lacks a right; the hint is the line of kafka-acls that grants it."""
 
@@ -466,6 +470,10 @@ class JavaMissing(MissingDependency):
 
 class SparkMissing(MissingDependency):
     """PySpark is not installed."""
+
+
+class ConnectorMissing(MissingDependency):
+    """A Spark session without the Kafka connector; the hint has its coordinate."""
 
 
 class JarMissing(MissingDependency):

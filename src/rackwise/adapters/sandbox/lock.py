@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KAFKA_4 = "kafka-4.3.1"
 KAFKA_3 = "kafka-3.9.2"
+SPARK_KAFKA = "spark-kafka-4.2.0"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,146 @@
+"""One partition of a topic, from one offset up to another, read in the rack of whoever reads.
+
+For readers that keep offsets themselves: no group is joined and none is committed. A reader says
+where it wants to begin and end, and gets exactly that, or an error: an offset that the broker no
+longer has is told, never passed over.
+
+```
+ends(reach, "t")             {0: (first offset there is, the one after the last), 1: ...}
+records(reach, "t", 0, 5, 9)  records 5 to 8, in lists as they arrive
+```
+
+The rack is looked for where the code runs (`clients.rack`), so that each process of a cluster has
+its own: with RackAwareReplicaSelector on the brokers, they send it to a replica nearby (KIP-392).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import kafka.errors as kafka_errors
+from kafka import KafkaConsumer, TopicPartition
+
+from rackwise.adapters.clients.rack import detect_rack
+from rackwise.adapters.kafka.client_config import read_client_config
+from rackwise.adapters.kafka.security import security_arguments
+from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE_S = 60.0
+"""A partition that gives nothing for this long is unreachable."""
+POLL_MS = 1000
+MOST_RECORDS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How a cluster is reached, as plain texts that go to other processes.
+
+    `client_config`: a file of Java properties that is there wherever this is used, or None;
+    `variables`: environment variables that may hold the rack.
+    """
+
+    bootstrap: str
+    client_config: str | None = None
+    variables: tuple[str, ...] = ("CLIENT_RACK", "KAFKA_CLIENT_RACK")
+
+
+def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
+    """Partition -> its first offset, and the one after its last.
+
+    Raises `InvalidConfig` for a topic that is not there, `Unreachable`.
+    """
+    with closing(_consumer(reach)) as consumer:
+        try:
+            numbers = consumer.partitions_for_topic(topic)
+            if not numbers:
+                raise InvalidConfig(
+                    f"topic {escaped(topic)} is wanted; the cluster has none of this name",
+                    wanted=topic,
+                    had=None,
+                    hint="create it, or give another --topic",
+                )
+            places = [TopicPartition(topic, number) for number in sorted(numbers)]
+            first, last = consumer.beginning_offsets(places), consumer.end_offsets(places)
+        except kafka_errors.KafkaError as error:
+            raise _unreachable(reach, error) from error
+    return {place.partition: (first[place], last[place]) for place in places}
+
+
+def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> Iterator[list[Any]]:
+    """All records with `start <= offset < end`, in lists as they arrive.
+
+    Fewer come where the topic is compacted or has transactions. Raises `ServerRefused` where an
+    offset is no longer there, `Unreachable`.
+    """
+    place = TopicPartition(topic, partition)
+    with closing(_consumer(reach)) as consumer:
+        consumer.assign([place])
+        consumer.seek(place, start)
+        deadline = time.monotonic() + PATIENCE_S
+        at = start
+        while at < end:
+            try:
+                found = consumer.poll(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
+                at = consumer.position(place)
+            except (
+                kafka_errors.OffsetOutOfRangeError,
+                kafka_errors.NoOffsetForPartitionError,
+            ) as e:
+                raise _gone(topic, partition, at) from e
+            except kafka_errors.KafkaError as error:
+                raise _unreachable(reach, error) from error
+            if wanted := [each for each in found.get(place, ()) if each.offset < end]:
+                yield wanted
+            if found:
+                deadline = time.monotonic() + PATIENCE_S
+            elif time.monotonic() > deadline:
+                raise _unreachable(reach, None)
+
+
+def _consumer(reach: Reach) -> Any:  # noqa: ANN401 (kafka-python has no types)
+    config = reach.client_config
+    settings = {} if config is None else read_client_config(Path(config))
+    try:
+        return KafkaConsumer(  # type: ignore[no-untyped-call]
+            bootstrap_servers=reach.bootstrap.split(","),
+            client_id="rackwise",
+            client_rack=detect_rack(env=reach.variables) or "",
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            allow_auto_create_topics=False,
+            **security_arguments(settings),
+        )
+    except kafka_errors.KafkaError as error:
+        raise _unreachable(reach, error) from error
+
+
+def _unreachable(reach: Reach, error: Exception | None) -> Unreachable:
+    why = type(error).__name__ if error is not None else f"nothing in {PATIENCE_S:.0f} s"
+    return Unreachable(
+        f"the brokers at {escaped(reach.bootstrap)} are wanted from process {os.getpid()}; {why}",
+        wanted=reach.bootstrap,
+        had=why,
+        hint="they must be reachable from every executor, under the names that they advertise",
+    )
+
+
+def _gone(topic: str, partition: int, offset: int) -> ServerRefused:
+    return ServerRefused(
+        f"offset {offset} of {escaped(topic)}-{partition} is wanted; the broker does not have it",
+        wanted=offset,
+        had=None,
+        hint="retention took it before it was read: start with a new --checkpoint, and keep the "
+        "topic for longer",
+        name="OFFSET_OUT_OF_RANGE",
+        where=f"{topic}-{partition}",
+    )

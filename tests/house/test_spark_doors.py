@@ -1,0 +1,34 @@
+"""The pipeline runs the same on classic Spark and on Connect: what one of them lacks is unused."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PIPELINE = Path(__file__).parents[2] / "src" / "rackwise" / "pipeline"
+CLASSIC_ALONE = {"sparkContext", "_sc", "rdd", "_jvm", "_jsc", "_jsparkSession", "_jdf", "_jc"}
+ROW_BY_ROW = {"udf", "udtf", "mapInPandas", "foreach", "toLocalIterator"}
+
+
+def used(text):
+    """Names that are read, called or imported."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.name.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("path", sorted(PIPELINE.rglob("*.py")), ids=lambda path: path.name)
+def test_nothing_touches_what_connect_lacks_or_what_goes_row_by_row(path):
+    found = set(used(path.read_text(encoding="utf-8")))
+    assert found & (CLASSIC_ALONE | ROW_BY_ROW) == set()
+
+
+@pytest.mark.parametrize(
+    "text", ["spark.sparkContext", "df.rdd.map(f)", "from pyspark.sql.functions import udf"]
+)
+def test_it_would_be_seen(text):
+    assert set(used(text)) & (CLASSIC_ALONE | ROW_BY_ROW)

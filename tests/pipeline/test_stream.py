@@ -1,0 +1,281 @@
+"""Telemetry into tables: every message once, with its fate; Kafka's side is in another file."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from rackwise.core.errors import CheckpointMismatch, ConnectorMissing, InvalidConfig, InvalidFlows
+from rackwise.pipeline.stream_store import Batch, Store, token_of
+from refusals import called, check_refused
+from telemetry import AT_MS, KAFKA, ROW, arriving, message
+
+DAY = date(2026, 11, 1)
+TOKEN = f"{7:016x}"
+HUGE = b'{"v":1,"x":"' + b"x" * (1 << 20) + b'"}'
+
+REASONS = [
+    (message(), "kept"),
+    (message(rows=[]), "kept"),
+    (message(rows=[("fetch", None, None, 1, 0)]), "kept"),
+    (message(revision=None), "kept"),
+    (HUGE, "malformed:size"),
+    (None, "malformed:json"),
+    (b"", "malformed:json"),
+    (b"\xff\xfe", "malformed:json"),
+    (b'{"v":1', "malformed:json"),
+    (b"[1]", "malformed:json"),
+    (message(v="one"), "malformed:json"),
+    (message(v=2), "malformed:version"),
+    (message(""), "malformed:emitter"),
+    (message(cluster=None), "malformed:cluster"),
+    (message(window_start_ms=-1), "malformed:window_start_ms"),
+    (message(window_start_ms=None), "malformed:window_start_ms"),
+    (message(window_ms=0), "malformed:window_ms"),
+    (message(window_ms=86_400_001), "malformed:window_ms"),
+    (message(revision=-1), "malformed:revision"),
+    (message(rows=[ROW, ROW[:4]]), "malformed:rows"),
+    (message().replace(b'"rows": [[', b'"rows": [null, ['), "malformed:rows"),
+    (message(rows=[("steal", *ROW[1:])]), "malformed:kind"),
+    (message(rows=[(None, *ROW[1:])]), "malformed:kind"),
+    (message(rows=[(*ROW[:2], -1, 1, 1)]), "malformed:partition"),
+    (message(rows=[(*ROW[:3], None, 1)]), "malformed:broker_id"),
+    (message(rows=[(*ROW[:3], 2**31, 1)]), "malformed:broker_id"),
+    (message(rows=[(*ROW[:4], -5)]), "malformed:bytes"),
+    (message(rows=[(*ROW[:4], 1.5)]), "malformed:bytes"),
+    (message(rows=[(*ROW[:4], 2**63)]), "malformed:bytes"),
+]
+
+
+@pytest.mark.spark
+class TestMessages:
+    def test_each_has_one_reason_and_its_text_is_kept_where_it_is_malformed(self, spark):
+        from rackwise.pipeline.stream_messages import TELEMETRY, messages
+
+        values = [value for value, _ in REASONS]
+        kafka = spark.createDataFrame(arriving(values), KAFKA)
+        found = messages(kafka)
+        assert tuple(found.columns) == TELEMETRY
+        rows = sorted(found.collect(), key=lambda row: row.kafka_offset)
+        assert [row.reason for row in rows] == [reason for _, reason in REASONS]
+        assert [row.raw is not None for row in rows] == [
+            value is not None and reason != "kept" for value, reason in REASONS
+        ]
+        assert max(len(row.raw) for row in rows if row.raw) == 4096
+        first = rows[0]
+        assert (first.emitter, first.window_start_ms, first.client_rack) == ("e1", AT_MS, "/eu/a")
+        assert [tuple(row) for row in first.rows] == [ROW]
+
+    def test_the_plan_has_no_python_in_it(self, spark, capsys):
+        from rackwise.pipeline.stream_messages import messages
+
+        messages(spark.createDataFrame(arriving([message()]), KAFKA)).explain()
+        plan = capsys.readouterr().out
+        assert "Physical Plan" in plan
+        assert "EvalPython" not in plan
+
+
+@pytest.mark.spark
+class TestBatches:
+    def test_a_batch_counts_once_whatever_is_run_again(self, spark, tmp_path):
+        """Killed before the mark: written anew. After it: left as it is."""
+        from rackwise.pipeline.stream import keep_batch
+
+        store = Store(str(tmp_path))
+        first = spark.createDataFrame(arriving([message(), b"no"]), KAFKA)
+        store_folder = tmp_path / "stream" / f"epoch={TOKEN}" / "batch_id=0"
+        store_folder.mkdir(parents=True)
+        (store_folder / "part-half.parquet").write_bytes(b"half")
+        keep_batch(first, 0, store=store, token=TOKEN)
+        (batch,) = store.batches()
+        assert batch == Batch(
+            token=TOKEN,
+            batch_id=0,
+            reasons={"kept": 1, "malformed:json": 1},
+            bytes=100,
+            offsets={"t-0": (0, 1)},
+            days=(20758, 20758),
+        )
+        assert batch.messages == 2
+        written = {path: path.stat().st_mtime_ns for path in store_folder.iterdir()}
+        assert "part-half.parquet" not in {path.name for path in written}
+        keep_batch(first, 0, store=store, token=TOKEN)
+        assert {path: path.stat().st_mtime_ns for path in store_folder.iterdir()} == written
+        assert store.batches() == (batch,)
+
+    def test_of_all_messages_of_a_window_one_is_accepted(self, spark, tmp_path):
+        from rackwise.pipeline.stream import keep_batch
+        from rackwise.pipeline.stream_compact import compact
+
+        late_s, too_late_s = 2 * 3600 + 61, 3 * 86_400 + 61
+        again = message("e2", minute=1, rows=[(*ROW[:4], 9)])
+        told = [
+            message(rows=[(*ROW[:4], 1)]),
+            message(revision=1, rows=[(*ROW[:4], 2)]),
+            message(revision=1, rows=[(*ROW[:4], 3), ROW]),
+            again,
+            again,
+            b"no",
+            message("e9", minute=24 * 60),
+        ]
+        store = Store(str(tmp_path))
+        for number, rows in enumerate(
+            (
+                arriving(told),
+                arriving([message("e3")], late_s=late_s, first=10),
+                arriving([message("e4")], late_s=too_late_s, first=11),
+            )
+        ):
+            keep_batch(spark.createDataFrame(rows, KAFKA), number, store=store, token=TOKEN)
+        not_committed = spark.createDataFrame(arriving([message("e5")], first=20), KAFKA)
+        from rackwise.pipeline.stream_messages import messages
+
+        messages(not_committed).write.parquet(store.folder(TOKEN, 3))
+        counts, folder = compact(spark, str(tmp_path), DAY)
+        assert counts.as_dict() == {
+            "messages": 7,
+            "accepted": 3,
+            "superseded": 1,
+            "duplicate": 2,
+            "too_late": 1,
+            "conflicts": 1,
+            "late": 2,
+            "quarantined": 1,
+            "rows": 4,
+            "bytes": 3 + 100 + 9 + 100,
+            "batches": 3,
+        }
+        found = spark.read.parquet(folder).orderBy("emitter", "bytes").collect()
+        assert [(row.emitter, row.bytes, row.source) for row in found] == [
+            ("e1", 3, "telemetry"),
+            ("e1", 100, "telemetry"),
+            ("e2", 9, "telemetry"),
+            ("e3", 100, "telemetry"),
+        ]
+        with pytest.raises(InvalidFlows, match="2026-11-01 to 2026-11-02"):
+            compact(spark, str(tmp_path), date(2026, 11, 3))
+
+    def test_a_session_without_the_connector_is_told(self, spark, tmp_path):
+        from rackwise.pipeline.stream import StreamOptions, start
+
+        place = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "mark")}
+        with pytest.raises(ConnectorMissing) as missing:
+            start(spark, StreamOptions(bootstrap="127.0.0.1:1", topic="t", **place))
+        package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
+        assert missing.value.hint == f"start Spark with --packages {package}"
+        assert not (tmp_path / "mark").exists()
+
+
+class TestStore:
+    def batch(self, **more):
+        fields = {"token": TOKEN, "batch_id": 3, "reasons": {"kept": 2}, "bytes": 5}
+        return Batch(**(fields | {"offsets": {"t-0": (4, 5)}, "days": None} | more))
+
+    def test_what_is_committed_is_read_again(self, tmp_path):
+        store = Store(str(tmp_path))
+        wanted = (self.batch(), self.batch(batch_id=10, days=(7, 8)))
+        for each in reversed(wanted):
+            store.commit(each)
+        assert store.batches() == wanted
+        assert [store.is_committed(TOKEN, number) for number in (3, 4, 10)] == [True, False, True]
+
+    def test_a_mark_of_another_format_is_refused(self, tmp_path):
+        store = Store(str(tmp_path))
+        store.commit(self.batch())
+        mark = tmp_path / "stream" / "_committed" / f"{TOKEN}-3.json"
+        mark.write_text(mark.read_text().replace("stream/1", "stream/2"))
+        with pytest.raises(CheckpointMismatch, match="stream/2"):
+            store.batches()
+        mark.write_text("{")
+        with pytest.raises(CheckpointMismatch, match="no JSON"):
+            store.batches()
+
+    def test_a_checkpoint_has_one_token_for_ever(self, tmp_path):
+        store, checkpoint = Store(str(tmp_path / "out")), str(tmp_path / "mark")
+        token = token_of(checkpoint, store)
+        assert token_of(checkpoint, store) == token
+        assert token_of(str(tmp_path / "other"), store) != token
+
+    def test_a_checkpoint_of_another_folder_or_maker_is_refused(self, tmp_path):
+        token_of(str(tmp_path / "mark"), Store(str(tmp_path / "out")))
+        with pytest.raises(CheckpointMismatch, match="belongs to"):
+            token_of(str(tmp_path / "mark"), Store(str(tmp_path / "elsewhere")))
+        (tmp_path / "foreign").mkdir()
+        (tmp_path / "foreign" / "metadata").write_text("{}")
+        with pytest.raises(CheckpointMismatch, match="was made by another"):
+            token_of(str(tmp_path / "foreign"), Store(str(tmp_path / "out")))
+
+    def test_a_damaged_token_is_refused(self, tmp_path):
+        store = Store(str(tmp_path / "out"))
+        token_of(str(tmp_path / "mark"), store)
+        mark = tmp_path / "mark" / "rackwise.json"
+        mark.write_text(json.dumps(json.loads(mark.read_text()) | {"token": "../x"}))  # noqa: TID251
+        with pytest.raises(CheckpointMismatch):
+            token_of(str(tmp_path / "mark"), store)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["kafka.auto.offset.reset", "kafka.Key.Deserializer", "kafka.interceptor.classes", "acks"],
+)
+def test_what_spark_sets_itself_is_refused_at_once(key):
+    from rackwise.pipeline.stream import StreamOptions
+
+    place = {"bootstrap": "h:1", "topic": "t", "out": "o", "checkpoint": "c"}
+    with pytest.raises(InvalidConfig, match="is wanted"):
+        StreamOptions(**place, kafka={key: "x"})
+
+
+def test_the_connector_is_the_running_versions_unless_jars_are_named():
+    import pyspark
+
+    from rackwise.pipeline.stream import connector_conf
+
+    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    assert connector_conf({"a": "b"}) == {"a": "b", "spark.jars.packages": package}
+    assert connector_conf({"spark.jars": "x.jar"}) == {"spark.jars": "x.jar"}
+
+
+RUN = ["stream", "run", "--bootstrap-server", "h:1", "--out", "o", "--checkpoint", "c"]
+REFUSED = [
+    (
+        [*RUN, "--interval", "soon"],
+        "--interval wants a time such as 60s, 5m or 1h; soon was given",
+        "without --interval it takes what is there and ends",
+    ),
+    (
+        [*RUN, "--starting", "now"],
+        "--starting wants earliest or latest; now was given",
+        "a checkpoint that is there goes on where it was",
+    ),
+    (
+        [*RUN, "--kafka-option", "kafka.acks"],
+        "--kafka-option wants KEY=VALUE; kafka.acks was given",
+        "for example --kafka-option kafka.key=value",
+    ),
+    (
+        ["stream", "compact", "s.json", "--out", "o"],
+        "exactly one of --date and --yesterday is wanted",
+        "--date 2026-11-01, or --yesterday for a job that runs each night",
+    ),
+    (
+        ["stream", "compact", "s.json", "--out", "o", "--date", "today"],
+        "--date wants a day such as 2026-11-01; today was given",
+        "write year, month and day with hyphens",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "message", "hint"), REFUSED)
+def test_refused(command, message, hint):
+    check_refused(command, message, hint)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_day_without_messages_is_refused(tmp_path):
+    code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
+    assert (code, out) == (1, "")
+    assert "messages of 2026-11-01 are wanted; the days in the stream are none" in err

@@ -1,0 +1,112 @@
+"""A real Spark cluster on loopback: a standalone master, and workers whose racks are told them."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pyspark
+
+from rackwise.adapters.sandbox import resolve
+from rackwise.adapters.sandbox.lock import SPARK_KAFKA
+from rackwise.adapters.sandbox.ports import HOST, free_ports
+from rackwise.adapters.sandbox.process import ServerProcess
+from rackwise.adapters.sandbox.ready import comes_true
+
+SPARK_HOME = Path(pyspark.__file__).parent
+READY_S = 120
+VARIABLE = "CLIENT_RACK"
+
+
+def connector_jars():
+    """The Kafka connector and what it needs, as `spark.jars` wants them."""
+    return ",".join(map(str, resolve(SPARK_KAFKA)))
+
+
+class SparkCluster:
+    """A master and one worker of one core per rack of `racks`, None for one that is told no rack.
+
+    Used as a `with` block; `master` is its address, `conf` what a driver on this machine needs.
+    """
+
+    def __init__(self, racks, *, java_home, folder, options=()):
+        self.racks = racks
+        self.java_home = java_home
+        self.folder = folder
+        self.options = options
+        self._running = ExitStack()
+        self._ports = free_ports(2)
+        self.master = f"spark://{HOST}:{self._ports[0]}"
+
+    @property
+    def conf(self):
+        return {
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "600m",
+            "spark.executor.extraJavaOptions": " ".join(("-XX:+UseSerialGC", *self.options)),
+            "spark.cores.max": str(len(self.racks)),
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+            "spark.jars": connector_jars(),
+        }
+
+    def __enter__(self):
+        port, page = self._ports
+        place = ["--host", HOST, "--port", str(port), "--webui-port", str(page)]
+        try:
+            self._start("master", ["org.apache.spark.deploy.master.Master", *place])
+            for number, rack in enumerate(self.racks):
+                worker = ["org.apache.spark.deploy.worker.Worker", "--host", HOST, "-c", "1"]
+                worker += ["-m", "1g", "-d", str(self.folder / f"work-{number}"), self.master]
+                self._start(f"worker-{number}", worker, rack)
+            self._wait()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._running.close()
+
+    def _start(self, name, command, rack=None):
+        environment = {
+            "SPARK_HOME": SPARK_HOME,
+            "SPARK_LOCAL_IP": HOST,
+            "SPARK_SCALA_VERSION": "2.13",
+            "JAVA_HOME": self.java_home,
+            **({VARIABLE: rack} if rack else {}),
+        }
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        server = ServerProcess(
+            name=f"Spark's {name}",
+            command=[
+                "/usr/bin/env",
+                f"--unset={VARIABLE}",
+                *(f"{key}={value}" for key, value in environment.items()),
+                str(SPARK_HOME / "bin" / "spark-class"),
+                *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                *command,
+            ],
+            folder=folder,
+        )
+        self._running.callback(server.close)
+        self._running.callback(server.stop)
+        server.start()
+
+    def _wait(self):
+        page = f"http://{HOST}:{self._ports[1]}/json/"
+
+        def has_all():
+            with suppress(OSError), urllib.request.urlopen(page, timeout=5) as answer:
+                alive = re.search(r'"aliveworkers" *: *(\d+)', answer.read().decode())
+                return alive is not None and int(alive[1]) == len(self.racks)
+            return False
+
+        if not comes_true(has_all, READY_S):
+            message = f"{len(self.racks)} workers are wanted within {READY_S} s"
+            raise AssertionError(message)
