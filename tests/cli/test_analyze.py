@@ -88,12 +88,12 @@ class TestResult:
         assert text.splitlines()[-1] == str(out / "report.html")
         assert len(text.splitlines()) <= 25
         steps = [line for line in err.splitlines() if line[:1].isdigit()]
-        assert [step.split("/")[0] for step in steps] == list("123456789")
-        assert all(step.split("/")[1][0] == "9" and step.endswith(" s") for step in steps)
+        assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 12)]
+        assert all(step.split("/")[1][:2] == "11" and step.endswith(" s") for step in steps)
 
     def test_the_folder_holds_everything_and_the_manifest_points_at_the_tables(self, demo):
         out, _, _ = demo
-        names = {"report.html", "summary.json", "manifest.json", "csv", "tables"}
+        names = {"report.html", "summary.json", "manifest.json", "csv", "plans", "tables"}
         assert names <= {path.name for path in out.iterdir()}
         published = read_published(out)
         assert published.summary["verdict"]["usd"] == "0.420000000"
@@ -108,8 +108,18 @@ class TestResult:
             rows = list(csv.DictReader(file))
         assert sum(int(row["bytes_cross"]) for row in rows) == 21 * GIB
         assert {path.name for path in (out / "csv").iterdir()} == {
-            *("by_topic.csv", "by_group.csv", "by_pair.csv", "findings.csv", "blast.csv")
+            *("by_topic.csv", "by_group.csv", "by_pair.csv", "findings.csv", "blast.csv"),
+            "plans.csv",
         }
+
+    def test_the_plan_of_each_cluster_is_a_file_that_can_be_proved(self, demo):
+        out, (_, text, _), arguments = demo
+        (row,) = read_published(out).summary["plans"]["rows"]
+        assert [f"plans/{path.name}" for path in (out / "plans").iterdir()] == [row["file"]]
+        assert "repair moves 0 replicas; proved: less would not do" in text
+        code, told, _ = called("proof", out / row["file"], "--snapshot", arguments[1])
+        assert (code, "minimal  proved" in told) == (0, True)
+        assert "0001-" in (out / "report.html").read_text()
 
     def test_json_is_the_summary_that_was_published(self, demo):
         out, _, arguments = demo
@@ -183,6 +193,8 @@ class TestSnapshots:
     def test_one_that_cannot_be_read_is_listed_and_the_others_go_on(self, spark, tmp_path):
         assert spark.version
         good = snapshot_file(tmp_path / "s")
+        small = cluster({1: "/eu/a"}, {"t": [(1, 9)]}, cluster_id="small")
+        snapshot_file(tmp_path / "s", small, "small.json")
         cut = gzip.decompress(good.read_bytes())[:-9]
         (tmp_path / "s" / "cut.json").write_bytes(cut)
         code, text, err = called("--json", "analyze", tmp_path / "s", "--out", tmp_path / "out")
@@ -193,6 +205,7 @@ class TestSnapshots:
         assert failed["hint"]
         assert said(err)[0].startswith("warning: a snapshot was left out: ")
         assert "cut.json" in said(err)[0]
+        assert said(err)[1].startswith("warning: no plan for small: t-0 wants 2 ")
         assert read_published(tmp_path / "out").summary["failed"] == [failed]
 
     def test_findings_are_a_difference_when_asked(self, spark, tmp_path):
@@ -206,10 +219,11 @@ class TestSnapshots:
         assert code == 2
         summary = document(text)
         assert "demo: torn: brokers came and went" in summary["notes"]
+        assert "this one is torn" in summary["plans"]["rows"][0]["reason"]
         assert read_published(out).tables == str(tables / "runs" / summary["run_id"])
         never = tmp_path / "policy.toml"
         never.write_text('format = "rackwise.policy/1"\naudit = { fail_on = "never" }\n')
-        assert called(*command, "--policy", never)[0] == 0
+        assert called(*command, "--policy", never, "--no-plans")[0] == 0
 
 
 class TestRefused:
@@ -230,6 +244,7 @@ class TestRefused:
             (["--side", "both"], "--side wants one of auto, egress, broker", "one of these"),
             (["--dedupe", "all"], "--dedupe wants one of side, exact; all", "one of these"),
             (["--flow-format", "csv"], "--flow-format wants one of vpc, canonical", "one of"),
+            (["--goal", "drain"], "--goal wants one of repair, balance; drain", "one of these"),
             (["--keep", "gold"], "--keep wants one of bronze; gold", "one of these"),
             (["--from", "yesterday"], "--from wants a day such as 2026-11-01", "hyphens"),
             (["--from", "2026-11-02", "--to", "2026-11-01"], "--to at or after --from", "both"),
@@ -246,7 +261,7 @@ class TestRefused:
         assert message in told
         assert hint in advice
 
-    @pytest.mark.parametrize("option", ["--eps", "--unkeyed-share", "--no-plans", "--remote"])
+    @pytest.mark.parametrize("option", ["--eps", "--unkeyed-share", "--remote"])
     def test_options_of_things_that_are_not_there(self, tmp_path, option):
         told, _ = self.refused(tmp_path, option, "1")
         assert f"No such option: {option}" in told

@@ -125,6 +125,13 @@ def _with(value, **changes):
     return replace(value, **changes)
 
 
+def test_a_cluster_without_partitions_takes_none_from_those_after_it(spark):
+    clusters = {f"{name}.json": cluster(cluster_id=name) for name in ("a", "c", "d")}
+    clusters["b.json"] = cluster(topics={}, cluster_id="b")
+    found = frames_of(spark, clusters).partitions
+    assert rows(found, "cluster", "partition") == [(c, p) for c in (1, 3, 4) for p in range(3)]
+
+
 def test_members_are_listed_by_topic(spark):
     idle = group("idle", ("i", None, None, []))
     fleet = frames_of(spark, {"a.json": cluster(groups=[DEMO_READERS, idle])})

@@ -189,7 +189,7 @@ class TestDemo:
             *("snapshots", "bronze: flow files", "silver: flow facts", "gold: traffic"),
             *("gold: dollars", "gold: roll-ups", "gold: findings", "gold: blast radius"),
         ]
-        assert steps[0] == "1/9 snapshots"
+        assert steps[0] == "1/11 snapshots"
 
     def test_bronze_is_kept_when_asked(self, spark, made):
         assert table(spark, made, "bronze/flow").count() == 9

@@ -246,6 +246,7 @@ def summary(
         **placement(names, racks, topic_names, partitions=partitions, depth=len(levels)),
         **traffic(rows, levels, days),
         "method": method(rows, named=named),
+        "plans": plans(names, named),
         "csv": [f"csv/{name}.csv" for name in ("by_topic", "by_group", "by_pair", "findings")],
         "failed": [],
         "notes": ["2 topics are not visible to this principal"],
@@ -281,6 +282,51 @@ def placement(names, racks, topics, *, partitions: int, depth: int) -> dict[str,
             ],
         },
         "blast": [row for name in names for row in blast(name, racks, depth)],
+    }
+
+
+def plans(names, named: Named) -> dict[str, Any]:
+    """A plan of every cluster but each third one, which breaks a rule that nothing mends."""
+    rows = [
+        {
+            "cluster": name,
+            "goal": "repair",
+            "status": "infeasible" if i % 3 == 2 else "planned",
+            "minimise": "moves",
+            "moves": None if i % 3 == 2 else 153 - i,
+            "partitions": None if i % 3 == 2 else 150 - i,
+            "partitions_at_least": None if i % 3 == 2 else 149 - i,
+            "leader_changes": None if i % 3 == 2 else 40,
+            "repair_moves": None if i % 3 == 2 else 153 - i,
+            "bytes": None if i % 3 == 2 else (42 + i) * GIB,
+            "cross_bytes": None if i % 3 == 2 else (40 + i) * GIB,
+            "usd": None if i % 3 == 2 else usd(Decimal("0.02") * (40 + i)),
+            "unknown_sizes": None if i % 3 == 2 else 0,
+            "solver": None if i % 3 == 2 else "flow, ortools 9.15",
+            "reason": named("reason", i, f"{TOPICS[0]}-0 wants 3 distinct zones; 2 are usable")
+            if i % 3 == 2
+            else None,
+            "hint": "add brokers, or ask for less in the policy" if i % 3 == 2 else None,
+            "sha256": None if i % 3 == 2 else f"{i:064x}",
+            "cost": None if i % 3 == 2 else 153 - i,
+            "lower_bound": None if i % 3 == 2 else 153 - i,
+            "gap": None if i % 3 == 2 else 0,
+            "verdict": None if i % 3 == 2 else "proved",
+            "file": None if i % 3 == 2 else f"plans/{i + 1:04}-00000000.json",
+        }
+        for i, name in enumerate(names)
+    ]
+    made = [row for row in rows if row["status"] == "planned"]
+    return {
+        "goal": "repair",
+        "clusters": len(rows),
+        "planned": len(made),
+        "proved": len(made),
+        "moves": sum(row["moves"] for row in made),
+        "partitions": sum(row["partitions"] for row in made),
+        "bytes": sum(row["bytes"] for row in made),
+        "usd": usd(sum(Decimal(row["usd"]) for row in made)),
+        "rows": rows,
     }
 
 

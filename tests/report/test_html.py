@@ -13,7 +13,7 @@ from rackwise.report import html
 from report.pages import Page
 from report.summaries import HOSTILE, hostile, summary
 
-SECTIONS = ["verdict", "quality", "matrix", "top", "days", "findings", "blast", "method"]
+SECTIONS = ["verdict", "quality", "matrix", "top", "days", "findings", "blast", "plans", "method"]
 TRAFFIC_CHARTS = {"chart-topic", "chart-group", "chart-pair", "chart-kind", "chart-day"}
 ADDRESSES = ("href", "src", "action", "srcset", "data", "poster", "formaction", "background")
 MB = 10**6
@@ -256,6 +256,54 @@ def unpriced(document):
             for row in rows:
                 row["usd"] = None
     return document
+
+
+class TestPlans:
+    def test_one_plan_says_its_proof_its_price_and_its_commands(self, page, document):
+        section = page.by_id("plans")
+        assert "Repair moves 153 replicas (42.0 GiB, $0.80 once); proved" in section.text
+        assert attribute(page, "plans", "moves") == "153"
+        assert attribute(page, "table-plans", "moves") == "153"
+        file = document["plans"]["rows"][0]["file"]
+        assert f"rackwise proof {file} --snapshot SNAPSHOT" in section.text
+        assert f"rackwise apply {file} --bootstrap-server HOST:PORT" in section.text
+        assert "Clusters without a plan" not in section.text
+        assert "Replicas to move, repair153proved: less would not do" in page.by_id("verdict").text
+
+    def test_a_fleet_shows_most_to_move_first_and_why_others_have_none(self):
+        page = page_of(summary(clusters=75, **FLEET))
+        text = page.by_id("plans").text
+        assert "no plan for 25 clusters" in text
+        assert "42 more rows in csv/plans.csv" in text
+        assert "17 more rows in csv/plans.csv" in text
+        shown = page.by_id("table-plans").text
+        assert shown.index("cluster-000") < shown.index("cluster-001") < shown.index("cluster-003")
+        assert "wants 3 distinct zones; 2 are usable" in page.by_id("table-unplanned").text
+
+    def test_a_gap_is_shown_and_a_bound_in_the_unit_of_its_plan(self):
+        document = summary(clusters=3, **FLEET)
+        first, second, _ = document["plans"]["rows"]
+        first |= {"verdict": "gap 3", "lower_bound": 150}
+        second |= {"minimise": "bytes", "lower_bound": 2 * 2**30}
+        document["plans"]["proved"] = 1
+        page = page_of(document)
+        assert "1 of 2 plans proved; no plan for 1 cluster" in page.by_id("plans").text
+        shown = page.by_id("table-plans").text
+        assert "gap 3" in shown
+        assert "2.00 GiB" in shown
+        second |= {"minimise": "usd", "lower_bound": 1_500_000_000}
+        assert "$1.50" in page_of(document).by_id("table-plans").text
+
+    def test_nothing_planned_and_nothing_asked_for(self):
+        document = summary()
+        none = {"planned": 0, "proved": 0, "moves": 0, "bytes": 0, "usd": None}
+        (row,) = document["plans"]["rows"]
+        document["plans"] |= none
+        row |= {"status": "refused", "reason": "a cluster at rest is wanted", "hint": None}
+        page = page_of(document)
+        assert "No plan for 1 cluster." in page.by_id("plans").text
+        assert "Replicas to move" not in page.by_id("verdict").text
+        assert "--no-plans" in page_of(document | {"plans": None}).by_id("plans").text
 
 
 @pytest.fixture(scope="module")

@@ -95,19 +95,30 @@ def test_rules_without_room_are_counted():
     assert len(lines(document)) == 24
 
 
-def test_the_worst_loss_is_the_last_word():
+def test_the_worst_loss_and_what_mends_it_are_the_last_words():
     text = " ".join(" ".join(lines(DOCUMENTS["a week"])).split())
     assert text.endswith(
         "blast losing rack use1-az4 takes 24 partitions offline, leaves 102 below min ISR "
-        "and moves 186 leaders"
+        "and moves 186 leaders "
+        "plans repair moves 153 replicas (42.0 GiB, $0.80 once); proved: less would not do"
     )
+
+
+def test_clusters_without_a_plan_are_counted():
+    text = " ".join(" ".join(lines(summary(clusters=3))).split())
+    assert text.endswith("proved: less would not do; no plan for 1 cluster")
+
+
+def test_no_plans_are_no_line():
+    assert not any(line.startswith("plans") for line in lines(summary() | {"plans": None}))
 
 
 def test_without_traffic_it_says_what_to_add():
     text = " ".join(" ".join(lines(DOCUMENTS["no traffic"])).split())
     assert "--flows PATH" in text
     assert "--rates FILE" in text
-    assert "$" not in text
+    assert "Crossing racks costs" not in text
+    assert text.count("$") == text.count("$0.80 once") == 1
 
 
 def test_no_finding_and_no_rack_are_said():

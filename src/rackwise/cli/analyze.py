@@ -73,8 +73,15 @@ Conf = Annotated[
     list[str] | None, typer.Option(metavar="K=V", help="Spark configuration; repeatable.")
 ]
 ExitCode = Annotated[
-    bool, typer.Option("--exit-code", help="Exit 2 when there is a finding the policy fails on.")
+    bool,
+    typer.Option(
+        "--exit-code", help="Exit 2 when there is a move, or a finding the policy fails on."
+    ),
 ]
+Goal = Annotated[
+    str, typer.Option(metavar="GOAL", help="What each cluster is planned for: repair or balance.")
+]
+NoPlans = Annotated[bool, typer.Option("--no-plans", help="Plan nothing.")]
 
 
 def analyze(
@@ -100,12 +107,15 @@ def analyze(
     master: Master = None,
     conf: Conf = None,
     exit_code: ExitCode = False,
+    goal: Goal = "repair",
+    no_plans: NoPlans = False,
 ) -> int:
-    """Audit snapshots on Spark, and price the bytes that cross racks: report, tables, CSV files.
+    """Audit snapshots on Spark, plan each cluster, and price the bytes that cross racks.
 
-    A snapshot that cannot be read is left out and told while another one can. Exit: 0 everything
-    was written; 1 error, nothing was published; 2 only with --exit-code; 4 too many malformed rows,
-    or bytes went missing.
+    Writes a report, tables, CSV files, and a plan per cluster with its proof. A snapshot that
+    cannot be read is left out and told while another one can; a cluster that cannot be planned is
+    shown with the reason. Exit: 0 everything was written; 1 error, nothing was published; 2 only
+    with --exit-code; 4 too many malformed rows, or bytes went missing.
     """
     from rackwise.cli import analyze_options, analyzed
 
@@ -120,6 +130,8 @@ def analyze(
         max_quarantine=max_quarantine,
         keep=keep or (),
         conf=conf or (),
+        goal=goal,
+        no_plans=no_plans,
     )
     given = analyzed.gathered(
         shell,

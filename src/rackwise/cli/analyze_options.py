@@ -18,6 +18,7 @@ CHOICES = {
     "side": ("auto", "egress", "broker"),
     "dedupe": ("side", "exact"),
     "keep": ("bronze",),
+    "goal": ("repair", "balance"),
 }
 
 
@@ -34,6 +35,7 @@ class Wanted:
     max_quarantine: Decimal
     keep: tuple[str, ...]
     conf: Mapping[str, str]
+    goal: str | None
 
 
 def wanted(
@@ -47,8 +49,10 @@ def wanted(
     max_quarantine: str,
     keep: Sequence[str],
     conf: Sequence[str],
+    goal: str,
+    no_plans: bool,
 ) -> Wanted:
-    """The options as values. Raises `InvalidConfig` for one that is none of its kind."""
+    """The options as values; no goal is no plans. Raises `InvalidConfig` for one that is none."""
     first, last = _day("--from", first_day), _day("--to", last_day)
     if first and last and last < first:
         raise InvalidConfig(
@@ -69,6 +73,7 @@ def wanted(
         max_quarantine=_share(max_quarantine),
         keep=tuple(sorted(set(keep))),
         conf=dict(_pair(text) for text in conf),
+        goal=None if no_plans else _one_of("goal", goal),
     )
 
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters import files
 from rackwise.adapters.files.subnets import read_subnets
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 TABLES = "tables"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+SHOWN = 5
+"""Clusters without a plan that are told one by one."""
 SNAPSHOT_NAMES = ("*.json", "*.json.gz")
 
 
@@ -250,6 +252,7 @@ def made(
     steps = _Steps(shell)
     with installed("spark", "analyze"):
         from rackwise.pipeline.job import STEPS, analyze
+        from rackwise.pipeline.planning import Planning
         from rackwise.pipeline.request import AnalyzeRequest
         from rackwise.pipeline.session import SMALL_BELOW_BYTES, session
         from rackwise.report import html
@@ -276,6 +279,13 @@ def made(
             max_quarantine=options.max_quarantine,
             keep=options.keep,
             digests=given.digests,
+            planning=Planning(
+                goal_name=options.goal,
+                parse=partial(files.parse_snapshot, where="a snapshot"),
+                sealed=files.sealed_for,
+            )
+            if options.goal
+            else None,
             progress=steps.begin,
         )
         with session(
@@ -298,16 +308,28 @@ def _publish(
         SUMMARY: text + "\n",
         **{f"csv/{name}.csv": files.csv_text(*table) for name, table in found.csv.items()},
     }
+    texts = {name: text.encode() for name, text in content.items()}
     files.publish(
         out,
         run_id=summary["run_id"],
-        files={name: text.encode() for name, text in content.items()},
+        files=texts | dict(found.files),
         tables=str(Path(found.tables).relative_to(out)) if is_inside else found.tables,
     )
 
 
+def _tell_unplanned(shell: Shell, plans: Mapping[str, Any] | None) -> None:
+    """Clusters without a plan, the first ones by name."""
+    rows = [row for row in (plans["rows"] if plans else ()) if row["status"] != "planned"]
+    for row in rows[:SHOWN]:
+        advice = f"; {escaped(row['hint'])}" if row["hint"] else ""
+        shell.warn(f"no plan for {escaped(row['cluster'])}: {escaped(row['reason'])}{advice}")
+    if len(rows) > SHOWN:
+        shell.warn(f"no plan for {len(rows) - SHOWN} more clusters; csv/plans.csv says why")
+
+
 def show(shell: Shell, found: Analysis, out: Path) -> None:
     """The summary on stdout, as a document or for people, with the path of the report."""
+    _tell_unplanned(shell, found.summary["plans"])
     if shell.is_json:
         shell.document(found.summary)
         return
@@ -318,9 +340,13 @@ def show(shell: Shell, found: Analysis, out: Path) -> None:
 
 
 def exit_code(found: Analysis, given: Given, *, is_asked: bool) -> int:
-    """2 when asked and the policy fails on a finding, else 0; snapshots left out are only told."""
+    """2 when asked and the policy fails on a finding or something is to move, else 0.
+
+    Snapshots left out and clusters without a plan are only told.
+    """
     order = [*map(str, Severity)]
     fail_on = given.policy.audit.fail_on
     failing = order[: order.index(fail_on) + 1] if fail_on in order else []
     is_found = any(row["severity"] in failing for row in found.summary["findings"]["by_rule"])
-    return 2 if is_asked and is_found else 0
+    plans = found.summary["plans"]
+    return 2 if is_asked and (is_found or (plans and plans["moves"])) else 0

@@ -179,6 +179,8 @@ def compact_day(
         max_quarantine=max_quarantine,
         keep=(),
         conf=conf or (),
+        goal="repair",
+        no_plans=False,
     )
     with installed("spark", "compact"):
         from rackwise.pipeline.session import session

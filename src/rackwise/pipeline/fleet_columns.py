@@ -284,7 +284,7 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
 def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
     target = _arrow(schemas.PARTITION)
     made = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
-    return pa.concat_tables(made)
+    return pa.concat_tables(made).combine_chunks()  # Spark reads no further than an empty chunk
 
 
 def _partition_columns(

@@ -12,7 +12,9 @@ same tables and the same summary; few actions, each over as little as possible.
 6 gold: roll-ups                                                               -> gold/by_*, matrix
 7 gold: findings                                                               -> gold/finding
 8 gold: blast radius                                                           -> gold/blast
-9 report                   the caller's: it publishes what this gives
+9 gold: plans              one per cluster, each in a task      -> silver/plan, gold/moves
+10 gold: proofs            bounds of the plans, by Spark                       -> gold/plans
+11 report                  the caller's: it publishes what this gives
 ```
 
 The run's tables lie in a folder of their own, `<tables>/runs/<run_id>[-N]`: nobody reads them
@@ -35,7 +37,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
-from rackwise.pipeline import schemas
+from rackwise.pipeline import plans, schemas
 from rackwise.pipeline.audit import audited, finding_table
 from rackwise.pipeline.blast import blast_rows, blast_table
 from rackwise.pipeline.fates import Fates
@@ -49,7 +51,7 @@ from rackwise.pipeline.rates import unknown_topics
 from rackwise.pipeline.request import claimed_folder, run_id
 from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.snapshots import require_addresses
-from rackwise.pipeline.summary import LISTED, document, plain
+from rackwise.pipeline.summary import LISTED, document, plain, plans_part
 from rackwise.pipeline.tables import bronze, write_arrow
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ STEPS = (
     "gold: roll-ups",
     "gold: findings",
     "gold: blast radius",
+    *(plans.STEP, plans.PROOF),
     "report",
 )
 """What a run does, in order; the last one is the caller's."""
@@ -88,12 +91,13 @@ STEPS = (
 class Analysis:
     """What a run made: the summary, where its tables are, and the rows of its CSV files.
 
-    `csv`: name -> (columns, rows).
+    `csv`: name -> (columns, rows); `files`: path -> content of the plan files.
     """
 
     summary: Mapping[str, Any]
     tables: str
     csv: Mapping[str, CsvTable]
+    files: Mapping[str, bytes]
 
 
 def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
@@ -116,9 +120,9 @@ class _Run:
         self.prices = prices_of(request.prices, request.provider)
         self.notes: list[str] = []
 
-    def step(self, name: str) -> None:
-        """Tell that a step begins; one that has nothing to do is not told."""
-        self.request.progress(STEPS.index(name) + 1, len(STEPS), name)
+    def step(self, name: str, which: str = "") -> None:
+        """Tell that a step begins, or a part of it; one that has nothing to do is not told."""
+        self.request.progress(STEPS.index(name) + 1, len(STEPS), f"{name}{which}")
 
     def analysis(self) -> Analysis:
         """All steps but the caller's; a run that fails takes its folder with it."""
@@ -149,6 +153,8 @@ class _Run:
         losses = self._blast(fleet, made)
         path = f"{folder}/gold/blast"
         write_arrow(self.spark, blast_table(losses), path, schemas.BLAST)
+        planned = self._plans(fleet, folder)
+        csv = _csv(made, judged, losses, planned)
         summary = document(
             run_id=run,
             fleet=fleet,
@@ -163,7 +169,21 @@ class _Run:
             failed=self.request.failed,
             notes=[*self._snapshot_notes(fleet), *self.notes],
         )
-        return Analysis(summary=summary, tables=folder, csv=_csv(made, judged, losses))
+        return Analysis(
+            summary=summary
+            | {"plans": plans_part(planned), "csv": [f"csv/{name}.csv" for name in csv]},
+            tables=folder,
+            csv=csv,
+            files=planned.files if planned else {},
+        )
+
+    def _plans(self, fleet: Fleet, folder: str) -> plans.Plans | None:
+        if self.request.planning is None:
+            return None
+        planning = replace(
+            self.request.planning, policy=self._named_policy(), prices=tuple(self.prices)
+        )
+        return plans.plans(self.spark, fleet, planning, folder, begin=self.step)
 
     def _bronze(
         self, files: Sequence[FlowFile], folder: str
@@ -322,7 +342,10 @@ class _Run:
 
 
 def _csv(
-    made: Bill | None, judged: Sequence[ClusterFindings], losses: Sequence[Mapping[str, Any]]
+    made: Bill | None,
+    judged: Sequence[ClusterFindings],
+    losses: Sequence[Mapping[str, Any]],
+    planned: plans.Plans | None,
 ) -> dict[str, CsvTable]:
     tables = {name: _table(made.roll_ups[name], GOLD[name]) for name in LISTED} if made else {}
     rows = (
@@ -331,6 +354,7 @@ def _csv(
     return tables | {
         "findings": _table(rows, schemas.FINDING),
         "blast": _table(losses, schemas.BLAST),
+        **({"plans": _table(planned.rows, schemas.PLANS)} if planned else {}),
     }
 
 

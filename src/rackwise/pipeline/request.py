@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price, RateRow
     from rackwise.pipeline.files import FlowFile
     from rackwise.pipeline.flows import Dedupe
+    from rackwise.pipeline.planning import Planning
     from rackwise.pipeline.sides import Side
     from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
     from rackwise.pipeline.tables import FlowFormat
@@ -39,7 +40,8 @@ class AnalyzeRequest:
     or URIs; `clients`: `client_id`, `client_group` or `principal` -> name -> rack; `prices`: rows
     of all providers; `levels`: names, coarsest first; `first_day`, `last_day`: both are kept, None
     is open; `max_quarantine`: share of rows that may be malformed; `keep`: `bronze`, or nothing;
-    `digests`: SHA-256 of each further file that was read, by what it is.
+    `digests`: SHA-256 of each further file that was read, by what it is; `planning`: None makes no
+    plans; policy and prices of a plan are those of the request.
     """
 
     version: str
@@ -62,6 +64,7 @@ class AnalyzeRequest:
     max_quarantine: Decimal = Decimal("0.01")
     keep: tuple[str, ...] = ()
     digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    planning: Planning | None = None
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
 
     @property
@@ -77,6 +80,7 @@ class AnalyzeRequest:
             "dedupe": self.dedupe,
             "max_quarantine": str(self.max_quarantine),
             "keep": ",".join(self.keep) or None,
+            "plans": self.planning.goal_name if self.planning else None,
         }
 
 

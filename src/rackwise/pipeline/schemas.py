@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     ByteType,
     DataType,
@@ -242,3 +243,54 @@ BLAST = _table(
     groups_lost=_LONG,
     member_share_lost=DoubleType(),
 )
+
+_OUTCOME = {
+    "cluster": _STRING,
+    "goal": _STRING,
+    "status": _STRING,  # planned, infeasible or refused; what follows is null where not planned
+    "minimise": _STRING,  # moves, bytes or usd
+    "moves": _LONG,  # replicas copied
+    "partitions": _LONG,  # whose set changes
+    "partitions_at_least": _LONG,  # in any plan of this cost
+    "leader_changes": _LONG,
+    "repair_moves": _LONG,  # what the rules alone force
+    "bytes": _LONG,  # null where a size is not known
+    "cross_bytes": _LONG,
+    "usd": USD,  # once, for copying; null where a size or a price is not known
+    "unknown_sizes": _LONG,
+    "solver": _STRING,
+    "reason": _STRING,  # why there is no plan; null where there is one
+    "hint": _STRING,
+    "sha256": _STRING,  # of the plan
+}
+_MOVE = _table(
+    topic=_STRING,
+    partition=_INT,
+    before=ArrayType(_INT),  # broker ids, preferred leader first
+    after=ArrayType(_INT),
+    is_leader_change=_BOOL,
+    bytes=_LONG,  # of one replica
+    cross_bytes=_LONG,
+    usd=USD,
+    reasons=ArrayType(_STRING),  # rules that it mends
+)
+PLAN = _table(
+    **_OUTCOME,
+    is_sound=_BOOL,  # legal, fair, and no other problem
+    prices=ArrayType(_table(broker=_INT, price=_LONG)),  # of the certificate, by broker id
+    topic_prices=ArrayType(_table(topic=_STRING, broker=_INT, cap=_LONG, price=_LONG)),
+    groups=ArrayType(
+        _table(brokers=ArrayType(_INT), low=ArrayType(_LONG), high=ArrayType(_LONG), total=_LONG)
+    ),
+    moved=ArrayType(_MOVE),
+    file=BinaryType(),  # what the plan file holds
+)
+PLANS = _table(
+    **_OUTCOME,
+    cost=_LONG,  # in replicas, bytes or nano-dollars, counted from the moves
+    lower_bound=_LONG,  # of any plan, added up by Spark from the certificate's prices
+    gap=_LONG,
+    verdict=_STRING,  # proved, or the gap
+    file=_STRING,  # below the output folder
+)
+MOVES = StructType([StructField("cluster", _STRING), *_MOVE.fields])

@@ -9,7 +9,8 @@ What this does not do: read files; the caller brings their content and the parse
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+import zlib
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -30,13 +31,17 @@ HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One parsed snapshot; `name` is its cluster's, `fingerprint` the SHA-256 of its content."""
+    """One parsed snapshot; `name` is its cluster's, `fingerprint` the SHA-256 of its content.
+
+    `packed`: the content, compressed, for tasks that parse it again.
+    """
 
     file: str
     name: str
     taken_at: datetime
     cluster: Cluster
     fingerprint: str
+    packed: bytes = field(repr=False)
 
     @property
     def first_hour(self) -> int:
@@ -106,6 +111,7 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
         taken_at=taken_at,
         cluster=cluster,
         fingerprint=hashlib.sha256(content).hexdigest(),
+        packed=zlib.compress(content, level=1),
     )
 
 

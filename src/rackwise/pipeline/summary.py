@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.audit import ClusterFindings
     from rackwise.pipeline.fates import Fates
     from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.plans import Plans
     from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
 
 FORMAT = "rackwise.summary/1"
@@ -144,9 +145,32 @@ def document(
             "options": dict(options),
             "versions": dict(versions),
         },
-        "csv": [f"csv/{name}.csv" for name in (*(LISTED if bill else ()), "findings", "blast")],
         "failed": [_failed(one) for one in failed],
         "notes": list(notes),
+    }
+
+
+def plans_part(plans: Plans | None) -> dict[str, Any] | None:
+    """The plans of all clusters and what they add up to; None where none were asked for.
+
+    Sums are over the plans that there are; null where something in them is not known.
+    """
+    if plans is None:
+        return None
+    planned = [row for row in plans.rows if row["status"] == "planned"]
+    dollars = [row["usd"] for row in planned]
+    sizes = [row["bytes"] for row in planned]
+    is_priced = planned and None not in dollars
+    return {
+        "goal": plans.goal,
+        "clusters": len(plans.rows),
+        "planned": len(planned),
+        "proved": sum(row["verdict"] == "proved" for row in planned),
+        "moves": sum(row["moves"] for row in planned),
+        "partitions": sum(row["partitions"] for row in planned),
+        "bytes": None if None in sizes else sum(sizes),
+        "usd": usd_text(int(sum(dollars, Decimal(0)) * NANO)) if is_priced else None,
+        "rows": _plain_rows(plans.rows),
     }
 
 

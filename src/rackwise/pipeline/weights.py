@@ -61,7 +61,7 @@ def weights(spark: SparkSession, fleet: Fleet, rates: Rates, seen: DataFrame | N
     """WEIGHT of all three kinds; `seen`: rows of `traffic` of less trusted sources, or none."""
     empty = pa.Table.from_arrays([pa.array([], t) for t in _TYPES], names=WEIGHT.fieldNames())
     tables = [empty, *_by_address(fleet, rates), *_by_pair(fleet, rates)]
-    known = spark.createDataFrame(pa.concat_tables(tables), WEIGHT)
+    known = spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), WEIGHT)
     return known if seen is None else known.unionByName(_by_client(seen))
 
 

@@ -1,4 +1,4 @@
-"""The three or four big numbers on top of the page."""
+"""The two to five big numbers on top of the page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
+from rackwise.report.planned import outcome
 from rackwise.report.sentences import has_traffic, is_fleet, is_floor, is_priced, losses
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Card:
 
 
 def cards(summary: Summary) -> tuple[Card, ...]:
-    """Three or four big numbers."""
+    """Two to five big numbers."""
     cost = (_cost_card(summary), _crossing_card(summary)) if has_traffic(summary) else ()
-    return (*cost, _safety_card(summary), *_loss_card(summary))
+    return (*cost, _safety_card(summary), *_loss_card(summary), *_plans_card(summary))
 
 
 def _cost_card(summary: Summary) -> Card:
@@ -90,6 +91,22 @@ def _loss_card(summary: Summary) -> tuple[Card, ...]:
             "bad" if row["partitions_offline"] else "good",
         )
         for row in worst
+    )
+
+
+def _plans_card(summary: Summary) -> tuple[Card, ...]:
+    part = summary["plans"]
+    if part is None or not part["planned"]:
+        return ()
+    is_proved = part["proved"] == part["clusters"]
+    return (
+        Card(
+            f"Replicas to move, {part['goal']}",
+            count_text(part["moves"]),
+            counted(part["moves"], "replica"),
+            outcome(summary).partition("; ")[2],
+            "good" if is_proved else "bad",
+        ),
     )
 
 

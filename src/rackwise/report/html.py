@@ -3,7 +3,7 @@
 ```
 <meta CSP>            default-src 'none'; only what is hashed here may run or style
 <style>               style.css
-<section> x 8         tables and places for charts; whole without scripts
+<section> x 9         tables and places for charts; whole without scripts
 <script json>         figures of the charts, data and no code
 <script> plotly       inlined once
 <script>              script.js: draws the figures, follows the colour scheme and the printer
@@ -31,7 +31,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rackwise.core.text import escaped
-from rackwise.report import sections, sentences
+from rackwise.report import planned, sections, sentences
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.formats import duration_text
@@ -149,8 +149,25 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "worst": sections.worst(summary),
         "not_checked": sections.not_checked(summary),
         "blast": blast,
+        **_plans(summary),
         "method": sections.method(summary),
         "figures": _script_data(figures),
+    }
+
+
+def _plans(summary: Mapping[str, Any]) -> dict[str, Any]:
+    has_plans = summary["plans"] is not None
+    goal = summary["plans"]["goal"] if has_plans else ""
+    return {
+        "has_plans": has_plans,
+        "no_plans": planned.NOT_ASKED,
+        "goal": planned.GOALS.get(goal, f"Goal {goal}"),
+        "outcome": sentences.plain([sentences.Phrase(planned.outcome(summary))])
+        if has_plans
+        else "",
+        "plans": planned.plans(summary),
+        "unplanned": planned.unplanned(summary),
+        "commands": planned.commands(summary),
     }
 
 

@@ -146,6 +146,37 @@ SHAPE: Final[Mapping[str, Any]] = {
             "member_share_lost": (NUMBER, None),
         }
     ],
+    "plans": (
+        {
+            "goal": str,
+            "clusters": int,
+            "planned": int,
+            "proved": int,
+            "moves": int,
+            "partitions": int,
+            "bytes": _COUNT,
+            "usd": _USD,
+            "rows": [
+                {
+                    "cluster": str,
+                    "status": str,
+                    "minimise": str,
+                    "moves": _COUNT,
+                    "partitions": _COUNT,
+                    "leader_changes": _COUNT,
+                    "bytes": _COUNT,
+                    "cross_bytes": _COUNT,
+                    "usd": _USD,
+                    "lower_bound": _COUNT,
+                    "verdict": _TEXT,
+                    "reason": _TEXT,
+                    "hint": _TEXT,
+                    "file": _TEXT,
+                }
+            ],
+        },
+        None,
+    ),
     "method": {
         "prices": [
             {

@@ -15,6 +15,7 @@ findings  289 by 5 rules
   ..       2 more rules with 85 findings
 
 blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR and moves 186 leaders
+plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: less would not do
 ```
 
 Whoever prints it adds one line, the path of the report. Prose is wrapped, tables are cut; where the
@@ -37,6 +38,7 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
+from rackwise.report.planned import outcome
 from rackwise.report.sentences import (
     NO_PRICE,
     NO_TRAFFIC,
@@ -129,6 +131,7 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     out.gap()
     after = _Lines(width, color=color)
     _blast(after, summary)
+    _plans(after, summary)
     _findings(out, summary, room=MAX_LINES - len(out.lines) - len(after.lines))
     return "\n".join(line.rstrip() for line in (*out.lines, *after.lines))
 
@@ -228,3 +231,8 @@ def _blast(out: _Lines, summary: Mapping[str, Any]) -> None:
         short = {**row, "rack": cut(name_text(row["rack"]), _NAME)}
         short["cluster"] = cut(name_text(row["cluster"]), _NAME)
         out.prose("blast", loss(short, with_cluster=is_fleet(summary)))
+
+
+def _plans(out: _Lines, summary: Mapping[str, Any]) -> None:
+    if summary["plans"] is not None:
+        out.prose("plans", outcome(summary))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         plan_bytes,
         policy_sha256,
         sealed,
+        sealed_for,
         totals_json,
         write_plan,
     )
@@ -84,6 +85,7 @@ _NAMES = {
         "plan_bytes",
         "policy_sha256",
         "sealed",
+        "sealed_for",
         "totals_json",
         "write_plan",
     ),
@@ -205,6 +207,7 @@ __all__ = [
     "read_weights",
     "reassignment_text",
     "sealed",
+    "sealed_for",
     "shipped_price_table",
     "shipped_prices",
     "snapshot_bytes",

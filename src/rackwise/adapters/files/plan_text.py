@@ -25,6 +25,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwise.adapters.files.snapshot_text import fingerprint
 from rackwise.adapters.files.writing import packed, write_bytes
 from rackwise.core.canonical import canonical_json, sha256_of
 from rackwise.core.planning.values import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rackwise.core.canonical import Json
+    from rackwise.core.model import Cluster
     from rackwise.core.planning.values import (
         Certificate,
         Cut,
@@ -88,6 +90,13 @@ def plan_bytes(plan: Plan) -> bytes:
 def sealed(plan: Plan) -> Plan:
     """The plan with the hash of its file."""
     return replace(plan, sha256=sha256_of(plan_body(plan)))
+
+
+def sealed_for(plan: Plan, cluster: Cluster) -> tuple[bytes, str]:
+    """The content of the file of a plan for a cluster as it was read, and the hash in it."""
+    made_from = replace(plan.made_from, snapshot_sha256=fingerprint(cluster))
+    whole = sealed(replace(plan, made_from=made_from))
+    return plan_bytes(whole), whole.sha256
 
 
 def policy_sha256(text: str) -> str:

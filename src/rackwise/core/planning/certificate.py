@@ -134,7 +134,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     partition has no legal set.
     """
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
-    prices = believed(instance, certificate.prices)
+    prices = believed(instance.brokers, certificate.prices)
     codes = {name: code for code, name in enumerate(instance.view.table.topics)}
     topic_prices = {
         (codes[one.topic], index[one.broker]): one
@@ -150,7 +150,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
     return (
         _total(values)
-        - sum(worth(group, instance, prices) for group in groups)
+        - sum(worth(group, instance.brokers, prices) for group in groups)
         - free * len(instance)
         - sum(one.cap * one.price for one in topic_prices.values())
     )

@@ -65,10 +65,11 @@ def leaders_found(
             cost, 0, (*problems, "a certificate of leaders is wanted; none is there")
         )
     shape = misshapen(instance, certificate.groups)
-    asked = believed(instance, certificate.prices)
+    asked = believed(instance.brokers, certificate.prices)
     changes = (candidates.values != preferred[candidates.rows]) + asked[candidates.values]
     least = _least_of_rows(candidates, changes)
-    bound = least - sum(worth(group, instance, asked) for group in certificate.groups if not shape)
+    groups = () if shape else certificate.groups
+    bound = least - sum(worth(group, instance.brokers, asked) for group in groups)
     if bound != certificate.lower_bound:
         written = certificate.lower_bound
         problems.append(f"the prices of leaders give a bound of {bound}; {written} is written")

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.rules import Instance
     from rackwise.core.planning.values import Group
 
 MOST_PRICE = 2**50
 """Prices lie between it and its negative, so that those of a set are far from what is `NEVER`."""
 
 
-def believed(instance: Instance, prices: Mapping[int, int]) -> NDArray[np.int64]:
+def believed(brokers: NDArray[np.int64], prices: Mapping[int, int]) -> NDArray[np.int64]:
     """Price of each usable broker, int64 [B]; 0 where there is none, or none that is believed."""
-    found = [prices.get(id_, 0) for id_ in instance.brokers.tolist()]
+    found = [prices.get(id_, 0) for id_ in brokers.tolist()]
     return np.array([one if abs(one) <= MOST_PRICE else 0 for one in found], dtype=np.int64)
 
 
@@ -42,9 +41,12 @@ def can_be(group: Group) -> bool:
     )
 
 
-def worth(group: Group, instance: Instance, prices: NDArray[np.int64]) -> int:
-    """The most that the loads of a group can be worth; `prices`: [B]; other brokers ask 0."""
-    index: dict[int, int] = dict(zip(instance.brokers.tolist(), prices.tolist(), strict=True))
+def worth(group: Group, brokers: NDArray[np.int64], prices: NDArray[np.int64]) -> int:
+    """The most that the loads of a group can be worth.
+
+    `brokers`: ids of the usable ones, `prices`: theirs, both [B]; other brokers ask 0.
+    """
+    index: dict[int, int] = dict(zip(brokers.tolist(), prices.tolist(), strict=True))
     asked = [index.get(id_, 0) for id_ in group.brokers]
     found = sum(price * low for price, low in zip(asked, group.low, strict=True))
     left = group.total - sum(group.low)

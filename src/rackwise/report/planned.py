@@ -1,0 +1,129 @@
+"""The section of plans: what would mend each cluster, what that costs, and whether it is proved."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from rackwise.report.formats import bytes_text, count_text, counted, name_text, usd_text
+from rackwise.report.sentences import is_fleet
+from rackwise.report.tables import (
+    Column,
+    Table,
+    bytes_column,
+    count_column,
+    name_cell,
+    name_column,
+    table,
+    usd_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.report.sentences import Row, Summary
+
+FILE: Final = "csv/plans.csv"
+NOT_ASKED: Final = "No plans were asked for: the run was made with --no-plans"
+GOALS: Final[Mapping[str, str]] = {
+    "repair": "Goal repair: every partition that breaks a rule is mended, and nothing else moves",
+    "balance": "Goal balance: every rule is kept, and brokers end with even loads",
+}
+ROWS: Final = 8
+"""Rows of a table; the CSV file has all."""
+
+
+def planned(summary: Summary) -> Sequence[Row]:
+    """Plans, those with the most to move first."""
+    rows = [row for row in _rows(summary) if row["status"] == "planned"]
+    return sorted(rows, key=lambda row: (-row["moves"], row["cluster"]))
+
+
+def _rows(summary: Summary) -> Sequence[Row]:
+    part = summary["plans"]
+    return part["rows"] if part else ()
+
+
+def plans(summary: Summary) -> Table:
+    """One plan a row: its proof, what moves, what that costs once."""
+    columns = (
+        *([name_column("cluster", "Cluster")] if is_fleet(summary) else []),
+        name_column("verdict", "Proof"),
+        count_column("moves", "Replicas to move"),
+        Column("bound", "No plan below", "number", name_cell),
+        count_column("partitions", "Partitions touched"),
+        count_column("leader_changes", "New leaders"),
+        bytes_column("bytes", "To copy"),
+        bytes_column("cross_bytes", "Of it crossing"),
+        usd_column("usd", "USD once"),
+        name_column("file", "Plan file"),
+    )
+    rows = [{**row, "bound": _bound(row)} for row in planned(summary)]
+    return table(
+        "plans",
+        "Plans and their proofs",
+        columns,
+        rows[:ROWS],
+        count=len(rows),
+        file=FILE,
+        sums=("moves",),
+    )
+
+
+def _bound(row: Row) -> str:
+    """The bound in the unit of what the plan makes small."""
+    bound = row["lower_bound"]
+    if bound is None or row["minimise"] == "moves":
+        return count_text(bound)
+    return bytes_text(bound) if row["minimise"] == "bytes" else usd_text(Decimal(bound).scaleb(-9))
+
+
+def unplanned(summary: Summary) -> Table:
+    """Clusters without a plan, and why."""
+    columns = (
+        name_column("cluster", "Cluster"),
+        name_column("status", "Outcome"),
+        name_column("reason", "Why"),
+        name_column("hint", "What helps"),
+    )
+    rows = [row for row in _rows(summary) if row["status"] != "planned"]
+    return table(
+        "unplanned", "Clusters without a plan", columns, rows[:ROWS], count=len(rows), file=FILE
+    )
+
+
+def outcome(summary: Summary) -> str:
+    """What all plans together move and cost, and whether that is proved, as a sentence."""
+    part = summary["plans"]
+    missing = part["clusters"] - part["planned"]
+    without = f"no plan for {counted(missing, 'cluster')}"
+    if not part["planned"]:
+        return without
+    said = [f"{part['goal']} moves {counted(part['moves'], 'replica')}" + _price(part)]
+    if part["proved"] == part["planned"]:
+        said.append("proved: less would not do")
+    else:
+        said.append(f"{count_text(part['proved'])} of {counted(part['planned'], 'plan')} proved")
+    return "; ".join([*said, *([without] if missing else [])])
+
+
+def _price(part: Row) -> str:
+    """What moving costs once, as far as it is known."""
+    known = [
+        *([bytes_text(part["bytes"])] if part["bytes"] is not None else []),
+        *([f"{usd_text(part['usd'])} once"] if part["usd"] is not None else []),
+    ]
+    return f" ({', '.join(known)})" if known and part["moves"] else ""
+
+
+def commands(summary: Summary) -> tuple[str, ...]:
+    """The lines that prove and carry out the first plan; so do others with its file's name."""
+    files = [name_text(row["file"]) for row in planned(summary) if row["moves"]][:1]
+    return tuple(
+        line
+        for file in files
+        for line in (
+            f"rackwise proof {file} --snapshot SNAPSHOT",
+            f"rackwise apply {file} --bootstrap-server HOST:PORT --throttle 50MB",
+        )
+    )
