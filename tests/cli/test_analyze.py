@@ -253,6 +253,11 @@ class TestRefused:
             (["--max-quarantine", "x"], "wants a share from 0 to 1; x was given", "0.01"),
             (["--levels", "zone,zone"], "--levels wants different names", "region,zone"),
             (["--levels", ""], "--levels wants different names", "region,zone"),
+            (["--eps", "-1"], "--eps wants a number from 0 to inf; -1 was given", "0.1"),
+            (["--eps", "nan"], "--eps wants a number from 0 to inf; nan was given", "0.1"),
+            (["--unkeyed-share", "0.5"], "wants TOPIC=SHARE; 0.5 was given", "orders=0.8"),
+            (["--unkeyed-share", "a=2"], "wants TOPIC=SHARE; a=2 was given", "orders=0.8"),
+            (["--unkeyed-share", "a=x"], "wants TOPIC=SHARE; a=x was given", "orders=0.8"),
             (["--conf", "a"], "--conf wants KEY=VALUE; a was given", "spark.driver.memory"),
         ],
     )
@@ -261,7 +266,7 @@ class TestRefused:
         assert message in told
         assert hint in advice
 
-    @pytest.mark.parametrize("option", ["--eps", "--unkeyed-share", "--remote"])
+    @pytest.mark.parametrize("option", ["--plans", "--remote"])
     def test_options_of_things_that_are_not_there(self, tmp_path, option):
         told, _ = self.refused(tmp_path, option, "1")
         assert f"No such option: {option}" in told

@@ -142,6 +142,29 @@ class TestDemo:
         for level in LEVELS:
             assert sum(c["bytes"] for key, c in cells.items() if key[0] == level) == 27 * GIB
 
+    def test_what_each_lever_saves(self, spark, made):
+        part = made.summary["savings"]
+        steps = [
+            (step["lever"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])
+            for step in part["steps"]
+            if step["view"] == "waterfall"
+        ]
+        assert steps == [
+            ("follower-fetch", None, 3, "0.060000000"),
+            ("assignment", None, 3, "0.060000000"),
+            ("producing", "inf", 6, "0.120000000"),
+            ("leader-moves", None, 0, "0.000000000"),
+        ]
+        assert part["total"] == {
+            "bytes_saved": 12 * GIB,
+            "usd_saved": "0.240000000",
+            "usd_saved_30d": "7.200000000",
+        }
+        columns, rows = made.csv["savings"]
+        told = [dict(zip(columns, row, strict=True)) for row in rows]
+        assert table(spark, made, "gold/savings").count() == len(told)
+        assert {row["quality"] for row in told} == {"estimated"}
+
     def test_blast_radius_and_findings(self, made):
         losses = {row["rack"]: row for row in made.summary["blast"]}
         assert losses["/eu"]["partitions_offline"] == 3
@@ -187,9 +210,10 @@ class TestDemo:
         assert made
         assert [step.partition(" ")[2] for step in steps] == [
             *("snapshots", "bronze: flow files", "silver: flow facts", "gold: traffic"),
-            *("gold: dollars", "gold: roll-ups", "gold: findings", "gold: blast radius"),
+            *("gold: dollars", "gold: roll-ups", "gold: savings"),
+            *("gold: findings", "gold: blast radius"),
         ]
-        assert steps[0] == "1/11 snapshots"
+        assert steps[0] == "1/12 snapshots"
 
     def test_bronze_is_kept_when_asked(self, spark, made):
         assert table(spark, made, "bronze/flow").count() == 9

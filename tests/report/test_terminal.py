@@ -1,6 +1,7 @@
 """The summary for a terminal: 24 lines, within the width, whole without colour."""
 
 import re
+from copy import deepcopy
 
 import pytest
 from hypothesis import given
@@ -65,13 +66,28 @@ def test_the_banner_says_how_the_bytes_are_known():
     )
 
 
-def test_the_first_five_topics_are_there():
+def test_the_first_topics_are_there():
     document = DOCUMENTS["a week"]
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
-    names = [line.split()[0] for line in shown[start + 1 : start + 6]]
-    assert names == [row["topic"] for row in document["by_topic"][:5]]
-    assert shown[start + 6] == ""
+    names = [line.split()[0] for line in shown[start + 1 : start + 4]]
+    assert names == [row["topic"] for row in document["by_topic"][:3]]
+    assert shown[start + 4].startswith("savings   up to $")
+    assert shown[start + 5] == ""
+
+
+def test_what_levers_save_is_said_where_there_is_a_price():
+    document = deepcopy(DOCUMENTS["a week"])
+    text = " ".join(" ".join(lines(document)).split())
+    assert (
+        "savings up to $102.00 per 30 days: follower-fetch $54.00, assignment $12.00, "
+        "producing $36.00" in text
+    )
+    for step in document["savings"]["steps"]:
+        step["usd_saved_30d"] = "0.000000000"
+    assert "savings   no lever saves anything here" in lines(document)
+    document["verdict"]["usd"] = None
+    assert not [line for line in lines(document) if line.startswith("savings")]
 
 
 def test_findings_stand_by_rule_with_their_severity():
@@ -134,4 +150,4 @@ def test_wide_characters_keep_the_columns_straight():
     document = summary(named=lambda kind, _, name: f"日本{name}" if kind == "topic" else name)
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
-    assert len({columns(line) for line in shown[start : start + 6]}) == 1
+    assert len({columns(line) for line in shown[start : start + 4]}) == 1

@@ -63,6 +63,20 @@ MaxQuarantine = Annotated[
 Keep = Annotated[
     list[str] | None, typer.Option(metavar="WHAT", help="bronze: keep the rows as they were read.")
 ]
+Eps = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="F",
+        help="A rack may take 1 + F times its even part of produced bytes, or inf; repeatable. "
+        "[default: 0, 0.05, 0.1, 0.2, inf]",
+    ),
+]
+UnkeyedShare = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC=F", help="Share of a topic's bytes whose records have no key; repeatable."
+    ),
+]
 Tables = Annotated[
     str | None, typer.Option(metavar="URI", help="Where Parquet tables go. [default: DIR/tables]")
 ]
@@ -103,6 +117,8 @@ def analyze(
     dedupe: Dedupe = "side",
     max_quarantine: MaxQuarantine = "0.01",
     keep: Keep = None,
+    eps: Eps = None,
+    unkeyed_share: UnkeyedShare = None,
     tables: Tables = None,
     master: Master = None,
     conf: Conf = None,
@@ -129,6 +145,8 @@ def analyze(
         dedupe=dedupe,
         max_quarantine=max_quarantine,
         keep=keep or (),
+        eps=eps or (),
+        unkeyed=unkeyed_share or (),
         conf=conf or (),
         goal=goal,
         no_plans=no_plans,

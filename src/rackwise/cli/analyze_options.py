@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal, cast
 
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ class Wanted:
     dedupe: Literal["side", "exact"]
     max_quarantine: Decimal
     keep: tuple[str, ...]
+    eps: tuple[float, ...]
+    unkeyed: Mapping[str, float]
     conf: Mapping[str, str]
     goal: str | None
 
@@ -48,6 +52,8 @@ def wanted(
     dedupe: str,
     max_quarantine: str,
     keep: Sequence[str],
+    eps: Sequence[str],
+    unkeyed: Sequence[str],
     conf: Sequence[str],
     goal: str,
     no_plans: bool,
@@ -72,6 +78,8 @@ def wanted(
         dedupe=cast("Literal['side', 'exact']", _one_of("dedupe", dedupe)),
         max_quarantine=_share(max_quarantine),
         keep=tuple(sorted(set(keep))),
+        eps=tuple(sorted({_bound(text) for text in eps})) or EPS,
+        unkeyed=dict(_unkeyed(text) for text in unkeyed),
         conf=dict(_pair(text) for text in conf),
         goal=None if no_plans else _one_of("goal", goal),
     )
@@ -129,6 +137,38 @@ def _share(text: str) -> Decimal:
             hint="one row of a hundred is 0.01",
         )
     return share
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _bound(text: str) -> float:
+    bound = _number(text)
+    if not bound >= 0:
+        raise InvalidConfig(
+            f"--eps wants a number from 0 to inf; {escaped(text)} was given",
+            wanted="0..inf",
+            had=text,
+            hint="0.1 lets a rack take a tenth more than its even part, inf as much as comes",
+        )
+    return bound
+
+
+def _unkeyed(text: str) -> tuple[str, float]:
+    topic, _, number = text.rpartition("=")
+    share = _number(number)
+    if not (topic and 0 <= share <= 1):
+        raise InvalidConfig(
+            f"--unkeyed-share wants TOPIC=SHARE; {escaped(text)} was given",
+            wanted="TOPIC=0..1",
+            had=text,
+            hint="for example --unkeyed-share orders=0.8",
+        )
+    return topic, share
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -278,6 +278,8 @@ def made(
             dedupe=options.dedupe,
             max_quarantine=options.max_quarantine,
             keep=options.keep,
+            eps=options.eps,
+            unkeyed=options.unkeyed,
             digests=given.digests,
             planning=Planning(
                 goal_name=options.goal,

@@ -178,6 +178,8 @@ def compact_day(
         dedupe="side",
         max_quarantine=max_quarantine,
         keep=(),
+        eps=(),
+        unkeyed=(),
         conf=conf or (),
         goal="repair",
         no_plans=False,

@@ -10,11 +10,12 @@ same tables and the same summary; few actions, each over as little as possible.
 4 gold: traffic            one packed key; precedence of sources
 5 gold: dollars            topics, levels, prices, conservation                -> gold/cross_rack
 6 gold: roll-ups                                                               -> gold/by_*, matrix
-7 gold: findings                                                               -> gold/finding
-8 gold: blast radius                                                           -> gold/blast
-9 gold: plans              one per cluster, each in a task      -> silver/plan, gold/moves
-10 gold: proofs            bounds of the plans, by Spark                       -> gold/plans
-11 report                  the caller's: it publishes what this gives
+7 gold: savings                                                                -> gold/savings
+8 gold: findings                                                               -> gold/finding
+9 gold: blast radius                                                           -> gold/blast
+10 gold: plans             one per cluster, each in a task      -> silver/plan, gold/moves
+11 gold: proofs            bounds of the plans, by Spark                       -> gold/plans
+12 report                  the caller's: it publishes what this gives
 ```
 
 The run's tables lie in a folder of their own, `<tables>/runs/<run_id>[-N]`: nobody reads them
@@ -49,9 +50,10 @@ from rackwise.pipeline.gold import bill, cross_rack, traffic_of
 from rackwise.pipeline.racks import subnet_buckets
 from rackwise.pipeline.rates import unknown_topics
 from rackwise.pipeline.request import claimed_folder, run_id
+from rackwise.pipeline.savings import saving_rows, savings
 from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.snapshots import require_addresses
-from rackwise.pipeline.summary import LISTED, document, plain, plans_part
+from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
 from rackwise.pipeline.tables import bronze, write_arrow
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ STEPS = (
     "gold: traffic",
     "gold: dollars",
     "gold: roll-ups",
+    "gold: savings",
     "gold: findings",
     "gold: blast radius",
     *(plans.STEP, plans.PROOF),
@@ -274,6 +277,18 @@ class _Run:
         made = bill(
             self.spark, fleet, found, gold, prices=self.prices, levels=levels, folder=folder
         )
+        self.step("gold: savings")
+        saved = savings(
+            gold,
+            fleet,
+            prices=self.prices,
+            levels=levels,
+            seconds=seconds(made),
+            rack_of=self._member_rack(),
+            eps=self.request.eps,
+            unkeyed=self.request.unkeyed,
+        )
+        made = replace(made, savings=saving_rows(self.spark, saved, f"{folder}/savings"))
         for frame in (*found.cached, gold):
             frame.unpersist()
         return made, levels
@@ -348,6 +363,8 @@ def _csv(
     planned: plans.Plans | None,
 ) -> dict[str, CsvTable]:
     tables = {name: _table(made.roll_ups[name], GOLD[name]) for name in LISTED} if made else {}
+    if made:
+        tables["savings"] = _table(made.savings, schemas.SAVINGS)
     rows = (
         {"cluster": one.cluster, **finding.as_dict()} for one in judged for finding in one.findings
     )

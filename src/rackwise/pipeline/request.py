@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.policy import DEFAULT_POLICY, Policy
+from rackwise.core.savings import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,8 @@ class AnalyzeRequest:
     or URIs; `clients`: `client_id`, `client_group` or `principal` -> name -> rack; `prices`: rows
     of all providers; `levels`: names, coarsest first; `first_day`, `last_day`: both are kept, None
     is open; `max_quarantine`: share of rows that may be malformed; `keep`: `bronze`, or nothing;
+    `eps`: bounds on what a rack takes of its producers; `unkeyed`: topic -> share of its records
+    without a key, 1 where absent;
     `digests`: SHA-256 of each further file that was read, by what it is; `planning`: None makes no
     plans; policy and prices of a plan are those of the request.
     """
@@ -63,6 +66,8 @@ class AnalyzeRequest:
     dedupe: Dedupe = "side"
     max_quarantine: Decimal = Decimal("0.01")
     keep: tuple[str, ...] = ()
+    eps: tuple[float, ...] = EPS
+    unkeyed: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     digests: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     planning: Planning | None = None
     progress: Callable[[int, int, str], None] = lambda _number, _of, _name: None
@@ -80,6 +85,9 @@ class AnalyzeRequest:
             "dedupe": self.dedupe,
             "max_quarantine": str(self.max_quarantine),
             "keep": ",".join(self.keep) or None,
+            "eps": ",".join(f"{eps:g}" for eps in self.eps),
+            "unkeyed_share": ",".join(f"{topic}={s:g}" for topic, s in sorted(self.unkeyed.items()))
+            or None,
             "plans": self.planning.goal_name if self.planning else None,
         }
 

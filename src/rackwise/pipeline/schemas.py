@@ -216,6 +216,21 @@ MATRIX = _table(
     usd=USD,  # of what crosses at that level or a coarser one
 )
 
+SAVINGS = _table(
+    cluster=_STRING,
+    topic=_STRING,  # null where a row speaks of all
+    client_group=_STRING,
+    lever=_STRING,  # follower-fetch, assignment, producing or leader-moves
+    view=_STRING,  # alone, waterfall; stock: the step of assignment by the stock assignor
+    eps=DoubleType(),  # of producing: a rack takes at most 1 + eps times its even part
+    bytes_saved=_LONG,  # of bytes that cross; below 0 where more cross
+    usd_saved=USD,  # null where nothing has a price
+    usd_saved_30d=USD,
+    load_factor=DoubleType(),  # of producing: the fullest rack over its even part
+    condition=_STRING,  # what it takes, or why it is not taken
+    quality=_STRING,
+)
+
 FINDING = _table(
     cluster=_STRING,
     rule=_STRING,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rackwise.core.audit import RULES
 from rackwise.core.traffic import NANO, per_month, usd_text
 from rackwise.pipeline.audit import worst
+from rackwise.pipeline.savings import savings_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +65,7 @@ class Bill:
     """What traffic gave: rows of the gold tables, and since when until when it was seen.
 
     `roll_ups`: name -> rows of the table; `matrix`: rows of MATRIX; `precedence`: (cluster, day,
-    kind, source) that was money; `seen`: first and last moment.
+    kind, source) that was money; `seen`: first and last moment; `savings`: rows of SAVINGS.
     """
 
     standings: Sequence[Standing]
@@ -73,6 +74,7 @@ class Bill:
     precedence: Sequence[tuple[str, date, str, str]]
     seen: tuple[datetime, datetime]
     prices: Sequence[Price]
+    savings: Sequence[Mapping[str, Any]] = ()
 
 
 def document(
@@ -106,6 +108,7 @@ def document(
         "quality": {**_quality(bill), **_rows_lost(fates)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(bill.roll_ups[name][:SHOWN]) if bill else [] for name in ROLL_UPS},
+        "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
         "rows": {**rows, "findings": counts.total()},
         "findings": {
             "by_rule": [

@@ -31,7 +31,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rackwise.core.text import escaped
-from rackwise.report import planned, sections, sentences
+from rackwise.report import levers, planned, sections, sentences
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.formats import duration_text
@@ -122,8 +122,10 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
     maps, more_maps = heat_maps(summary["matrix"])
     top = sections.top(summary) if has_traffic else ()
     days = sections.days(summary) if has_traffic else None
+    savings = levers.section(summary)
     findings, blast = sections.findings(summary), sections.blast(summary)
     blocks = [*top, *([days] if days else []), findings, blast]
+    blocks += [savings.waterfall] if savings else []
     figures = [block.figure for block in blocks if block.figure]
     verdict = sentences.verdict(summary)
     observed = summary["observed"]
@@ -145,6 +147,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
         "more_maps": more_maps,
         "top": top,
         "days": days,
+        "savings": savings,
         "findings": findings,
         "worst": sections.worst(summary),
         "not_checked": sections.not_checked(summary),

@@ -52,6 +52,7 @@ _ROLL_UP: Final = {
     "usd": _USD,
     "share": (NUMBER, None),
 }
+_SAVED: Final = {"bytes_saved": int, "usd_saved": _USD, "usd_saved_30d": _USD}
 
 SHAPE: Final[Mapping[str, Any]] = {
     "run_id": str,
@@ -110,6 +111,35 @@ SHAPE: Final[Mapping[str, Any]] = {
     "by_level": [{"level": int, "level_name": _TEXT, **_ROLL_UP}],
     "by_day": [{"day": str, **_ROLL_UP}],
     "by_kind": [{"kind": str, **_ROLL_UP}],
+    "savings": (
+        {
+            "total": _SAVED,
+            "steps": [
+                {
+                    "view": str,
+                    "lever": str,
+                    "eps": _TEXT,
+                    **_SAVED,
+                    "load_factor": (NUMBER, None),
+                    "reasons": [str],
+                }
+            ],
+            "conditions": {ANY: str},
+            "count": int,
+            "rows": [
+                {
+                    "cluster": str,
+                    "topic": _TEXT,
+                    "client_group": _TEXT,
+                    "lever": str,
+                    "view": str,
+                    "eps": _TEXT,
+                    **_SAVED,
+                }
+            ],
+        },
+        None,
+    ),
     "rows": {ANY: int},
     "findings": {
         "by_rule": [{"rule": str, "severity": str, "count": int, "sentence": str}],

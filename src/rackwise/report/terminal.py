@@ -9,6 +9,7 @@ trust     95.0 % measured, 5.0 % apportioned, 0.4 % unknown rack, 3 rows quarant
 
 topics                        crossing       USD   share
   payments.authorised         120 GiB      $2.40  26.3 %
+savings   up to $86.20 per 30 days: follower-fetch $40.11, producing $46.09
 
 findings  289 by 5 rules
   error    spread-even          119  replicas are not spread evenly over the racks
@@ -38,6 +39,7 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
+from rackwise.report.levers import sentence
 from rackwise.report.planned import outcome
 from rackwise.report.sentences import (
     NO_PRICE,
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 MAX_LINES: Final = 24
-TOPICS: Final = 5
+TOPICS: Final = 3
 _LEAST_WIDTH: Final = 40
 _HEAD: Final = 10
 _VERDICT_LINES: Final = 4
@@ -128,6 +130,8 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     if has_traffic(summary):
         out.gap()
         _topics(out, summary)
+        if (saved := sentence(summary)) is not None:
+            out.prose("savings", saved)
     out.gap()
     after = _Lines(width, color=color)
     _blast(after, summary)

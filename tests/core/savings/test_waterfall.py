@@ -1,0 +1,406 @@
+"""Levers alone and as a waterfall: vectors, laws, and a naive computation by partition."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_savings as naive
+from naive_savings import Scene
+from rackwise.core.errors import InvalidPrices, SplitError
+from rackwise.core.model import Configs
+from rackwise.core.racks import Rack, crossing_level
+from rackwise.core.savings import (
+    ALONE,
+    ASSIGNMENT,
+    CONDITIONS,
+    FOLLOWER_FETCH,
+    LEADER_MOVES,
+    LEVERS,
+    NOTHING,
+    PRODUCING,
+    STOCK,
+    WATERFALL,
+    Flow,
+    Layout,
+    savings,
+)
+from rackwise.core.traffic import usd_nano
+from small_fleets import CENT, DAY, DEMO_READERS, GIB, cluster, group, price
+
+A, B, C = "/eu/a", "/eu/b", "/eu/c"
+LEVELS = ("region", "zone")
+NANO_PER_GIB = 2 * CENT
+SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+def layout_of(made):
+    return Layout.of(made, lambda _, member: member.rack)
+
+
+def flow(kind, from_, to, gib, *, topic="orders", day=DAY, bytes_=None):
+    """A flow in GiB; what is read is read by the group `readers`."""
+    who = "readers" if kind == "fetch" else "(unknown)"
+    size = int(gib * GIB) if bytes_ is None else bytes_
+    return Flow(day, kind, topic, who, "measured", from_, to, size)
+
+
+DEMO = cluster(groups=[DEMO_READERS])
+DEMO_FLOWS = [
+    *(flow("produce", A, rack, 3) for rack in (A, B, C)),
+    *(flow("fetch", *ends, 3) for ends in ((A, B), (B, A), (C, C))),
+    *(flow("replicate", *ends, 3) for ends in ((A, B), (B, C), (C, A))),
+]
+
+
+def saved(flows, made, **more):
+    given = {"prices": (price(),), "levels": LEVELS} | more
+    return savings(flows, layout_of(made), **given)
+
+
+def step(rows, view, lever, eps=None):
+    """Bytes and nano-dollars of one step."""
+    part = [row for row in rows if (row.view, row.lever, row.eps) == (view, lever, eps)]
+    assert part, (view, lever, eps)
+    return sum(row.bytes_saved for row in part), sum(row.usd_nano or 0 for row in part)
+
+
+def reasons(rows, view, lever):
+    return {row.condition for row in rows if (row.view, row.lever) == (view, lever)}
+
+
+def with_selector(made):
+    brokers = {broker.id: {"replica.selector.class": SELECTOR} for broker in made.brokers}
+    return replace(made, configs=Configs(brokers=brokers))
+
+
+class TestDemo:
+    def test_the_waterfall(self):
+        made = saved(DEMO_FLOWS, DEMO)
+        gib = NANO_PER_GIB
+        assert step(made.rows, ALONE, FOLLOWER_FETCH) == (3 * GIB, 3 * gib)
+        assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * gib)
+        assert step(made.rows, WATERFALL, ASSIGNMENT) == (3 * GIB, 3 * gib)
+        assert step(made.rows, WATERFALL, PRODUCING, math.inf) == (6 * GIB, 6 * gib)
+        assert step(made.rows, ALONE, LEADER_MOVES) == (0, 0)
+        assert step(made.rows, WATERFALL, LEADER_MOVES) == (0, 0)
+        assert (made.today.cross, made.today.nano) == (21 * GIB, 420_000_000)
+        assert (made.left.cross, made.left.nano) == (9 * GIB, 180_000_000)
+
+    @pytest.mark.parametrize(
+        ("eps", "share", "factor"),
+        [(0, 1 / 3, 1), (0.05, 0.35, 1.05), (0.1, 1.1 / 3, 1.1), (0.2, 0.4, 1.2), (math.inf, 1, 3)],
+    )
+    def test_producing_by_bound(self, eps, share, factor):
+        rows = saved(DEMO_FLOWS, DEMO).rows
+        (row,) = (row for row in rows if (row.view, row.eps) == (ALONE, eps))
+        assert (3 * GIB + row.bytes_saved) / (9 * GIB) == pytest.approx(share, abs=1e-9)
+        assert row.load_factor == pytest.approx(factor)
+
+    def test_leaders_of_rotated_lists_move_to_their_producers(self):
+        rotated = cluster(topics={"orders": [(2, 1), (3, 2), (1, 3)]})
+        flows = [flow("produce", *ends, 1) for ends in ((A, B), (B, C), (C, A))]
+        made = saved(flows, rotated)
+        assert step(made.rows, ALONE, LEADER_MOVES) == (3 * GIB, 3 * NANO_PER_GIB)
+
+    def test_what_it_takes_is_said(self):
+        rows = saved(DEMO_FLOWS, DEMO).rows
+        for lever in (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING):
+            assert reasons(rows, WATERFALL, lever) == {CONDITIONS[lever]}
+        assert reasons(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
+
+    def test_every_lever_has_a_row_in_both_views(self):
+        for flows in ([], DEMO_FLOWS):
+            rows = saved(flows, DEMO).rows
+            for view in (ALONE, WATERFALL):
+                assert {row.lever for row in rows if row.view == view} == set(LEVERS)
+
+    def test_the_largest_bound_is_that_of_the_waterfall(self):
+        rows = saved(DEMO_FLOWS, DEMO, eps=(0.1, 0.05)).rows
+        assert {row.eps for row in rows if row.lever == PRODUCING and row.view == WATERFALL} == {
+            0.1
+        }
+
+
+class TestFollowerFetch:
+    def test_brokers_with_the_selector_have_nothing_left_to_save(self):
+        flows = [flow("fetch", B, B, 3), flow("fetch", B, A, 3), flow("fetch", C, C, 3)]
+        made = saved(flows, with_selector(DEMO))
+        assert step(made.rows, ALONE, FOLLOWER_FETCH) == (0, 0)
+
+    def test_a_replica_in_the_same_region_is_not_in_the_same_rack(self):
+        made = cluster({1: "/us/a", 2: "/eu/b"}, {"orders": [(1, 2)]})
+        rows = saved([flow("fetch", "/us/a", A, 1)], made, prices=(price(level="region"),)).rows
+        assert step(rows, ALONE, FOLLOWER_FETCH) == (0, 0)
+
+    def test_a_reader_without_rack_stays(self):
+        rows = saved([flow("fetch", A, None, 1)], DEMO).rows
+        assert step(rows, ALONE, FOLLOWER_FETCH) == (0, 0)
+
+    def test_who_read_far_followers_for_less_is_left_alone(self):
+        made = cluster({1: "/us/a", 2: "/eu/b"}, {"orders": [(1, 2)]})
+        rows = saved(
+            [flow("fetch", "/eu/b", A, 1)],
+            made,
+            prices=(price(), price(level="region", nano_usd_per_gb_out=5 * CENT)),
+        ).rows
+        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {"not taken: it would cost 0.040000000 USD"}
+
+
+class TestAssignment:
+    def test_the_stock_assignor_stands_beside_the_best(self):
+        racks = {1: "a", 2: "b", 3: "c"}
+        members = [(f"m{i}", rack, None, [("orders", i)]) for i, rack in enumerate("aab")]
+        made = cluster(racks, {"orders": [(2,), (1,), (1,)]}, groups=[group("readers", *members)])
+        flows = [flow("fetch", "b", "a", 1), flow("fetch", "a", "a", 1), flow("fetch", "a", "b", 1)]
+        rows = saved(flows, made, levels=("zone",)).rows
+        assert step(rows, WATERFALL, ASSIGNMENT) == (2 * GIB, 2 * NANO_PER_GIB)
+        best, usual = (step(rows, view, ASSIGNMENT)[0] for view in (WATERFALL, STOCK))
+        assert usual <= best
+
+    def test_members_have_what_they_are_dealt_of_partitions_that_are_alike(self):
+        members = [("m0", "a", None, [("orders", 0)]), ("m1", "b", None, [("orders", 1)])]
+        topics = {"orders": [(1,), (1,), (1,)]}
+        made = cluster({1: "a", 2: "b"}, topics, groups=[group("readers", *members)])
+        rows = saved([flow("fetch", "a", "b", 3)], made, levels=("zone",)).rows
+        assert step(rows, ALONE, ASSIGNMENT)[0] == 2 * GIB
+
+    def test_a_group_of_which_no_member_is_known(self):
+        rows = saved([flow("fetch", A, B, 1)], cluster()).rows
+        told = {"not known: the snapshot has no members of the group"}
+        assert reasons(rows, ALONE, ASSIGNMENT) == told
+
+    def test_the_broker_assigns_groups_of_the_other_protocol(self):
+        modern = replace(DEMO_READERS, protocol="consumer")
+        rows = saved(DEMO_FLOWS, cluster(groups=[modern])).rows
+        assert step(rows, WATERFALL, ASSIGNMENT)[0] == 3 * GIB
+        assert reasons(rows, STOCK, ASSIGNMENT) == {"not known: its assignor is the broker's"}
+
+    def test_a_member_without_rack_reads_where_it_did(self):
+        readers = group("readers", ("m0", None, None, [("orders", n) for n in range(3)]))
+        rows = saved(DEMO_FLOWS, cluster(groups=[readers])).rows
+        assert step(rows, ALONE, ASSIGNMENT) == (0, 0)
+
+    def test_without_a_solver_it_is_said(self, monkeypatch):
+        from rackwise.core import solver
+        from rackwise.core.assignors import optimal
+        from rackwise.core.errors import MissingDependency
+
+        def missing():
+            raise MissingDependency("ortools is wanted", wanted="ortools", had=None)
+
+        assert solver.require_solver
+        monkeypatch.setattr(optimal, "require_solver", missing)
+        rows = saved(DEMO_FLOWS, DEMO).rows
+        assert reasons(rows, ALONE, ASSIGNMENT) == {"not known: ortools is wanted"}
+
+    def test_partitions_without_a_leader_or_a_reader_take_no_part(self):
+        made = cluster(
+            topics={"orders": [(1, 2), (), (3, 1)], "other": [(1,)]}, groups=[DEMO_READERS]
+        )
+        flows = [
+            flow("fetch", A, B, 1),
+            flow("fetch", C, C, 1),
+            flow("fetch", A, B, 1, topic="other"),
+        ]
+        made = saved(flows, made)
+        assert made.left.cross == GIB
+
+
+class TestProducing:
+    def test_records_with_a_key_stay(self):
+        rows = saved(DEMO_FLOWS, DEMO, unkeyed={"orders": 0.5}).rows
+        assert step(rows, ALONE, PRODUCING, math.inf)[0] == 3 * GIB
+
+    def test_clients_of_a_rack_without_leaders_stay(self):
+        made = cluster({1: A, 2: B}, {"orders": [(1,), (2,)]})
+        rows = saved([flow("produce", C, A, 2), flow("produce", B, A, 1)], made).rows
+        assert step(rows, ALONE, PRODUCING, math.inf)[0] == GIB
+
+    def test_leaders_without_a_rack_take_no_part(self):
+        made = cluster({1: None, 2: A, 3: B}, {"orders": [(1, 2), (2,), (3,)]})
+        rows = saved([flow("produce", A, B, 2), flow("produce", A, None, 1)], made).rows
+        assert step(rows, ALONE, PRODUCING, math.inf)[0] == 2 * GIB
+
+    def test_a_bound_tighter_than_today_is_not_taken(self):
+        flows = [flow("produce", A, A, 9)]
+        rows = saved(flows, DEMO, eps=(0.1,)).rows
+        (reason,) = reasons(rows, ALONE, PRODUCING)
+        assert reason.startswith("not taken: it would cost 0.11")
+        assert step(rows, WATERFALL, PRODUCING, 0.1) == (0, 0)
+
+    def test_racks_of_different_depths_stay(self):
+        made = cluster({1: A, 2: "/eu/b/r1"}, {"orders": [(1,), (2,)]})
+        rows = saved([flow("produce", A, "/eu/b/r1", 1)], made).rows
+        assert reasons(rows, ALONE, PRODUCING) == {NOTHING}
+
+    @pytest.mark.parametrize("more", [{"eps": (-1.0,)}, {"unkeyed": {"orders": 1.5}}])
+    def test_what_is_no_bound_or_share_is_refused(self, more):
+        with pytest.raises(SplitError):
+            saved(DEMO_FLOWS, DEMO, **more)
+
+
+class TestLeaderMoves:
+    def test_even_leaders_that_would_cost_are_not_taken(self):
+        made = cluster(topics={"orders": [(1, 2), (1, 2)]})
+        rows = saved([flow("produce", A, A, 2)], made).rows
+        assert reasons(rows, ALONE, LEADER_MOVES) == {"not taken: it would cost 0.020000000 USD"}
+
+    def test_a_broker_that_is_dead_or_has_no_rack_leads_nothing(self):
+        flows = [flow("produce", A, B, 1)]
+        made = cluster({1: A, 2: B, 3: None}, {"orders": [(2, 1, 3)]})
+        assert step(saved(flows, made).rows, ALONE, LEADER_MOVES)[0] == GIB
+        brokers = tuple(replace(one, is_live=one.id != 1) for one in made.brokers)
+        rows = saved(flows, replace(made, brokers=brokers)).rows
+        assert reasons(rows, ALONE, LEADER_MOVES) == {NOTHING}
+
+    def test_where_nothing_has_a_price_bytes_decide(self):
+        rotated = cluster(topics={"orders": [(2, 1), (3, 2), (1, 3)]})
+        flows = [flow("produce", *ends, 1) for ends in ((A, B), (B, C), (C, A))]
+        rows = saved(flows, rotated, prices=(price(level="rack"),)).rows
+        assert step(rows, ALONE, LEADER_MOVES) == (3 * GIB, 0)
+        assert {row.usd_nano for row in rows} == {None}
+
+    def test_free_bytes_are_not_made_to_cross(self):
+        made = cluster(topics={"orders": [(1, 2), (1, 2)]})
+        flows = [flow("produce", A, A, 2), flow("fetch", A, B, 0.5)]
+        rows = saved(
+            flows,
+            made,
+            prices=(
+                price(kind="fetch"),
+                price(kind="produce", nano_usd_per_gb_out=0, nano_usd_per_gb_in=0),
+            ),
+        ).rows
+        assert step(rows, ALONE, LEADER_MOVES)[1] >= 0
+
+    def test_bytes_do_not_go_where_no_price_is_known(self):
+        made = cluster({1: A, 2: "/us/a"}, {"orders": [(1, 2)]})
+        flows = [flow("produce", B, A, 1), flow("fetch", A, "/us/a", 0.5)]
+        rows = saved(flows, made).rows
+        (reason,) = reasons(rows, ALONE, LEADER_MOVES)
+        assert reason == f"not taken: {GIB // 2} bytes would cross where no price is known"
+
+    def test_a_day_without_a_price_is_refused(self):
+        old = price(valid_to=date(2026, 6, 1))
+        with pytest.raises(InvalidPrices):
+            saved(DEMO_FLOWS, DEMO, prices=(old,))
+
+    def test_prices_of_regions(self):
+        made = cluster({1: "/us/a", 2: "/us/b"}, {"orders": [(1, 2)]})
+        prices = (price(), price(region="us", nano_usd_per_gb_out=3 * CENT))
+        made = saved([flow("fetch", "/us/a", "/us/b", 1)], made, prices=prices)
+        assert made.today.nano == 4 * CENT
+
+    def test_a_costly_day_does_not_overflow(self):
+        flows = [flow("produce", B, A, 2**22)]
+        made = saved(flows, cluster(topics={"orders": [(1, 2)]}))
+        assert step(made.rows, ALONE, LEADER_MOVES)[1] == 2**22 * NANO_PER_GIB
+
+
+names = ("a", "b", "c")
+bytes_of = st.fixed_dictionaries({rack: st.integers(0, 9).map(lambda n: n * GIB) for rack in names})
+
+
+@st.composite
+def scenes(draw):
+    brokers = draw(st.integers(2, 4))
+    rack = {id_: draw(st.sampled_from(names)) for id_ in range(1, brokers + 1)}
+    lists = st.lists(st.sampled_from(sorted(rack)), min_size=1, max_size=3, unique=True)
+    return Scene(
+        rack=rack,
+        replicas=draw(st.lists(lists, min_size=1, max_size=5)),
+        produced={name: draw(bytes_of) for name in names},
+        fetched=draw(bytes_of),
+        copied={name: draw(st.integers(0, 9)) * GIB for name in names},
+        members=tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))),
+        follows=draw(st.booleans()),
+    )
+
+
+def cluster_of(scene):
+    members = [(f"m{i}", rack, None, []) for i, rack in enumerate(scene.members)]
+    readers = group("readers", *members)
+    readers = replace(
+        readers, members=tuple(replace(one, topics=("orders",)) for one in readers.members)
+    )
+    made = cluster(scene.rack, {"orders": scene.replicas}, groups=[readers])
+    return with_selector(made) if scene.follows else made
+
+
+class TestNaive:
+    """Each lever alone, and reading in the waterfall, against plain loops over partitions."""
+
+    @settings(max_examples=60)
+    @given(scenes())
+    def test_it_is_that_of_plain_loops(self, scene):
+        rows = saved(
+            scene.flows(), cluster_of(scene), levels=("zone",), eps=(0.0, 0.1, math.inf)
+        ).rows
+        today = naive.fetch_crossing(scene, follows=scene.follows)
+        left = naive.fetch_crossing(scene, follows=True)
+        best = naive.assignment(scene, today=today, follows=scene.follows)
+        then = naive.assignment(scene, today=left, follows=True)
+        assert step(rows, ALONE, FOLLOWER_FETCH)[0] == naive.follower_fetch(scene)
+        assert step(rows, ALONE, ASSIGNMENT)[0] == best
+        assert step(rows, WATERFALL, ASSIGNMENT)[0] == then
+        assert step(rows, ALONE, LEADER_MOVES)[0] == naive.leader_moves(scene)
+        for eps in (0.0, 0.1, math.inf):
+            found = step(rows, ALONE, PRODUCING, eps)[0]
+            assert found == pytest.approx(naive.producing(scene, eps), rel=1e-9, abs=64)
+
+
+def cost_of(flows, prices):
+    """The bill of flows, row by row."""
+    sums = Counter()
+    for one in flows:
+        sums[one[:-1]] += one.bytes
+    return sum(
+        usd_nano(bytes_, prices[0].nano_usd_per_gb_out, GIB)
+        + usd_nano(bytes_, prices[0].nano_usd_per_gb_in, GIB)
+        for (*_, from_, to), bytes_ in sums.items()
+        if from_ and to and crossing_level(Rack(from_), Rack(to)) > 0
+    )
+
+
+odd = st.integers(0, 2**40)
+ends = st.sampled_from([*names, "d", None])
+any_flow = st.builds(
+    Flow,
+    st.sampled_from([DAY, DAY + timedelta(days=1)]),
+    st.sampled_from(["produce", "fetch", "replicate", "other"]),
+    st.sampled_from(["orders", "gone"]),
+    st.sampled_from(["readers", "others"]),
+    st.sampled_from(["measured", "apportioned"]),
+    ends,
+    ends,
+    odd,
+)
+
+
+class TestLaws:
+    @settings(max_examples=60)
+    @given(scenes(), st.lists(any_flow, max_size=12))
+    def test_steps_add_up_to_the_nano_and_none_costs(self, scene, flows):
+        prices = (price(nano_usd_per_gb_out=CENT + 1, nano_usd_per_gb_in=CENT // 3),)
+        made = saved(flows, cluster_of(scene), levels=("zone",), prices=prices)
+        assert made.today.nano == cost_of(flows, prices)
+        waterfall = [row for row in made.rows if row.view == WATERFALL]
+        assert made.today.nano - made.left.nano == sum(row.usd_nano or 0 for row in waterfall)
+        assert made.today.cross - made.left.cross == sum(row.bytes_saved for row in waterfall)
+        steps = defaultdict(int)
+        for row in made.rows:
+            steps[row.view, row.lever, row.eps] += row.usd_nano or 0
+        assert min(steps.values()) >= 0
+
+    @settings(max_examples=20)
+    @given(scenes(), st.lists(any_flow, max_size=12))
+    def test_the_order_of_flows_does_not_matter(self, scene, flows):
+        made = [saved(order, cluster_of(scene), levels=("zone",)) for order in (flows, flows[::-1])]
+        assert made[0] == made[1]
