@@ -47,6 +47,16 @@ def planned(tmp_path):
     return run
 
 
+@pytest.mark.parametrize("option", ["--kafka-json", "--rollback-json"])
+def test_where_one_file_cannot_be_none_is_written(tmp_path, option):
+    snapshot, out = tmp_path / "s.json", tmp_path / "plan.json"
+    write_snapshot(small_cluster(RACKS, BLIND, sizes=SIZES), snapshot)
+    words = ["plan", "balance", "--snapshot", snapshot, "--out", out]
+    code, told, err = called(*words, option, tmp_path / "none" / "k.json")
+    assert (code, told, out.exists()) == (1, "", False)
+    assert "none/k.json cannot be written: No such file or directory" in err
+
+
 class TestExit:
     def test_nothing_to_move(self, planned):
         code, out, err, plan = planned(["balance"], GOOD)

@@ -125,8 +125,11 @@ def plan(
     Reads only. Exit: 0 nothing to move, 2 there are moves, 1 error.
     """
     shell: Shell = context.obj
+    from rackwise.adapters.files.writing import check_places
+
     check_source(snapshot, bootstrap_server, client_config)
     check_time_limit(time_limit)
+    check_places((out, kafka_json, rollback_json))
     wanted = goal_of(goal, words or [], rebalance=rebalance)
     with shell.progress("plan", total=None if price_rules else READ + SEARCH + WRITE) as advance:
         cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)

@@ -74,6 +74,22 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         raise not_written(name, cause) from None
 
 
+def check_places(paths: Iterable[str | Path | None]) -> None:
+    """Refuse now what could not be written after long work, and before any of them is written.
+
+    None is no file. Raises `InvalidConfig`, `WorldError`, as `write_bytes` would.
+    """
+    for name in (os.fspath(path) for path in paths if path is not None):
+        try:
+            _check_place(name)
+            folder = Path(os.path.realpath(name)).parent
+            os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as cause:
+            raise not_written(name, cause) from None
+
+
 def _check_place(name: str) -> None:
     """Refuse what no file may be renamed over: `InvalidConfig`. Raises `OSError`."""
     try:
