@@ -88,8 +88,8 @@ class TestResult:
         assert text.splitlines()[-1] == str(out / "report.html")
         assert len(text.splitlines()) <= 25
         steps = [line for line in err.splitlines() if line[:1].isdigit()]
-        assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 12)]
-        assert all(step.split("/")[1][:2] == "11" and step.endswith(" s") for step in steps)
+        assert [step.split("/")[0] for step in steps] == [str(number) for number in range(1, 13)]
+        assert all(step.split("/")[1][:2] == "12" and step.endswith(" s") for step in steps)
 
     def test_the_folder_holds_everything_and_the_manifest_points_at_the_tables(self, demo):
         out, _, _ = demo
@@ -109,7 +109,7 @@ class TestResult:
         assert sum(int(row["bytes_cross"]) for row in rows) == 21 * GIB
         assert {path.name for path in (out / "csv").iterdir()} == {
             *("by_topic.csv", "by_group.csv", "by_pair.csv", "findings.csv", "blast.csv"),
-            "plans.csv",
+            *("plans.csv", "savings.csv"),
         }
 
     def test_the_plan_of_each_cluster_is_a_file_that_can_be_proved(self, demo):

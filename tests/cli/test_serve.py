@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import re
 import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -212,16 +209,6 @@ class TestEnds:
                 result.result(PATIENCE_S)
             service.process.send_signal(signal.SIGCONT)
         gc.collect()
-
-
-def test_the_guide_asks_and_is_answered():
-    guide = (Path(__file__).parents[2] / "docs" / "guides" / "serve.md").read_text()
-    (text,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    with running() as server:
-        names = {"__name__": "guide"}
-        told = textwrap.dedent("   " + text.lstrip()).replace("127.0.0.1:19092", server.bootstrap)
-        exec(compile(told, "serve.md", "exec"), names)  # noqa: S102 (our own text)
-    assert sorted(names["rows"]) == [*range(12)]
 
 
 class TestReadingAgain:

@@ -204,7 +204,7 @@ def test_findings_and_losses_of_a_generated_cluster_are_those_of_core(spark, mad
 
 def test_steps_are_told(made, steps):
     assert made
-    assert steps[-2:] == ["9/11 gold: plans", "10/11 gold: proofs"]
+    assert steps[-2:] == ["10/12 gold: plans", "11/12 gold: proofs"]
 
 
 def test_twice_the_same(spark, made, tmp_path, monkeypatch):

@@ -105,6 +105,7 @@ class TestBatches:
         assert {path: path.stat().st_mtime_ns for path in store_folder.iterdir()} == written
         assert store.batches() == (batch,)
 
+    @pytest.mark.long
     def test_of_all_messages_of_a_window_one_is_accepted(self, spark, tmp_path):
         from rackwise.pipeline.stream import keep_batch
         from rackwise.pipeline.stream_compact import compact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import date, timedelta
@@ -170,6 +171,14 @@ class TestAssignment:
         made = cluster({1: "a", 2: "b"}, topics, groups=[group("readers", *members)])
         rows = saved([flow("fetch", "a", "b", 3)], made, levels=("zone",)).rows
         assert step(rows, ALONE, ASSIGNMENT)[0] == 2 * GIB
+
+    def test_without_a_solver_the_step_is_nothing_and_says_why(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
+        made = saved(DEMO_FLOWS, DEMO)
+        assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * NANO_PER_GIB)
+        assert step(made.rows, WATERFALL, ASSIGNMENT) == (0, 0)
+        (told,) = reasons(made.rows, WATERFALL, ASSIGNMENT)
+        assert told.endswith("ortools is wanted for the best assignment; it is not installed")
 
     def test_a_group_of_which_no_member_is_known(self):
         rows = saved([flow("fetch", A, B, 1)], cluster()).rows
