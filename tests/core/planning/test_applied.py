@@ -43,6 +43,20 @@ def test_moves_that_move_nothing():
     assert "its list stays" in " ".join(check(cluster, Policy(), stays).problems)
 
 
+@pytest.mark.parametrize("greatest", [4, 2**20, 2**20 + 1, 2**31 - 1])
+def test_ids_of_any_size(greatest):
+    cluster = small_cluster({1: "/a", 2: "/b", 3: "/c", greatest: "/c"}, {"t-0": [1, 2, greatest]})
+    assert check(cluster, Policy(), plan(cluster, Policy(), Repair())).is_proved
+    same = small_cluster({1: "/a", 2: "/b", 3: "/b", greatest: "/c"}, {"t-0": [1, 2, 3]})
+    made = plan(same, Policy(), Repair())
+    assert [max(move.after) for move in made.moves] == [greatest]
+    assert check(same, Policy(), made).is_proved
+    strange = replace(made.moves[0], after=(1, 2, greatest - 1))
+    told = check(same, Policy(), replace(made, moves=(strange,)))
+    if greatest > 4:
+        assert f"{greatest - 1} cannot be used" in " ".join(told.problems)
+
+
 @pytest.mark.parametrize(
     ("after", "told"),
     [

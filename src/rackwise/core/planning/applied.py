@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from rackwise.core.planning.values import Move
 
 
+DENSE = 2**20
+"""Ids up to this one are counted, not sorted."""
+
+
 class Applied(NamedTuple):
     """`sets`: usable brokers of each row, indexes, rising; `lists`: ids of each row, in list order.
 
@@ -105,10 +109,9 @@ def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64],
     codes = {name: code for code, name in enumerate(table.topics)}
     width = np.int64(2**32)
     keys = table.topic * width + table.partition
-    wanted = np.array(
-        [codes.get(move.topic, -1) * 2**32 + min(move.partition, 2**31) for move in moves],
-        dtype=np.int64,
-    )
+    topics = np.array([codes.get(move.topic, -1) for move in moves], dtype=np.int64)
+    numbers = np.array([move.partition for move in moves], dtype=np.int64)
+    wanted = topics * width + np.minimum(numbers, 2**31)
     found = np.searchsorted(keys, wanted)
     rows = np.where(np.append(keys, -1)[found] == wanted, found, -1)
     problems = [f"{_name(moves[at])} is no partition" for at in np.flatnonzero(rows < 0).tolist()]
@@ -142,18 +145,30 @@ def _replaced(rows: Ragged, where: NDArray[np.int64], by: Ragged) -> Ragged:
 
 
 def _sorted(rows: Ragged) -> Ragged:
-    order = np.lexsort((rows.values, rows.rows))
-    return Ragged(rows.offsets, rows.values[order])
+    """Each row rising. As one number for row and value, which sorts ten times as fast as two."""
+    keys = np.sort(rows.rows.astype(np.int64) << 32 | rows.values)
+    return Ragged(rows.offsets, (keys & 0xFFFF_FFFF).astype(np.int32))
 
 
 def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
     """Lists of ids as rising indexes of usable brokers, and the rows with other ids in them."""
     order = np.argsort(instance.brokers)
     ids = instance.brokers[order]
-    found = np.searchsorted(ids, lists.values)
-    known = np.append(ids, -1)[found] == lists.values
-    index = Ragged(lists.offsets, np.append(order, 0)[found].astype(np.int32)).keep(known)
+    values, at = _distinct(lists.values)
+    found = np.searchsorted(ids, values)
+    known = (np.append(ids, -1)[found] == values)[at]
+    index = Ragged(lists.offsets, np.append(order, 0)[found].astype(np.int32)[at]).keep(known)
     return _sorted(index), np.unique(lists.rows[~known])
+
+
+def _distinct(values: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The distinct ids, and which of them each is; ids are small as a rule, so by counting."""
+    if not len(values) or int(values.max()) > DENSE or int(values.min()) < 0:
+        return np.unique(values, return_inverse=True)
+    distinct = np.flatnonzero(np.bincount(values))
+    place = np.zeros(int(distinct[-1]) + 1, dtype=np.int64)
+    place[distinct] = np.arange(len(distinct))
+    return distinct.astype(np.int32), place[values]
 
 
 def _fault(instance: Instance, lists: Ragged, row: int) -> str:

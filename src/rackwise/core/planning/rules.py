@@ -184,7 +184,8 @@ class Instance:
         keys = np.sort(rows * width + brokers)
         good = np.ones(len(sets), dtype=np.bool_)
         good[keys[1:][keys[1:] == keys[:-1]] // max(width, 1)] = False
-        good[rows[~self.is_open[brokers] & ~self.holds(rows, brokers)]] = False
+        closed = np.flatnonzero(~self.is_open[brokers])
+        good[rows[closed[~self.holds(rows[closed], brokers[closed])]]] = False
         pinned = self.pins.rows
         is_in = contains(sets, pinned, self.pins.values.astype(np.int64), width)
         good[pinned[~is_in]] = False
@@ -221,6 +222,8 @@ def contains(
     sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
 ) -> NDArray[np.bool_]:
     """Whether each row's set has the broker beside it; brokers are less than `width`."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.bool_)
     keys = np.sort(sets.rows * width + sets.values)
     wanted = rows * width + brokers
     found = np.searchsorted(keys, wanted)
