@@ -19,6 +19,7 @@ from rackwise.core.reading import READING_RULES
 from shown_commands import README, ROOT, blocks_of, shown_commands
 
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = ROOT / "docs" / "guides" / "serve.md"
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -61,25 +62,24 @@ def python_of(page):
     return blocks
 
 
-def test_python_blocks_of_the_readme_run():
-    names = {"__name__": "readme"}
-    for text in python_of(README):
-        exec(compile(text, "README.md", "exec"), names)  # noqa: S102 (our own text)
-
-
-def test_what_the_guide_asks_the_service_is_answered_as_shown(tmp_path):
-    """The service is the one shown, on a free port; `place` repeats its first answer."""
-    guide = ROOT / "docs" / "guides" / "serve.md"
-    commands = [*shown_commands(guide)]
-    service = next(each.words for each in commands if each.words[0] == "serve")
-    (again, lines), *_ = [each[1:] for each in commands if each.words[0] == "place" and each.lines]
-    names = {"__name__": "serve"}
+@pytest.mark.parametrize("page", [README, GUIDE], ids=lambda p: p.name)
+def test_python_blocks_run_and_the_service_shown_answers_as_place_does(tmp_path, page):
+    """The service listens on a free port."""
+    service = next(each.words for each in shown_commands(page) if each.words[0] == "serve")
+    names = {"__name__": "page"}
     with served(service) as server:
-        for text in python_of(guide):
+        for text in python_of(page):
             told = text.replace("127.0.0.1:19092", server)
-            exec(compile(told, "serve.md", "exec"), names)  # noqa: S102 (our own text)
-    assert printed(again, tmp_path).splitlines() == lines
-    assert [":".join(map(str, row)) for row in names["rows"].values()] == lines[0].split(",")
+            exec(compile(told, page.name, "exec"), names)  # noqa: S102 (our own text)
+    same = ["place", *service[1:], "--partitions", "12", "--replication-factor", "3"]
+    rows = printed(same, tmp_path).strip().split(",")
+    assert [":".join(map(str, row)) for row in names["rows"].values()] == rows
+
+
+def test_the_answer_repeated_in_the_guide_is_what_is_printed(tmp_path):
+    commands = [each for each in shown_commands(GUIDE) if each.words[0] == "place" and each.lines]
+    (_, words, lines), *_ = commands
+    assert printed(words, tmp_path).splitlines() == lines
 
 
 def test_python_blocks_of_the_placers_run_one_after_the_other():
