@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from laws_planning import check_minimal, check_plan
 from naive_plan import of_goal
-from rackwise.core.errors import InvalidPolicy
+from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.planning.front import plan
 from rackwise.core.planning.rules import Instance
@@ -232,3 +233,22 @@ def problems(draw: st.DrawFn) -> Problem:
     policy = draw(plan_policies(cluster))
     goal = draw(goals(cluster))
     return Problem(cluster, policy, goal, draw(st.sampled_from(["moves", "moves", "bytes", "usd"])))
+
+
+def check_planned(problem: Problem, solver: Solver) -> Plan | None:
+    """No placement is cheaper than the plan, which keeps all laws; or none is legal."""
+    question = problem.question
+    try:
+        check_policy(question.policy, question.cluster)
+        found = problem.plan(solver)
+    except InvalidPolicy:
+        reject()
+    except Infeasible as error:
+        named = {text.split(" ")[0] for text in error.impossible}
+        assert named == set(question.impossible) or not question.impossible
+        assert question.impossible or not any(map(question.is_allowed, question.all_loads))
+        return None
+    assert not question.impossible
+    check_minimal(found, question)
+    check_plan(found, problem.cluster, problem.policy, prices=PRICES)
+    return found

@@ -71,6 +71,17 @@ def once_it_moves(admin, act):
     return thread
 
 
+def carried_out_while(admin, faulty_cluster, called, path, act):
+    """Carry the plan out while something happens that it must survive; what it says meanwhile."""
+    thread = once_it_moves(admin, act)
+    code, out, err = called("apply", path, "--throttle", "50kB")
+    thread.join()
+    faulty_cluster.wait_until_ready()
+    assert code == 0, (out, err)
+    shown(admin, NAME, DONE)
+    return err
+
+
 def test_a_target_that_comes_back_is_waited_for(admin, faulty_cluster, called, path):
     """F2: killed mid move, and back."""
 
@@ -79,13 +90,8 @@ def test_a_target_that_comes_back_is_waited_for(admin, faulty_cluster, called, p
         faulty_cluster.wait_until_gone(3)
         faulty_cluster.start(3)
 
-    thread = once_it_moves(admin, die_and_live)
-    code, out, err = called("apply", path, "--throttle", "50kB")
-    thread.join()
-    faulty_cluster.wait_until_ready()
-    assert code == 0, (out, err)
+    err = carried_out_while(admin, faulty_cluster, called, path, die_and_live)
     assert "begins nothing new: broker 3 is down" in err
-    shown(admin, NAME, DONE)
     assert not any(read_throttles(admin, topics=[NAME], brokers=[0, 1, 2, 3]).brokers.values())
 
 
@@ -116,12 +122,7 @@ def test_a_source_leader_that_dies_is_survived_by_the_in_sync(admin, faulty_clus
         faulty_cluster.wait_until_gone(0)
         faulty_cluster.start(0)
 
-    thread = once_it_moves(admin, die_and_live)
-    code, out, err = called("apply", path, "--throttle", "50kB")
-    thread.join()
-    faulty_cluster.wait_until_ready()
-    assert code == 0, (out, err)
-    shown(admin, NAME, DONE)
+    carried_out_while(admin, faulty_cluster, called, path, die_and_live)
 
 
 def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster, called, path):
@@ -132,12 +133,7 @@ def test_a_broker_that_knows_an_old_world_is_not_believed(admin, faulty_cluster,
         faulty_cluster.wait_until_gone(2)
         faulty_cluster.resume(2)
 
-    thread = once_it_moves(admin, fall_behind)
-    code, out, err = called("apply", path, "--throttle", "50kB")
-    thread.join()
-    faulty_cluster.wait_until_ready()
-    assert code == 0, (out, err)
-    shown(admin, NAME, DONE)
+    carried_out_while(admin, faulty_cluster, called, path, fall_behind)
 
 
 @pytest.fixture
