@@ -1,21 +1,30 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
-Pairs: a tenfold cluster / a small one, check / plan, exchange / flow, equal partitions of each rack
-as one / one flow of all. And moves, ours / a peer's; the peers' are frozen, as they were counted on
-the same clusters once.
+Pairs: a tenfold cluster / a small one, the way from file to file / the read of it, check / plan,
+exchange / flow, equal partitions of each rack as one / one flow of all, in seconds; a plan / a read
+snapshot, in peak memory. And ours / a peer: kafka-utils beside us, in moves and seconds; Kafka's
+`--generate` as its moves were counted on the same cluster once.
 """
 
 from __future__ import annotations
 
+import json
+import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pairs import compare, seconds, tell
+from peers import peer_python
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planner_vectors import generated_cluster
+from rackwise.adapters.files import read_snapshot, write_snapshot
+from rackwise.adapters.files.plan_text import write_plan
 from rackwise.core.planning.apart import by_rack
 from rackwise.core.planning.certificate import check
 from rackwise.core.planning.choosing import by_flow
@@ -25,12 +34,88 @@ from rackwise.core.planning.rules import Instance
 from rackwise.core.planning.values import Balance
 from rackwise.core.policy import Policy, TopicBlock
 
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+
 SPREAD = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
 GENERATE_MOVES = 178_165
 """Moves of Kafka's `--generate` on the grown cluster of 303 brokers and 60,000 partitions."""
+KAFKA_UTILS = "kafka-utils==4.1.0"
 KAFKA_UTILS_MOVES = 5_284
-"""Moves of Yelp's kafka-utils, replica and partition counts, on 60 brokers and 6,000 partitions."""
+"""What it moves on 60 brokers and 6,000 partitions, for where it cannot be installed."""
 ROUNDS = 3
+
+
+def beside_kafka_utils(cluster: Cluster) -> None:
+    """Two lines: moves and seconds, ours / those of its replication groups and partition counts."""
+    moves = KAFKA_UTILS_MOVES
+    ours = plan(cluster).totals.moves
+    if python := peer_python("kafka-utils", KAFKA_UTILS):
+        replicas: dict[str, list[list[int]]] = {}
+        for row in cluster.partitions:
+            replicas.setdefault(row.topic, []).append(list(row.replicas))
+        racks = {broker.id: str(broker.rack) for broker in cluster.brokers}
+        told = json.dumps({"racks": racks, "replicas": replicas})
+        peer = subprocess.Popen(
+            [python, Path(__file__).with_name("kafka_utils_peer.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert peer.stdin
+        assert peer.stdout
+        print(told, file=peer.stdin, flush=True)
+        shares = []
+        for _ in range(ROUNDS):
+            print("again", file=peer.stdin, flush=True)
+            theirs = json.JSONDecoder().decode(peer.stdout.readline())
+            shares.append(seconds(lambda: plan(cluster)) / theirs["seconds"])
+            moves = theirs["moves"]
+        peer.stdin.close()
+        peer.wait()
+        share = statistics.median(shares)
+        tell("plan, random 60 x 6,000: ours / kafka-utils", share, gate=round(1 / 15, 3))
+    tell("moves, random 60 x 6,000: ours / kafka-utils", ours / moves, gate=1)
+
+
+def from_file_to_file(cluster: Cluster, folder: Path) -> None:
+    """One line: snapshot read, planned and written as a plan / snapshot read."""
+    snapshot = folder / "snapshot.json"
+    write_snapshot(cluster, snapshot)
+    compare(
+        "snapshot file to plan file / its read, 300 x 60,000",
+        lambda: write_plan(plan(read_snapshot(snapshot)), folder / "plan.json"),
+        lambda: read_snapshot(snapshot),
+        gate=10,
+        rounds=ROUNDS,
+    )
+
+
+def peak(work: str, snapshot: Path) -> int:
+    """Most bytes that a process held which did this; a process of its own has a peak of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, work, snapshot], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return int(done.stdout)
+
+
+def held(work: str, snapshot: Path) -> None:
+    """Read the snapshot, plan it where that is asked, and print the peak in bytes."""
+    cluster = read_snapshot(snapshot)
+    if work == "plan":
+        made = plan(cluster)
+        assert made.verdict.gap == 0
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def memory(cluster: Cluster, folder: Path) -> None:
+    """Two lines: peak of a plan / of the read snapshot, and / 2 GB."""
+    snapshot = folder / "million.json"
+    write_snapshot(cluster, snapshot)
+    planned = peak("plan", snapshot)
+    share = planned / peak("read", snapshot)
+    tell("peak memory of plan / of the read snapshot, 300 x 1,000,000", share, gate=3)
+    tell("peak memory of plan / 2 GB, 300 x 1,000,000", planned / 2e9, gate=1)
 
 
 def main() -> None:
@@ -45,11 +130,7 @@ def main() -> None:
         made.totals.moves / GENERATE_MOVES,
         gate=round(1 / 90, 4),
     )
-    tell(
-        "moves, random 60 x 6,000: ours / kafka-utils",
-        plan(small).totals.moves / KAFKA_UTILS_MOVES,
-        gate=1,
-    )
+    beside_kafka_utils(small)
     spread = plan(grown, SPREAD)
     tell(
         "moves with topic spread, grown 303 x 60,000: ours / --generate",
@@ -63,6 +144,8 @@ def main() -> None:
         gate=40,
         rounds=ROUNDS,
     )
+    with tempfile.TemporaryDirectory() as folder:
+        from_file_to_file(large, Path(folder))
     proved = plan(large)
     check_share = [
         seconds(lambda: check(large, Policy(), proved)) / seconds(lambda: plan(large))
@@ -86,7 +169,12 @@ def main() -> None:
         apart / whole,
         gate=0.25,
     )
+    with tempfile.TemporaryDirectory() as folder:
+        memory(million, Path(folder))
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        held(sys.argv[1], Path(sys.argv[2]))
+    else:
+        main()
