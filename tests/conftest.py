@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ("kafka_servers", "spark_sessions")
@@ -16,13 +17,21 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("exhaustive", max_examples=5000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
+settings.register_profile(
+    "exhaustive",
+    max_examples=5000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
+settings.load_profile(PROFILE)
 
 SERVERS = ("java", "kafka", "zookeeper", "spark")
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        if PROFILE == "exhaustive" and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
         if any(item.get_closest_marker(name) for name in SERVERS):
             item.add_marker("server")

@@ -228,21 +228,24 @@ def goals(draw: st.DrawFn, cluster: Cluster) -> Goal:
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """A cluster, a policy, a goal, and what is to be small."""
+    """A cluster, a policy, a goal, and what is to be small; what the goal asks fits the policy."""
     cluster = draw(small_worlds())
     policy = draw(plan_policies(cluster))
     goal = draw(goals(cluster))
-    return Problem(cluster, policy, goal, draw(st.sampled_from(["moves", "moves", "bytes", "usd"])))
+    minimise = draw(st.sampled_from(["moves", "moves", "bytes", "usd"]))
+    problem = Problem(cluster, policy, goal, minimise)
+    try:
+        check_policy(problem.question.policy, problem.question.cluster)
+    except InvalidPolicy:
+        reject()
+    return problem
 
 
 def check_planned(problem: Problem, solver: Solver) -> Plan | None:
     """No placement is cheaper than the plan, which keeps all laws; or none is legal."""
     question = problem.question
     try:
-        check_policy(question.policy, question.cluster)
         found = problem.plan(solver)
-    except InvalidPolicy:
-        reject()
     except Infeasible as error:
         named = {text.split(" ")[0] for text in error.impossible}
         assert named == set(question.impossible) or not question.impossible
