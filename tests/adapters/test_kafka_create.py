@@ -238,7 +238,7 @@ class TestOtherRows:
             create_topic(admin, topic, Placement.of({0: [0], 1: [1], 2: [2]}))
         error = caught.value
         assert error.message == (
-            f"topic {topic}: 3 partitions are wanted as placed; so are 2, with other replicas 1, "
+            f"topic {topic}: 3 partitions are wanted as placed; as asked 2, with other replicas 1, "
             "not shown 0; partition 1 is wanted on 1 and is on 2"
         )
         assert (error.done, error.failed, error.skipped) == (

@@ -196,7 +196,7 @@ def test_topics_with_logs_that_are_not_listed_are_noted(cluster, admin, topic):
     (note,) = sizes.notes
     assert note.kind == "not-visible"
     assert note.text.startswith(
-        f"1 topics have logs but are not listed to this principal, such as {topic}"
+        f"1 topic with logs is not listed to this principal, such as {topic}"
     )
 
 

@@ -55,8 +55,23 @@ class TestApply:
         written = journal.read_bytes()
         code, out, err = called("apply", path)
         assert (code, out) == (0, "3 moves: nothing to do\n"), err
+        assert called("resume", path)[:2] == (0, "3 moves: nothing to do\n")
+        nothing = "3 moves: none goes on, nothing to cancel\n"
+        assert called("cancel", path)[:2] == (0, nothing)
+        told = document(called("cancel", path, "--json")[1])
+        assert (told["mode"], told["moves"], told["is_reached"]) == ("cancel", 0, True)
         assert journal.read_bytes() == written, "a plan that is done is done"
         assert called("status", path)[0] == 0
+        admin.alter_partition_reassignments({TopicPartition(NAME, 0): [0, 1]})
+        until(lambda: lists(admin, NAME)[0] == [0, 1], "a list that somebody else changed")
+        code, out, err = called("resume", path, "--json", "--quiet")
+        told = document(err)
+        assert (code, out, told["error"]) == (4, "", "NothingToResume")
+        assert (
+            "the last one carried it out, and lists were changed since, until 20"
+            in (told["message"])
+        )
+        assert journal.read_bytes() == written, "what is done is not begun again"
 
     def test_json_is_one_document(self, admin, called, tmp_path, state):
         create(admin, NAME, BEFORE)
@@ -96,6 +111,7 @@ class TestApply:
             path = plan_file(tmp_path / "p.json", admin, {(NAME, 0): (2, 1)})
             code, out, err = called("apply", path, "--throttle", "150kB", "--per-broker", "1")
         assert (code, out) == (0, "1 move: 1 done, 0 failed, 0 skipped, 0 dropped\n"), err
+        assert "throttle: 150,000 bytes/s (146 KiB/s) at each broker; 2" in err
         assert any(found.brokers.get(2) == {RATES[1]: "150000"} for found in seen)
         assert any(
             found.topics.get(NAME) == {LISTS[0]: "0:0,0:1,2:0", LISTS[1]: "0:2"} for found in seen
@@ -181,6 +197,8 @@ class TestHalfWay:
         code, out, err = self.interrupted(admin, called, path, number)
         assert code == 3
         assert "ended early, interrupted" in out
+        assert "warning: throttle: 1 byte/s at each broker; 2" in err
+        assert "or more (incoming of broker 2); for more, interrupt and give a rate" in err
         assert f"to go on: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
         code, out, err = called("status", path)
@@ -220,6 +238,15 @@ class TestHalfWay:
         until(lambda: leaders(admin, NAME)[3] == 0, "the leader of before")
         until(lambda: empty(throttles(admin)), "no throttle")
         assert called("rollback", path)[:2] == (0, "0 moves: nothing to undo\n")
+        code, out, err = called("resume", path)
+        assert (code, out) == (4, "")
+        refused, hint = err.splitlines()
+        assert refused.startswith(
+            "error: a run of the plan that was interrupted is wanted; the last one took it back "
+            "(rackwise cancel or rollback), until 20"
+        )
+        assert f"to carry it out again: rackwise apply {path} --bootstrap-server " in hint
+        assert lists(admin, NAME) == dict(enumerate(BEFORE))
 
     def test_there_and_back_twice(self, admin, called, path):
         for _ in range(2):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rackwise.cli.applied_text import outcome_text, resume_line
+from rackwise.cli.applied_text import outcome_text, resume_line, throttle_text
 from rackwise.cli.apply_meter import progress_text
 from rackwise.cli.apply_options import asked_for
 from rackwise.core.applying import Eta, Outcome, Remaining, Status, ThrottleKey
@@ -133,3 +133,23 @@ def test_a_number_of_bytes_that_is_none(option, text):
 
 def test_the_greatest_rate_is_taken():
     assert wishes(throttle=str(2**63 - 1)).rate == 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "left", "unknown", "told"),
+    [
+        (50, 15 * 10**9, 0, "50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (x)"),
+        (1, 90, 1, "1 byte/s at each broker; 90 bytes to copy in 90 seconds or more (x), beside 1"),
+        (
+            50_000_000,
+            15 * 10**9,
+            0,
+            "50,000,000 bytes/s (47.7 MiB/s) at each broker; 14.0 GiB to copy in 5 minutes or more",
+        ),
+        (2_000, 0, 3, "2,000 bytes/s (1.95 KiB/s) at each broker; 3 partitions of unknown size to"),
+    ],
+)
+def test_a_throttle_is_told_with_its_unit_and_the_time_it_takes(rate, left, unknown, told):
+    remaining = Remaining(incoming={4: left}, outgoing={}, total=left, unknown=unknown)
+    eta = Eta(seconds=-(-left // rate), bound_by="x")
+    assert throttle_text(rate, remaining, eta).startswith(f"throttle: {told}")

@@ -94,7 +94,7 @@ class TestText:
         said = capsys.readouterr()
         assert said.err == ""
         assert said.out == (
-            "demo at 2026-11-21T08:30:00Z: 6 brokers, 3 racks, 1 topics, 8 partitions\n"
+            "demo at 2026-11-21T08:30:00Z: 6 brokers, 3 racks, 1 topic, 8 partitions\n"
             "\n"
             "no findings\n"
             "\n"

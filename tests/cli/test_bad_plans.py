@@ -48,7 +48,7 @@ class TestCluster:
     def test_some_brokers_without_rack(self, refused):
         refused(
             ["balance"],
-            "a rack on every live broker is wanted; 1 live broker of 4 have none: 4",
+            "a rack on every live broker is wanted; 1 live broker of 4 has none: 4",
             'set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
             racks=RACKS | {4: None},
         )
@@ -156,7 +156,10 @@ class TestWishes:
     def test_bytes_where_sizes_are_not_known(self, refused):
         refused(
             ["balance", "--minimise", "bytes"],
-            ("the size of every partition is wanted to minimise bytes; 1 size of 2 are not known"),
+            (
+                "the size of every partition is wanted to minimise bytes; "
+                "1 of 2 partitions is of unknown size"
+            ),
             "plan with --minimise moves, or read the snapshot where every broker answers",
             sizes={"t-0": None},
         )

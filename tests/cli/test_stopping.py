@@ -10,7 +10,9 @@ import threading
 
 import pytest
 
-from rackwise.cli.stopping import Stopping
+from rackwise.adapters.files import write_snapshot
+from rackwise.cli.stopping import SIGNALS, Stopping, ended_at_once
+from small_clusters import small_cluster
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -50,3 +52,64 @@ def test_the_second_signal_ends_at_once(writes, code):
         "    sys.exit(77)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == code
+
+
+HELD = (
+    "import signal, sys\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "import rackwise.core.planning.front as front\n"
+    "from rackwise.cli.main import run\n"
+    "def plan(*_, **__):\n"
+    "    print('begun', file=sys.stderr, flush=True)\n"
+    "    sum(range(10**10))\n"
+    "front.plan = plan\n"
+    "sys.exit(run(sys.argv[1:]))\n"
+)
+"""A search in C that lets no other thread and no handler of Python run, as ortools does."""
+SOON_S = 20.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_that_holds_python_ends_at_once_and_leaves_nothing(number, tmp_path):
+    out = tmp_path / "plan.json"
+    snapshot = tmp_path / "snapshot.json"
+    write_snapshot(small_cluster({1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [1]}), snapshot)
+    words = ["plan", "balance", "--snapshot", str(snapshot), "--out", str(out)]
+    command = [sys.executable, "-c", HELD, *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr.readline() == "begun\n"
+        process.send_signal(number)
+        try:
+            assert process.wait(timeout=SOON_S) == -number
+        finally:
+            process.kill()
+        assert process.stderr.read() == ""
+    assert not out.exists()
+
+
+class TestEndedAtOnce:
+    def test_handlers_are_as_they_were_after_it(self):
+        before = [signal.getsignal(number) for number in SIGNALS]
+        with ended_at_once():
+            assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_DFL}
+        assert [signal.getsignal(number) for number in SIGNALS] == before
+
+    def test_what_is_ignored_stays_so(self):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            with ended_at_once():
+                assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_another_thread_leaves_handlers_alone(self):
+        seen = []
+
+        def look():
+            with ended_at_once():
+                seen.append(signal.getsignal(signal.SIGINT))
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        assert seen == [signal.getsignal(signal.SIGINT)]

@@ -41,7 +41,7 @@ def test_nothing_to_bring():
 
 @pytest.mark.parametrize("supplies", [[3, 0, -3], [1, 0, -2], [0, 1, -1]])
 def test_what_cannot_be_brought_is_refused(supplies):
-    with pytest.raises(NoFlow, match=r"a flow of all \d units .* is wanted; there is none"):
+    with pytest.raises(NoFlow, match=r"a way for \d units? from supply to want is wanted; there"):
         cheapest_flow(network((0, 2, 2, 1), supplies=supplies))
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.cli.applied_text import outcome_document, outcome_text
+from rackwise.cli.applied_text import outcome_document, outcome_text, throttle_text
 from rackwise.cli.apply_meter import RunMeter
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import drop_stdout
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from rackwise.cli.apply_options import Target, Wishes
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.lines import Line
-    from rackwise.core.applying.preflight import Cleared
+    from rackwise.core.applying.preflight import Cleared, Facts
     from rackwise.core.applying.values import ApplyState, Caps, Mode, Outcome, PartitionId, Sent
     from rackwise.core.planning.values import Plan
+
+CHECKED = "rackwise.checked/1"
+LONGEST_S = 30 * 86_400
+"""A run that takes longer than this was hardly meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +139,37 @@ def cleared(shell: Shell, site: Site, wishes: Wishes) -> Cleared:
     )
     for difference in found.differences:
         shell.warn(f"left out, {escaped(difference)}")
+    _tell_throttle(shell, site, wishes, facts, frozenset(found.dropped))
     return found
+
+
+def _tell_throttle(
+    shell: Shell, site: Site, wishes: Wishes, facts: Facts, dropped: Collection[PartitionId]
+) -> None:
+    """The rate that is asked for, with its unit, and the time that it takes at the least."""
+    from rackwise.core.applying.guards import is_silent
+    from rackwise.core.applying.progress import eta_at, remaining
+    from rackwise.core.applying.starting import history_of
+    from rackwise.core.applying.values import Progress
+
+    rate = history_of(site.lines).throttle if wishes.rate is None else wishes.rate
+    if rate is None:
+        return
+    keys = [(move.topic, move.partition) for move in site.plan.moves]
+    moves = [*zip(site.plan.moves, keys, strict=True)][: wishes.caps.first]
+    left = remaining(
+        (move, Progress(seen=facts.partitions.get(key)))
+        for move, key in moves
+        if key not in dropped
+    )
+    if not left.total and not left.unknown:
+        return
+    eta = eta_at(left, rate)
+    text = throttle_text(rate, left, eta)
+    if is_silent(rate, wishes.caps) or (eta.seconds or 0) > LONGEST_S:
+        shell.warn(f"{text}; for more, interrupt and give a rate such as --throttle 50MB")
+    else:
+        shell.note(text)
 
 
 def sent_of(site: Site) -> Mapping[PartitionId, Sent]:
@@ -230,3 +264,24 @@ def show(
         shell.warn(f"{left} of ours could not be put back: rackwise throttles --restore")
     if outcome.skipped or outcome.not_elected or outcome.stop is not None:
         shell.warn(f"to go on: {target.command(verb)}")
+
+
+def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
+    """Whether a plan may run, or that nothing of it is left to do."""
+    if shell.is_json:
+        shell.document({"format": CHECKED, "moves": moves, "dropped": dropped, "is_done": is_done})
+        return
+    left = f", {dropped} left out" if dropped else ""
+    what = "nothing to do" if is_done else "may run"
+    shell.text(f"{counted(moves, 'move')}{left}: {what}")
+
+
+def show_nothing(shell: Shell, site: Site, text: str, *, mode: Mode) -> None:
+    """Nothing was to be done, so nothing was."""
+    if not shell.is_json:
+        shell.text(text)
+        return
+    from rackwise.core.applying.values import Outcome
+
+    outcome = Outcome(mode=mode, classes={}, codes={})
+    shell.document(outcome_document(site.plan, outcome, {}, site.journal.path))

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from rackwise.core.applying.progress import Eta, Remaining
     from rackwise.core.applying.values import Class, Outcome, PartitionId, ThrottleKey
     from rackwise.core.planning.values import Plan
 
 FORMAT = "rackwise.applied/1"
 
 
+KIB = 1024
+SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 NOT_BEGUN_SHOWN = 20
 """Moves that were not begun which are told one by one."""
 
@@ -142,3 +145,32 @@ def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | Non
     words: Sequence[str] = [f"rackwise {verb}", str(plan), "--bootstrap-server", bootstrap]
     more = [] if client_config is None else ["--client-config", str(client_config)]
     return escaped(" ".join([*words, *more]))
+
+
+def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
+    """`throttle: 50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (..)`."""
+    from rackwise.report.formats import bytes_text
+
+    exact = f"{rate:,} byte{'' if rate == 1 else 's'}/s"
+    told = exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
+    unknown = f"{counted(left.unknown, 'partition')} of unknown size"
+    if not left.total:
+        return f"throttle: {told} at each broker; {unknown} to copy"
+    more = f", beside {unknown}" if left.unknown else ""
+    bound = f" ({eta.bound_by})" if eta.bound_by else ""
+    return (
+        f"throttle: {told} at each broker; {bytes_text(left.total)} to copy in "
+        f"{span_text(eta.seconds or 0)} or more{bound}{more}"
+    )
+
+
+def span_text(seconds: int) -> str:
+    """Whole years, days, hours, minutes or seconds: the largest of which there are two.
+
+    >>> span_text(3 * 365 * 86400), span_text(86400), span_text(7199), span_text(1)
+    ('3 years', '24 hours', '119 minutes', '1 second')
+    """
+    for noun, size in SPANS:
+        if seconds >= 2 * size:
+            return counted(seconds // size, noun)
+    return counted(seconds, "second")

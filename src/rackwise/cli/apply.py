@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.applied import at_site, cleared, is_over, run, show, state_of
+from rackwise.cli.applied import at_site, cleared, is_over, run, show, show_check, state_of
 from rackwise.cli.apply_options import carries_out
-from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     import typer
 
     from rackwise.cli.apply_options import Target, Wishes
     from rackwise.cli.shell import Shell
-
-CHECKED = "rackwise.checked/1"
 
 
 @carries_out()
@@ -28,18 +25,9 @@ def apply(context: typer.Context, target: Target, wishes: Wishes) -> int:
         found = cleared(shell, site, wishes)
         is_done = found.is_done and is_over(site)
         if wishes.is_check or is_done:
-            _show_check(shell, len(site.plan.moves), len(found.dropped), is_done=is_done)
+            show_check(shell, len(site.plan.moves), len(found.dropped), is_done=is_done)
             return 0
         state = state_of(site, wishes.caps, rate=wishes.rate, dropped=found.dropped)
         outcome, code = run(shell, site, state, label="apply")
         show(shell, site, outcome, target)
     return code
-
-
-def _show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
-    if shell.is_json:
-        shell.document({"format": CHECKED, "moves": moves, "dropped": dropped, "is_done": is_done})
-        return
-    left = f", {dropped} left out" if dropped else ""
-    what = "nothing to do" if is_done else "may run"
-    shell.text(f"{counted(moves, 'move')}{left}: {what}")

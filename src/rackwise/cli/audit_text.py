@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from rackwise.core.findings import RULES, Severity
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,8 +38,9 @@ def audit_text(
     parts = [
         (
             f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}: "
-            f"{len(cluster.brokers)} brokers, {len(racks)} racks, {len(cluster.topics)} topics, "
-            f"{len(cluster.partitions)} partitions"
+            f"{counted(len(cluster.brokers), 'broker')}, {counted(len(racks), 'rack')}, "
+            f"{counted(len(cluster.topics), 'topic')}, "
+            f"{counted(len(cluster.partitions), 'partition')}"
         ),
         summary_text(findings.counts, RULES),
         _listed(findings, has_color=has_color),

@@ -20,6 +20,7 @@ from rackwise.cli.source import (
     cluster_of,
     only_topics,
 )
+from rackwise.cli.stopping import ended_at_once
 from rackwise.core.errors import Infeasible, InvalidConfig, InvalidPrices
 from rackwise.core.text import escaped
 
@@ -256,7 +257,8 @@ def planned(shell: Shell, job: Job, advance: Callable[[int], None]) -> Plan:
     from rackwise.core.planning.front import plan as find
 
     try:
-        found = find(job.cluster, job.policy, job.goal, progress=advance, **_how(job))
+        with ended_at_once():
+            found = find(job.cluster, job.policy, job.goal, progress=advance, **_how(job))
     except Infeasible as error:
         _tell(shell, error)
         raise
@@ -300,7 +302,10 @@ def _rule_prices(job: Job, made: Plan, advance: Callable[[int], None]) -> tuple[
     from rackwise.core.planning.rule_prices import price_of_rules
 
     how = _how(job)
-    return price_of_rules(job.cluster, job.policy, job.goal, planned=made, progress=advance, **how)
+    with ended_at_once():
+        return price_of_rules(
+            job.cluster, job.policy, job.goal, planned=made, progress=advance, **how
+        )
 
 
 def _how(job: Job) -> dict[str, Any]:

@@ -169,11 +169,11 @@ def _cuts(plan: Plan) -> Iterator[str]:
             f" and {more} more" * (more > 0)
         )
         yield (
-            f"broker{'s' * (len(cut.brokers) > 1)} {named} must hold {cut.least} replicas or more "
-            f"whatever the plan: {escaped(cut.reason)}"
+            f"broker{'s' * (len(cut.brokers) > 1)} {named} must hold "
+            f"{counted(cut.least, 'replica')} or more whatever the plan: {escaped(cut.reason)}"
         )
     if len(plan.fair.cuts) > CUTS_SHOWN:
-        yield f"and {len(plan.fair.cuts) - CUTS_SHOWN} more cuts; --json has all"
+        yield f"and {counted(len(plan.fair.cuts) - CUTS_SHOWN, 'more cut')}; --json has all"
 
 
 def objective_of(plan: Plan) -> str:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.applied import Site, at_site, cleared, run, sent_of, show, state_of
-from rackwise.cli.applied_text import name_of, outcome_document
+from rackwise.cli.applied import (
+    Site,
+    at_site,
+    cleared,
+    run,
+    sent_of,
+    show,
+    show_nothing,
+    state_of,
+)
+from rackwise.cli.applied_text import name_of
 from rackwise.cli.apply_options import carries_out
 from rackwise.core.text import counted
 
@@ -42,7 +51,7 @@ def rollback(context: typer.Context, target: Target, wishes: Wishes) -> int:
         back = _reverse(shell, site)
         _tell_cost(shell, back)
         if not back.moves:
-            _tell_nothing(shell, site)
+            show_nothing(shell, site, "0 moves: nothing to undo", mode="apply")
             return 0
         from rackwise.adapters.files.plan_text import write_plan
 
@@ -97,16 +106,6 @@ def _tell_cost(shell: Shell, back: Plan) -> None:
         f"the way back: {counted(len(back.moves), 'partition')}, "
         f"{counted(totals.moves, 'replica')} to copy, {bytes_text(totals.bytes)}{unknown}"
     )
-
-
-def _tell_nothing(shell: Shell, site: Site) -> None:
-    if not shell.is_json:
-        shell.text("0 moves: nothing to undo")
-        return
-    from rackwise.core.applying.values import Outcome
-
-    outcome = Outcome(mode="apply", classes={}, codes={})
-    shell.document(outcome_document(site.plan, outcome, {}, site.journal.path))
 
 
 def _carry_out(shell: Shell, site: Site, wishes: Wishes, target: Target) -> int:

@@ -238,6 +238,7 @@ class Meter:
             )
             self._bar.add_task(self._label, total=self._total, rate="")
             self._bar.start()
+            console.show_cursor()  # a signal may end the process before `close`
         rate = f"{self._done / (time.monotonic() - self._started):.0f}/s"
         self._bar.update(self._bar.task_ids[0], completed=self._done, rate=rate)
 

@@ -40,12 +40,14 @@ class Standing:
     """How a plan stands. `seen`: what moves; `holder`: the process that is at it, and since when.
 
     `is_open`: the last run did not come to its end; without a holder it was interrupted.
+    `is_taken_back`: it took moves back.
     """
 
     status: Status
     seen: Mapping[PartitionId, Seen]
     holder: tuple[str, str] | None
     is_open: bool
+    is_taken_back: bool
 
 
 def status(
@@ -75,6 +77,7 @@ def status(
 def _standing(site: Site) -> Standing:
     """What the journal says, and what the cluster shows now."""
     from rackwise.adapters.files.state_folder import holder
+    from rackwise.core.applying.starting import history_of
     from rackwise.core.applying.status import status_of
 
     which = [(move.topic, move.partition) for move in site.plan.moves]
@@ -90,6 +93,7 @@ def _standing(site: Site) -> Standing:
         seen={key: seen for key, seen in look.partitions.items() if seen.is_reassigning},
         holder=holder(site.folder) if is_open else None,
         is_open=is_open,
+        is_taken_back=history_of(site.lines).is_taken_back,
     )
 
 
@@ -164,10 +168,12 @@ def _tell_next(shell: Shell, target: Target, found: Standing) -> None:
     """The line that goes on, where nobody is at it."""
     if found.holder is not None or not found.is_open:
         return
-    shell.warn(f"to go on: {target.command('resume')}")
+    verbs = ("cancel", "rollback") if found.is_taken_back else ("resume", "cancel")
+    onward = verbs if found.is_taken_back else verbs[:1]
+    shell.warn(f"to go on: {' or '.join(map(target.command, onward))}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")
-        shell.warn(f"{left} of that run left: resume and cancel put them back")
+        shell.warn(f"{left} of that run left: {' and '.join(verbs)} put them back")
 
 
 def _document(site: Site, found: Standing) -> dict[str, Any]:

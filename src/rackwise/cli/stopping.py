@@ -1,6 +1,9 @@
-"""SIGINT and SIGTERM of a command that writes: the first asks it to end, the second ends it.
+"""SIGINT and SIGTERM: what they do to a command that writes, and to one that computes.
 
-A handler does no more than note it and write a byte into a pipe, which ends a wait at once.
+One that writes is asked to end by the first and ended by the second. A handler does no more than
+note it and write a byte into a pipe, which ends a wait at once.
+
+One that computes is ended by the first: a solver in C lets no handler of Python run meanwhile.
 """
 
 from __future__ import annotations
@@ -8,10 +11,12 @@ from __future__ import annotations
 import os
 import select
 import signal
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType, TracebackType
     from typing import Self
 
@@ -75,3 +80,23 @@ class Stopping:
         self._number = number
         with suppress(OSError):
             os.write(self._writer, b"!")
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """While the block computes, and writes nothing, either signal ends the process.
+
+    The system does it, so that it need not wait for Python. A signal that is ignored stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import MissingDependency, NoFlow, OptimumTooLarge
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -86,7 +87,7 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
     if status in {solver.INFEASIBLE, solver.UNBALANCED}:
         supplied = int(network.supplies.clip(min=0).sum())
         raise NoFlow(
-            f"a flow of all {supplied} units that are supplied is wanted; there is none",
+            f"a way for {counted(supplied, 'unit')} from supply to want is wanted; there is none",
             wanted=supplied,
             hint="give arcs more capacity, or balance supplies and wants",
         )

@@ -28,6 +28,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def are(number: int) -> str:
+    """The verb that goes with a number.
+
+    >>> are(1), are(2)
+    ('is', 'are')
+    """
+    return "is" if number == 1 else "are"
+
+
 def _code(point: int) -> str:
     if point < _LATIN_1_END:
         return f"\\x{point:02x}"

@@ -15,6 +15,7 @@ from rackwise.core.applying.guards import (
     dead_targets,
     guarded,
     is_blocked,
+    is_silent,
 )
 from rackwise.core.applying.lines import Go, Pause
 from rackwise.core.applying.values import Baseline, Progress
@@ -119,6 +120,11 @@ class TestStall:
         state, _ = _guarded(state, 1_000, live=(1, 2, 3, 4))
         came = "no byte came in 1 second into brokers 3, 4"
         assert state.pauses == (f"{came}; the throttle of {rate} bytes/s there {told}",)
+
+
+@pytest.mark.parametrize(("rate", "is_so"), [(17_476, True), (17_477, False)])
+def test_what_one_fetch_uses_up_for_a_stall_is_silent(rate, is_so):
+    assert is_silent(rate, Caps()) is is_so
 
 
 class TestDeadTargets:

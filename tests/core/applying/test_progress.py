@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from applied_plans import move
 from rackwise.core.applying import Caps, Eta, Rates, Seen, eta
-from rackwise.core.applying.progress import observed, rates_of, remaining
+from rackwise.core.applying.progress import eta_at, observed, rates_of, remaining
 from rackwise.core.applying.values import ApplyState, Progress, Sample
 from vectors import planner_vectors
 
@@ -37,9 +37,9 @@ def test_the_vector():
     left = remaining(pairs)
     assert {str(broker): n for broker, n in left.incoming.items()} == VECTOR["incoming_bytes"]
     assert {str(broker): n for broker, n in left.outgoing.items()} == VECTOR["outgoing_bytes"]
-    rate = VECTOR["throttle_bytes_per_s"]
-    rates = Rates(incoming={}, outgoing={}, otherwise_in=rate, otherwise_out=rate)
-    assert eta(left, rates) == Eta(seconds=VECTOR["eta_s"], bound_by=VECTOR["bound_by"])
+    assert eta_at(left, VECTOR["throttle_bytes_per_s"]) == Eta(
+        seconds=VECTOR["eta_s"], bound_by=VECTOR["bound_by"]
+    )
 
 
 def test_what_has_arrived_is_taken_off_and_never_below_nothing():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from applied_plans import move, plan_of
@@ -167,3 +169,36 @@ class TestCaps:
 
     def test_no_limit_and_no_elections_are_taken(self):
         assert Caps(bytes_in_flight=None, elect=False).elect is False
+
+
+class TestWhatTheLastRunDid:
+    @pytest.mark.parametrize(
+        ("lines", "taken_back", "finished"),
+        [
+            ([], False, False),
+            ([begin()], False, False),
+            ([begin(), end()], False, True),
+            ([begin(), end(), begin()], False, False),
+            ([begin(), end(), begin(mode="cancel")], True, False),
+            ([begin(), end(), begin(mode="cancel"), end()], True, False),
+            ([begin(mode="cancel"), end(), begin(mode="restore"), end()], True, False),
+            ([begin(mode="cancel"), end(), begin(), end()], False, True),
+            ([begin(), begin(mode="restore"), end()], False, False),
+            ([begin(), end(), begin(mode="restore"), end()], False, True),
+            ([end()], False, False),
+        ],
+    )
+    def test_what_puts_throttles_back_is_passed_over(self, lines, taken_back, finished):
+        history = history_of(lines)
+        assert (history.is_taken_back, history.is_finished) == (taken_back, finished)
+
+    @pytest.mark.parametrize("left", ["failed", "skipped", "dropped", "stop", "throttle", "leader"])
+    def test_what_left_something_is_not_finished(self, left):
+        numbers = {left: 1} if left in {"failed", "skipped", "dropped"} else {}
+        ended = replace(end(), **numbers, stop="paused" if left == "stop" else None)
+        before = {
+            "throttle": ThrottleIntent(settings=(Setting(key=KEY, prior=None, ours="1"),)),
+            "leader": ElectIntent(batch=1, partitions=(A,)),
+        }
+        lines = [begin(), *([before[left]] if left in before else []), ended]
+        assert not history_of(lines).is_finished

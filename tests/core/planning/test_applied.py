@@ -62,9 +62,9 @@ def test_ids_of_any_size(greatest):
     [
         ((1, 1, 3), "different brokers are wanted; the list is 1, 1, 3"),
         ((1, 2, 9), "usable brokers are wanted; 9 cannot be used"),
-        ((1, 2), "3 replicas wanted; the list is 1, 2"),
+        ((1, 2), "3 replicas are wanted; the list is 1, 2"),
         ((1, 4, 2), "the rules of its racks do not allow 1, 4, 2"),
-        ((), "3 replicas wanted; the list is none"),
+        ((), "3 replicas are wanted; the list is none"),
     ],
 )
 def test_moves_to_sets_that_are_not_legal(after, told):

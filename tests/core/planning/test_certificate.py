@@ -107,7 +107,7 @@ class TestPrices:
         told = check(cluster, even, with_certificate(made, topic_prices=changed)).problems
         assert any("has the cap 1 on broker" in problem for problem in told)
         told = check(cluster, even, replace(made, moves=())).problems
-        assert "at most 1 of topic x are wanted on broker 1; it has 2" in told
+        assert "at most 1 replica of topic x is wanted on broker 1; it has 2" in told
 
     def test_without_a_certificate(self):
         cluster, made = grown()

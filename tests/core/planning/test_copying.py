@@ -64,7 +64,7 @@ class TestMovesAndBytes:
         cluster = small_cluster(
             {1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [2]}, sizes={"t-0": 7, "t-1": None}
         )
-        with pytest.raises(InvalidSnapshot, match="1 size of 2 are not known"):
+        with pytest.raises(InvalidSnapshot, match="1 of 2 partitions is of unknown size"):
             Instance.of(cluster, Policy(), Balance(), minimise="bytes")
 
 

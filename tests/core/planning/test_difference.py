@@ -156,7 +156,11 @@ def test_a_plan_is_compared_with_a_reassignment_and_with_a_cluster():
     assert kinds_of(diff(plan, {("s", 0): (1, 3), ("s", 1): (3, 2)})) == {"s-1": "order"}
     cluster = small_cluster(RACKS, {"s-0": [1, 3], "s-1": [2, 3]}, leaders={"s-0": 3})
     assert diff(plan, cluster).is_equal
-    assert kinds_of(diff({("s", 0): (1, 3)}, cluster)) == {"s-1": "missing"}
+    assert diff({("s", 0): (1, 3)}, cluster).is_equal, "s-1 is left alone"
+    assert kinds_of(diff(cluster, {("s", 0): (3, 1), ("s", 7): (1,)})) == {
+        "s-0": "order",
+        "s-7": "missing",
+    }
 
 
 @st.composite

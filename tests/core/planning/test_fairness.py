@@ -9,7 +9,7 @@ from proved_plans import GROWN, ZONES, grown, with_certificate
 from rackwise.core.planning.certificate import check
 from rackwise.core.planning.front import plan
 from rackwise.core.planning.values import Repair
-from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, Slack, TopicBlock
 from small_clusters import small_cluster
 
 
@@ -18,7 +18,7 @@ class TestLoads:
         cluster, made = grown()
         verdict = check(cluster, Policy(), replace(made, moves=()))
         assert not verdict.is_fair
-        assert "2 replicas wanted on broker 1; it has 4" in verdict.problems
+        assert "2 replicas are wanted on broker 1; it has 4" in verdict.problems
 
     def test_with_groups_to_suit_them(self):
         cluster, made = grown()
@@ -48,7 +48,10 @@ class TestLoads:
             ({"low": (3,) * 6}, "a low and a high of each broker, and a total between"),
             ({"low": (1,)}, "a low and a high of each broker, and a total between"),
             ({"total": 13}, "a low and a high of each broker, and a total between"),
-            ({"low": (0,) * 6, "total": 11}, "11 replicas are wanted on 1, 2, 3, 4, 5, 6; they"),
+            (
+                {"low": (0,) * 6, "total": 11},
+                "11 replicas are wanted on brokers 1, 2, 3, 4, 5, 6 in all; there",
+            ),
         ],
     )
     def test_with_groups_that_cannot_be(self, fields, told):
@@ -102,20 +105,20 @@ class TestCuts:
         cluster, made = self.made()
         cuts = (replace(made.fair.cuts[0], least=7), *made.fair.cuts[1:])
         verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
-        assert "6 must hold 6 replicas or more; 7 is written" in verdict.problems
+        assert "broker 6 must hold 6 replicas or more; 7 is written" in verdict.problems
 
     def test_that_a_plan_does_not_keep(self):
         lists = {**self.LISTS, "t-0": [1, 2, 5]}
         cluster = small_cluster(self.RACKS, lists)
         made = plan(cluster, solver="exchange")
         verdict = check(cluster, Policy(), replace(made, moves=()))
-        assert "6 replicas wanted on broker 6; it has 5" in verdict.problems
+        assert "6 replicas are wanted on broker 6; it has 5" in verdict.problems
 
     def test_are_of_usable_brokers(self):
         cluster, made = self.made()
         cuts = (replace(made.fair.cuts[0], brokers=(6, 7)), *made.fair.cuts[1:])
         verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
-        assert "a cut of usable brokers is wanted; it is 6, 7" in verdict.problems
+        assert "a cut of usable brokers is wanted; it is brokers 6, 7" in verdict.problems
 
     def test_that_only_topic_caps_make_tight(self):
         rules = (
@@ -129,7 +132,7 @@ class TestCuts:
         assert check(cluster, policy, made).is_proved
         cuts = (replace(made.fair.cuts[0], least=4),)
         forged = with_certificate(made, cuts=cuts)
-        told = "1 must hold 3 replicas or more; 4 is written"
+        told = "broker 1 must hold 3 replicas or more; 4 is written"
         assert told in check(cluster, policy, forged).problems
 
     def test_can_be_left_out(self):
@@ -147,3 +150,22 @@ class TestCuts:
         )
         verdict = check(cluster, Policy(), with_certificate(made, groups=groups))
         assert any(problem.endswith("11, 12 and 7 more") for problem in verdict.problems)
+
+
+def test_cuts_that_caps_force_are_believed_under_slack():
+    """Brokers 2 and 3 hold 5 by the caps, 4 by the racks alone; with slack a plan need not."""
+    lists = {"t-0": [2, 1], "t-1": [3], "t-2": [2], "u-0": [3, 2], "u-1": [1, 3], "u-2": [2, 3]}
+    cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, lists)
+    block = TopicBlock(match=("*",), spread={"zone": "off"}, topic_spread="even")
+    policy = Policy(
+        balance=BalancePolicy(replicas=Slack(1)),
+        brokers=BrokerPolicy(weights={1: 4}),
+        topics=(block,),
+    )
+    made = plan(cluster, policy, solver="exchange")
+    assert made.certificates[0].cuts
+    assert made.verdict.is_proved, made.verdict.problems
+    cut = replace(made.certificates[0].cuts[0], least=6)
+    more = replace(made.certificates[0], cuts=(cut,))
+    verdict = check(cluster, policy, replace(made, certificates=(more, *made.certificates[1:])))
+    assert verdict.problems == ("brokers 2, 3 must hold 4 replicas or more; 6 is written",)

@@ -27,7 +27,7 @@ def test_the_drawn_example():
 
 def test_what_no_path_leads_to_is_refused():
     leading = leading_of([[0], [0], [1, 2]], [0, 0, 1])
-    with pytest.raises(NoFlow, match="1 partitions cannot go where a leader is lacking") as caught:
+    with pytest.raises(NoFlow, match="1 partition cannot go where a leader is lacking") as caught:
         bring(leading, mean_loads(3, 3))
     assert caught.value.had == 1
 

@@ -50,7 +50,7 @@ def test_leaders_that_are_not_fair():
     assert not verdict.is_fair
     told = "leaders: fair loads are wanted; broker 1 has 2 and could pass one on, to broker 3"
     assert any(problem.startswith(told) for problem in verdict.problems)
-    assert "leaders: 0 to 1 wanted on 1; it leads 2" in verdict.problems
+    assert "leaders: broker 1 is to lead 0 to 1 partitions; it leads 2" in verdict.problems
 
 
 def test_more_changes_than_are_wanted():
@@ -63,7 +63,7 @@ def test_more_changes_than_are_wanted():
     assert (verdict.gap, verdict.is_fair) == (2, True)
     whole = plan(cluster, policy, solver="exchange")
     verdict = check(cluster, policy, replace(whole, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
-    assert verdict.problems == ("2 leaders are new; 0 would do",)
+    assert verdict.problems == ("2 preferred leaders are changed; 0 would do",)
 
 
 def test_a_leader_that_may_not_lead():
@@ -112,7 +112,7 @@ def test_totals_of_groups():
     loose = replace(group, low=(0, 0, 0), high=(1, 1, 1), total=1)
     certificate = replace(made.certificates[0], groups=(loose,), prices={}, lower_bound=0)
     verdict = check(cluster, policy, replace(made, certificates=(certificate,)))
-    assert "leaders: totals of [1] are wanted in the groups; [2] lead" in verdict.problems
+    assert "leaders: groups of brokers are to lead 1 in all; they lead 2" in verdict.problems
 
 
 @given(problems())

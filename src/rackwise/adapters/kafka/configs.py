@@ -15,6 +15,7 @@ from kafka.protocol.admin import DescribeConfigsRequest
 
 from rackwise.adapters.kafka.connect import Message, ask, reason, send, send_to_each
 from rackwise.core.model import Configs, Note
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +74,7 @@ def read_configs(
     of_topics = {each.resource_name: each.configs for each in results if not each.error_code}
     of_brokers, silent = _ask_brokers(admin, live, progress)
     refused = [
-        ("topics", each.resource_name, reason(each.error_code))
+        ("topic", each.resource_name, reason(each.error_code))
         for each in results
         if each.error_code
     ]
@@ -116,7 +117,7 @@ def _ask_brokers(
     for broker, answer in sorted(answers.items()):
         error = answer if isinstance(answer, Exception) else _first_error(answer)
         if error is not None:
-            silent.append(("brokers", str(broker), reason(error)))
+            silent.append(("broker", str(broker), reason(error)))
         else:
             given[broker] = [config for result in answer.results for config in result.configs]
     return given, silent
@@ -166,7 +167,7 @@ def _notes(refused: Sequence[tuple[str, str, str]]) -> tuple[Note, ...]:
     return tuple(
         Note(
             kind="no-configs",
-            text=f"configs of {len(those)} {kind}, such as {min(those)}: {why}",
+            text=f"configs of {counted(len(those), kind)}, such as {min(those)}: {why}",
         )
         for (kind, why), those in sorted(names.items())
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import kafka.errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 
-from rackwise.adapters.kafka.connections import DISBELIEF, net_client
+from rackwise.adapters.kafka.connections import DISBELIEF, Disbelieved, net_client
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import (
@@ -51,8 +51,8 @@ _HANGS_UP = (
     "plain client"
 )
 _NOT_BELIEVED = (
-    "look at the broker's certificate and, in the client settings, at ssl.truststore.location: it "
-    "holds the authorities that are believed"
+    "look at the broker's certificate, its names and dates, and in the client settings at "
+    "ssl.truststore.location: it holds the authorities that are believed"
 )
 _PASSING = (
     kafka_errors.RetriableError,
@@ -70,8 +70,9 @@ def connect(
     """An admin client of the cluster behind `bootstrap`, `HOST:PORT[,HOST:PORT...]`; close it.
 
     `client_config`: settings under Kafka's own names, as `read_client_config` gives them. Raises
-    `InvalidConfig`, `AuthenticationFailed`, or `Unreachable` after `timeout_s`; by default that is
-    the setting `default.api.timeout.ms`, else `CONNECT_S`.
+    `InvalidConfig`, at once `AuthenticationFailed` where one side does not believe the other, or
+    `Unreachable` after `timeout_s`; by default that is the setting `default.api.timeout.ms`, else
+    `CONNECT_S`.
     """
     return connect_as(KafkaAdminClient, bootstrap, client_config, timeout_s=timeout_s)
 
@@ -239,12 +240,19 @@ def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
     last = (told or errors)[-1]
     if isinstance(last, (*DISBELIEF, kafka_errors.AuthorizationError)):
         return refusal(last, doing="let us in")
-    is_disbelieved = "CERTIFICATE_VERIFY_FAILED" in str(last)
+    if isinstance(last, Disbelieved):
+        return AuthenticationFailed(
+            f"a broker's certificate that can be believed is wanted at {escaped(bootstrap)}; "
+            f"{escaped(last.reason)}",
+            wanted="a certificate that can be believed",
+            had=last.reason,
+            hint=_NOT_BELIEVED,
+        )
     return Unreachable(
         f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",
         wanted="an answer",
         had=type(last).__name__,
-        hint=_NOT_BELIEVED if is_disbelieved else _HANGS_UP,
+        hint=_HANGS_UP,
     )
 
 

@@ -2,7 +2,8 @@
 
 1. A broker answers a wrong password and hangs up. kafka-python 3.0 drops bytes that arrive together
    with the end of the stream, so the answer is lost as often as not.
-2. It goes on trying a login that was refused, until the time for connecting is over.
+2. It goes on trying a login that was refused, and brokers whose certificates nobody believes, until
+   the time for connecting is over.
 3. It waits for the other end of a TLS handshake without a deadline, and leaves the socket of a
    handshake that failed open.
 4. A request to a connection that ends in that moment raises a plain `RuntimeError`, as a fault of
@@ -34,6 +35,14 @@ Untyped: TypeAlias = Any
 
 DISBELIEF = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError)
 """Errors that say that the login will not do, now or later."""
+
+
+class Disbelieved(KafkaConnectionError):
+    """A broker's certificate is not believed; `reason`: why, as OpenSSL says it."""
+
+    def __init__(self, error: ssl.SSLCertVerificationError) -> None:
+        super().__init__(f"Handshake failed: {error}")
+        self.reason = str(error.verify_message)
 
 
 class Honest(KafkaTCPTransport):
@@ -79,7 +88,17 @@ class TlsTransport(Honest, KafkaSSLTransport):
 
 
 class Connections(KafkaConnectionManager):
-    """Connections with those transports, which remember a refused login for each broker."""
+    """Connections with those transports, which remember a refused login for each broker.
+
+    Where all bootstrap servers show certificates that are not believed, and none was believed
+    before, it is over at once. Later on a broker may get another certificate.
+    """
+
+    def __init__(self, *arguments: Untyped, **config: Untyped) -> None:
+        opened: Untyped = super().__init__
+        opened(*arguments, **config)
+        self._disbelieved: dict[Untyped, Disbelieved] = {}
+        self._has_believed = False
 
     @override
     async def _build_transport(self, node: Untyped, timeout_at: float | None = None) -> Untyped:
@@ -95,7 +114,10 @@ class Connections(KafkaConnectionManager):
             await transport.handshake()
         except (OSError, KafkaError) as error:
             transport._sock.close()  # noqa: SLF001 (nobody else will)
+            if isinstance(error, ssl.SSLCertVerificationError):
+                raise Disbelieved(error) from error
             raise KafkaConnectionError(f"Handshake failed: {error}") from error
+        self._has_believed = True
         return transport
 
     @override
@@ -108,8 +130,15 @@ class Connections(KafkaConnectionManager):
     ) -> None:
         connect: Untyped = super()._connect
         await connect(node, conn, reset_backoff_on_connect, timeout_at)
-        if isinstance(conn.init_future.exception, DISBELIEF):
-            self._auth_failures[node.node_id] = conn.init_future.exception
+        error: Untyped = conn.init_future.exception
+        if isinstance(error, DISBELIEF):
+            self._auth_failures[node.node_id] = error
+        if isinstance(error, Disbelieved):
+            self._disbelieved[node.node_id] = error
+            servers: Untyped = self.cluster.bootstrap_brokers
+            asked = {each.node_id for each in servers()}
+            if not self._has_believed and asked <= self._disbelieved.keys():
+                self._auth_failures.update(self._disbelieved)
 
 
 def net_client(**config: Untyped) -> Untyped:

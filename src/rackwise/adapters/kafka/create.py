@@ -43,7 +43,7 @@ from rackwise.core.errors import (
 )
 from rackwise.core.placement import Levels, Placement, RackMode, apply_mode, place
 from rackwise.core.racks import check_one_form
-from rackwise.core.text import escaped
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -336,8 +336,9 @@ def _not_as_asked(
     first = (failed or skipped)[0]
     had = _text(found[first]) if failed else f"not shown after {timeout_ms} ms"
     return PartialFailure(
-        f"topic {escaped(name)}: {len(asked)} partitions are wanted as placed; so are {len(done)}, "
-        f"with other replicas {len(failed)}, not shown {len(skipped)}; partition {first} is "
+        f"topic {escaped(name)}: {counted(len(asked), 'partition')} {are(len(asked))} wanted as "
+        f"placed; as asked {len(done)}, with other replicas {len(failed)}, not shown "
+        f"{len(skipped)}; partition {first} is "
         f"wanted on {_text(asked[first])} and is {'on ' * bool(failed)}{had}",
         done=[f"{name}-{each}" for each in done],
         failed=[f"{name}-{each}" for each in failed],

@@ -17,6 +17,7 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 
 from rackwise.adapters.kafka.connect import Message, reason, send_to_each
 from rackwise.core.model import UNKNOWN, LogDir, Note
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,8 +70,8 @@ def read_sizes(
         notes.append(
             Note(
                 kind="not-visible",
-                text=f"{len(hidden)} topics have logs but are not listed to this principal, "
-                f"such as {hidden[0]}: Topic:Describe is missing, or they were created just now",
+                text=f"{counted(len(hidden), 'topic')} with logs {are(len(hidden))} not listed to "
+                f"this principal, such as {hidden[0]}: Topic:Describe is missing, or new",
             )
         )
     return Sizes(bytes=logs.bytes, log_dirs=log_dirs, notes=tuple(notes))

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING
 from rackwise.core.applying.lines import Go, Pause
 from rackwise.core.applying.values import Baseline
 from rackwise.core.applying.window import adding_of, is_pending
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from rackwise.core.applying.acts import Looked
-    from rackwise.core.applying.values import ApplyState, PartitionId
+    from rackwise.core.applying.values import ApplyState, Caps, PartitionId
 
 _NAMED = 3
 LARGEST_FETCH = 10 * 2**20
@@ -126,7 +126,7 @@ def _partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]
     names = [f"{escaped(topic)}-{number}" for topic, number in sorted(partitions)]
     named = ", ".join(names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    yield f"{named}{more} {'is' if len(names) == 1 else 'are'} {what}"
+    yield f"{named}{more} {are(len(names))} {what}"
 
 
 def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
@@ -143,13 +143,21 @@ def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
     yield f"{came}; {_throttled(state, targets)}"
 
 
+def is_silent(rate: int, caps: Caps) -> bool:
+    """Whether a throttle of so many bytes per second can keep a broker without a byte for a stall.
+
+    A follower that has fetched as much as it may waits until its throttle has caught up.
+    """
+    return rate * (caps.stall_ms // 1_000) <= LARGEST_FETCH
+
+
 def _throttled(state: ApplyState, targets: list[int]) -> str:
     """Whether a throttle may be why, and what to do then."""
     rates = {state.rates_in[each] for each in targets if each in state.rates_in}
     if not rates:
         return "no throttle of this run holds there: look at these brokers' logs and the leaders'"
     least = f"the throttle of {counted(min(rates), 'byte')}/s there"
-    if min(rates) * (state.caps.stall_ms // 1_000) > LARGEST_FETCH:
+    if not is_silent(min(rates), state.caps):
         return f"{least} lets more through: look at these brokers' logs and the leaders'"
     over = "" if min(rates) == state.rate else " and --throttle-over ours"
     return f"{least} may be why: interrupt, then rackwise resume with a larger --throttle{over}"

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.applying.classes import classify
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
-from rackwise.core.text import escaped
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,7 +143,7 @@ def _check_foreign(plan: Plan, facts: Facts, sent: Mapping[PartitionId, Sent]) -
         return
     names = sorted(f"{topic}-{number}" for topic, number in running)
     raise ForeignReassignment(
-        f"no other reassignment is wanted; {len(names)} {_are(len(names))} running that this plan "
+        f"no other reassignment is wanted; {len(names)} {are(len(names))} running that this plan "
         f"did not start: {_listed(names)}",
         wanted=0,
         had=", ".join(names),
@@ -193,14 +193,13 @@ def _of_topic(plan: Plan, topic: str, facts: Facts) -> Iterator[str]:
     """Partitions added to its topic. Those added once the run has begun change no list of it."""
     planned, now = plan.made_from.partitions.get(topic), facts.counts.get(topic)
     if planned is not None and now is not None and planned != now:
-        noun = "partition" if planned == 1 else "partitions"
-        yield f"its topic had {planned} {noun} and has {now}"
+        yield f"its topic had {counted(planned, 'partition')} and has {now}"
 
 
 def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     return StalePlan(
         f"the cluster that the plan was made from is wanted; {len(differences)} of "
-        f"{len(plan.moves)} moves {_are(len(differences))} stale: {_listed(differences)}",
+        f"{counted(len(plan.moves), 'move')} {are(len(differences))} stale: {_listed(differences)}",
         wanted="the cluster as it was",
         had="; ".join(differences),
         hint="plan again from a new snapshot; --allow-partial leaves these moves out",
@@ -245,10 +244,6 @@ def _room(broker: Broker | None) -> int | None:
 
 def _row(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, brokers))
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -165,3 +165,8 @@ def eta(left: Remaining, rates: Rates) -> Eta:
             if slowest.seconds is not None and seconds > slowest.seconds:
                 slowest = Eta(seconds=seconds, bound_by=bound_by)
     return slowest
+
+
+def eta_at(left: Remaining, rate: int) -> Eta:
+    """When it will be over if each broker sends and takes in so many bytes per second."""
+    return eta(left, Rates(incoming={}, outgoing={}, otherwise_in=rate, otherwise_out=rate))

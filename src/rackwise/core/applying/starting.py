@@ -61,7 +61,8 @@ class History:
 
     `done`: since they were asked for; `unled`: an election was asked for and not granted yet.
     `begin`: the last run's first line; `throttle`: of the last run that moved; `is_ended`: the last
-    run came to its end.
+    run came to its end. `mode`, `end`: of the last run that did more than put throttles back; no
+    `end`: it did not come to one.
     """
 
     sent: dict[PartitionId, Sent] = field(default_factory=dict)
@@ -74,6 +75,21 @@ class History:
     begin: Begin | None = None
     throttle: int | None = None
     is_ended: bool = False
+    mode: Mode | None = None
+    end: End | None = None
+
+    @property
+    def is_taken_back(self) -> bool:
+        """What was done last was to take moves back."""
+        return self.mode == "cancel"
+
+    @property
+    def is_finished(self) -> bool:
+        """What was done last was the whole plan, leaders too, with no throttle left."""
+        if self.mode != "apply" or self.end is None or self.ledger or self.unled:
+            return False
+        left = self.end.failed + self.end.skipped + self.end.dropped
+        return self.end.stop is None and not left
 
     @singledispatchmethod
     def add(self, line: object) -> None:
@@ -83,6 +99,8 @@ class History:
     @add.register
     def _(self, line: Begin) -> None:
         self.begin, self.is_ended = line, False
+        if line.mode != "restore":
+            self.mode, self.end = line.mode, None
         if line.mode == "apply":
             self.throttle = line.throttle
 
@@ -136,8 +154,9 @@ class History:
 
     @add.register
     def _(self, line: End) -> None:
-        del line
         self.is_ended = True
+        if self.begin is not None and self.begin.mode != "restore":
+            self.end = line
         self.sent.update(dict.fromkeys(self.external, "intent"))
         self.external.clear()
         self.sent.update(dict.fromkeys(self.done - self.unled, "none"))

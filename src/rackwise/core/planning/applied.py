@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,7 +184,7 @@ def _faults(instance: Instance, brokers: Sequence[int], row: int) -> Iterator[st
     if unusable := [id_ for id_ in brokers if id_ not in index]:
         yield f"usable brokers are wanted; {_list(unusable)} cannot be used"
     if len(brokers) != wanted:
-        yield f"{counted(wanted, 'replica')} wanted; the list is {_list(brokers)}"
+        yield f"{counted(wanted, 'replica')} {are(wanted)} wanted; the list is {_list(brokers)}"
     held, inside = instance.held.row(row), {index.get(id_, -1) for id_ in brokers}
     if missing := [b for b in instance.pins.row(row) if b not in inside]:
         pinned = instance.brokers[missing].tolist()

@@ -59,6 +59,7 @@ from rackwise.core.planning.values import (
     Verdict,
 )
 from rackwise.core.planning.worth import MOST_PRICE, believed, can_be, worth
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -229,7 +230,10 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
     cost = instance.cost(after.sets)
     told += leaders.problems
     if leaders.cost > leaders.lower_bound:
-        told.append(f"{leaders.cost} leaders are new; {leaders.lower_bound} would do")
+        told.append(
+            f"{counted(leaders.cost, 'preferred leader')} {are(leaders.cost)} changed; "
+            f"{leaders.lower_bound} would do"
+        )
     return Verdict(
         cost=cost,
         lower_bound=least,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import InvalidPrices, InvalidSnapshot
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import are, counted, escaped
 from rackwise.core.traffic import REGION, price_of, usd_nano
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _check_sizes(view: View, minimise: Minimise) -> None:
     if unknown:
         raise InvalidSnapshot(
             f"the size of every partition is wanted to minimise {minimise}; "
-            f"{counted(unknown, 'size')} of {len(view.table)} are not known",
+            f"{unknown} of {counted(len(view.table), 'partition')} {are(unknown)} of unknown size",
             wanted=len(view.table),
             had=len(view.table) - unknown,
             hint="plan with --minimise moves, or read the snapshot where every broker answers",

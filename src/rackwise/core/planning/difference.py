@@ -11,6 +11,8 @@ a              b              said
 1 2 3          -              missing    on one side only
 ```
 
+A plan and a reassignment leave alone what they do not name: beside a cluster that is no difference.
+
 Two partitions whose plans end alike but start differently differ as well: the plans were made from
 different clusters.
 
@@ -225,8 +227,10 @@ def _what(a: Lists | None, b: Lists | None) -> What | None:
 
 def _all(a: Side, b: Side) -> Iterator[Row]:
     left, right = _lists(a), _lists(b)
+    told = [lists for side, lists in ((a, left), (b, right)) if not isinstance(side, Cluster)]
     for topic, partition in sorted(
-        {*left, *right}, key=lambda key: (key[0].encode("utf-8", "surrogatepass"), key[1])
+        {key for lists in told for key in lists},
+        key=lambda key: (key[0].encode("utf-8", "surrogatepass"), key[1]),
     ):
         key = (topic, partition)
         yield topic, partition, left.get(key), right.get(key)

@@ -30,6 +30,12 @@ Cuts. Brokers that are heavier than a threshold, and all to which exchanges lead
 least that any legal sets let them hold. These sets, one inside the other, show fairness: whatever
 could be given from a heavier broker to a lighter one would have to leave one of them.
 
+No loads ask for too much: where every row has a legal set, some placement has loads that are fair
+and keeps every cap. For a topic's caps are the greatest loads of fair placements of it alone, so
+such a placement of each topic, all laid together, keeps them all; of the placements that keep them
+one is the fairest, and ranges, with slack or without, hold its loads. What makes a plan impossible
+is a row without a legal set, and nothing else.
+
 What this does not do: choose sets, or say what reaching the loads costs. Sources: Groenevelt, "Two
 algorithms for maximizing a separable concave function over a polymatroid feasible region" (1991);
 Fujishige, "Lexicographically optimal base of a polymatroid" (1980).

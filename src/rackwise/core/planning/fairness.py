@@ -22,7 +22,7 @@ cut {3}, tight: every partition has a replica in /b, and only broker 3 is there
 ```
 
 With topic caps the exchange graph itself is asked. Under slack a load may leave the fair ones, so
-they are worked out anew (`fair`) and compared.
+they and their cuts are worked out anew (`fair`) and compared.
 
 What this does not do: judge sets, costs, or leaders.
 
@@ -43,7 +43,7 @@ from rackwise.core.planning.minima import NEVER, Offers, minima
 from rackwise.core.planning.prices import Limits
 from rackwise.core.planning.worth import can_be
 from rackwise.core.policy import Slack
-from rackwise.core.text import counted
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,13 +77,15 @@ def unfair(
     told += _outside(instance, sets, certificate.groups)
     loads = instance.loads(sets)
     along = _along(instance, sets, caps) if caps and certificate.cuts and is_legal else None
-    tight, wrong = _cuts(instance, certificate.cuts, loads, along)
-    told += wrong
     if isinstance(balance, Slack):
-        wanted = fair_of(instance, targets_of(instance)).groups
-        if wanted != certificate.groups:
+        wanted = fair_of(instance, targets_of(instance))
+        cuts = [cut for cut in certificate.cuts if cut not in wanted.cuts]
+        told += _cuts(instance, cuts, loads, along)[1]
+        if wanted.groups != certificate.groups:
             told.append("the groups are not the fair loads and the slack around them")
         return told
+    tight, wrong = _cuts(instance, certificate.cuts, loads, along)
+    told += wrong
     limits = Limits.of(instance, certificate.groups, {})
     brokers = len(instance.brokers)
     found = list(improvable(instance, loads, limits, _within(brokers, ())))
@@ -104,9 +106,11 @@ def _over_caps(
     placed = np.bincount(keys, minlength=len(instance.is_capped) * width).reshape(-1, width)
     for topic, cap in sorted(caps.items()):
         for broker in np.flatnonzero(placed[topic] > cap).tolist():
+            most = int(cap[broker])
             yield (
-                f"at most {cap[broker]} of topic {instance.view.table.topics[topic]} are wanted on "
-                f"broker {instance.brokers[broker]}; it has {placed[topic, broker]}"
+                f"at most {counted(most, 'replica')} of topic {instance.view.table.topics[topic]} "
+                f"{are(most)} wanted on broker {instance.brokers[broker]}; "
+                f"it has {placed[topic, broker]}"
             )
 
 
@@ -136,16 +140,17 @@ def misshapen(instance: Instance, groups: Sequence[Group]) -> list[str]:
         told.append("groups are wanted that hold every usable broker once")
     told += [
         f"a low and a high of each broker, and a total between them, are wanted in the group of "
-        f"{_names(group.brokers)}"
+        f"{_brokers(group.brokers)}"
         for group in groups
         if not can_be(group)
     ]
     return told
 
 
-def _names(brokers: Sequence[int]) -> str:
+def _brokers(brokers: Sequence[int]) -> str:
+    """`broker 4`, `brokers 4, 5`, of many the first."""
     more = f" and {len(brokers) - 12} more" if len(brokers) > 12 else ""  # noqa: PLR2004 (a line)
-    return ", ".join(map(str, brokers[:12])) + more
+    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:12]))}{more}"
 
 
 def _outside(instance: Instance, sets: Ragged, groups: Sequence[Group]) -> Iterator[str]:
@@ -154,11 +159,16 @@ def _outside(instance: Instance, sets: Ragged, groups: Sequence[Group]) -> Itera
     for group in groups:
         for id_, low, high in zip(group.brokers, group.low, group.high, strict=True):
             if not low <= loads[id_] <= high:
-                wanted = counted(low, "replica") if low == high else f"{low} to {high} replicas"
+                wanted = (
+                    f"{counted(low, 'replica')} {are(low)}"
+                    if low == high
+                    else f"{low} to {high} replicas are"
+                )
                 yield f"{wanted} wanted on broker {id_}; it has {loads[id_]}"
         total = sum(loads[id_] for id_ in group.brokers)
         if total != group.total:
-            yield f"{group.total} replicas are wanted on {_names(group.brokers)}; they have {total}"
+            wanted = f"{counted(group.total, 'replica')} {are(group.total)}"
+            yield f"{wanted} wanted on {_brokers(group.brokers)} in all; there {are(total)} {total}"
 
 
 def _cuts(
@@ -179,10 +189,11 @@ def _cuts(
         if along is not None and not (along(inside) & ~inside).any():
             least = load
         if int(inside.sum()) != len(cut.brokers):
-            told.append(f"a cut of usable brokers is wanted; it is {_names(cut.brokers)}")
+            told.append(f"a cut of usable brokers is wanted; it is {_brokers(cut.brokers)}")
         elif least < cut.least:
             told.append(
-                f"{_names(cut.brokers)} must hold {least} replicas or more; {cut.least} is written"
+                f"{_brokers(cut.brokers)} must hold {counted(least, 'replica')} or more; "
+                f"{cut.least} is written"
             )
         elif least == load:
             tight.append(inside)

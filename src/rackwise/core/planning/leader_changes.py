@@ -34,6 +34,7 @@ import numpy as np
 from rackwise.core.errors import NoFlow
 from rackwise.core.planning.leader_loads import back
 from rackwise.core.planning.leading import FAR
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +53,8 @@ def bring(leading: Leading, wanted: LeaderLoads) -> None:
     while left := int(exchange.spare().clip(min=0).sum()):
         if not exchange.send_all():
             raise NoFlow(
-                f"numbers of leaders that the sets allow are wanted; {left} partitions cannot go "
-                "where a leader is lacking",
+                f"as many leaders on each broker as replicas allow are wanted; "
+                f"{counted(left, 'partition')} cannot go where a leader is lacking",
                 wanted="a path for each partition",
                 had=left,
                 hint="ask for the numbers that are fair for these sets",

@@ -28,6 +28,7 @@ from rackwise.core.planning.fairness import improvable, misshapen
 from rackwise.core.planning.may_lead import electable
 from rackwise.core.planning.prices import Limits
 from rackwise.core.planning.worth import believed, worth
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,10 +115,12 @@ def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
 def _outside(instance: Instance, loads: NDArray[np.int64], limits: Limits) -> Iterator[str]:
     totals = np.bincount(limits.group, loads, len(limits.totals)).astype(np.int64)
     if (totals != limits.totals).any():
-        yield f"totals of {limits.totals.tolist()} are wanted in the groups; {totals.tolist()} lead"
+        wanted, had = (", ".join(map(str, each.tolist())) for each in (limits.totals, totals))
+        yield f"groups of brokers are to lead {wanted} in all; they lead {had}"
     for broker in np.flatnonzero((loads < limits.low) | (loads > limits.high)).tolist():
         low, high = limits.low[broker], limits.high[broker]
-        yield f"{low} to {high} wanted on {instance.brokers[broker]}; it leads {loads[broker]}"
+        wanted = counted(high, "partition") if low == high else f"{low} to {high} partitions"
+        yield f"broker {instance.brokers[broker]} is to lead {wanted}; it leads {loads[broker]}"
 
 
 def _along(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:

@@ -258,7 +258,8 @@ def _tree(view: View, minimise: Minimise) -> RackTree:
         ids = view.tree.brokers[np.flatnonzero(rackless[:-1])].tolist()
         raise PartialRacks(
             f"a rack on every live broker is wanted; {counted(len(ids), 'live broker')} of "
-            f"{int(view.live.sum())} have none: {', '.join(map(str, ids[:12]))}",
+            f"{int(view.live.sum())} {'has' if len(ids) == 1 else 'have'} none: "
+            f"{', '.join(map(str, ids[:12]))}",
             wanted=int(view.live.sum()),
             had=int(racked.sum()),
             hint='set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',

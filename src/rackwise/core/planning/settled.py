@@ -21,7 +21,7 @@ import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import UNKNOWN, Ragged
-from rackwise.core.text import counted, escaped
+from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def check_settled(cluster: Cluster) -> None:
         names = ", ".join(escaped(table.name(row)) for row in moving[:SHOWN])
         raise InvalidSnapshot(
             f"a cluster at rest is wanted; {counted(len(moving), 'partition')} "
-            f"{'is' if len(moving) == 1 else 'are'} being reassigned: {names}{more}",
+            f"{are(len(moving))} being reassigned: {names}{more}",
             wanted=0,
             had=len(moving),
             hint="wait until they have arrived, or plan with --assume target",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.rules import parts
-from rackwise.core.text import counted
+from rackwise.core.text import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,18 +174,13 @@ def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[
 def _reason(instance: Instance, kind: Kind, room: Room) -> str:
     usable = int((room.pinned + room.free).sum())
     if usable < kind.replicas:
-        return (
-            f"wants {counted(kind.replicas, 'broker')}; "
-            f"{usable} {'is' if usable == 1 else 'are'} usable"
-        )
+        return f"wants {counted(kind.replicas, 'broker')}; {usable} {are(usable)} usable"
     for level, rule in enumerate(kind.rules.spread):
         racks = int((kind.at(level, room.pinned + room.free) > 0).sum())
         name = _level(instance, level)
         wanted = kind.replicas if rule == "distinct" else kind.at_least[level]
         if racks < wanted:
-            return (
-                f"wants {wanted} distinct {name}s; {racks} {'is' if racks == 1 else 'are'} usable"
-            )
+            return f"wants {counted(wanted, f'distinct {name}')}; {racks} {are(racks)} usable"
     if kind.rules.count:
         asked = ", ".join(
             f"{rack.rack} {rack.min}" + ("" if rack.max is None else f"..{rack.max}")
@@ -194,7 +189,7 @@ def _reason(instance: Instance, kind: Kind, room: Room) -> str:
         return f"wants {counted(kind.replicas, 'replica')} with {asked}; no usable brokers allow it"
     return (
         f"wants {counted(kind.replicas, 'replica')} spread as its rules say; "
-        f"{usable} usable brokers do not allow it"
+        f"{counted(usable, 'usable broker')} {'does' if usable == 1 else 'do'} not allow it"
     )
 
 

@@ -171,5 +171,5 @@ class _Run:
                 f"{error.message}; nothing more was done",
                 done=[f"{topic}-{number}" for topic, number in done],
                 skipped=[f"{t}-{n}" for t, n in outcome if (t, n) not in {*done}],
-                hint=f"{error.hint}; then rackwise resume",
+                hint=f"{error.hint}; then the same command again",
             ) from None
