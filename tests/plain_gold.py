@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
-from ipaddress import ip_address
 
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.core.traffic import PRECEDENCE, REGION, apportion, price_of, usd_nano
@@ -131,7 +130,9 @@ class Weights:
 
 
 def ip(text):
-    return None if text is None or ":" in text else int(ip_address(text))
+    from rackwise.pipeline.addresses import address_number
+
+    return None if text is None else address_number(text)[0]
 
 
 def billed(key, bytes_, fleet, prices, levels):

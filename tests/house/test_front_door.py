@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import rackwise
+from rackwise import pipeline
 from rackwise.adapters import files
 from rackwise.cli.app import COMMANDS
 
@@ -49,6 +50,15 @@ def test_what_starts_a_broker_loads_no_tables():
 
 def test_the_pipeline_room_opens_without_spark():
     assert "pyspark" not in loaded("from rackwise import pipeline as rp; dir(rp)")
+
+
+def test_a_name_of_the_pipeline_room_is_the_same_whoever_has_loaded_its_file():
+    names = [name for name in pipeline.__all__ if name not in {"Java", "find_java"}]
+    assert {"flows", "job", "session", "tables"} <= set(names)
+    for name in names * 2:
+        assert getattr(pipeline, name).__name__ == f"rackwise.pipeline.{name}"
+    assert pipeline.find_java is pipeline.find_java
+    assert pipeline.Java.__name__ == "Java"
 
 
 @pytest.mark.parametrize("name", rackwise.__all__)

@@ -79,6 +79,7 @@ class TestMoney:
         found = frame.select("number", nano(F.col("bytes"), F.col("price"), F.col("gb")))
         return [row[1] for row in found.orderBy("number").collect()]
 
+    @pytest.mark.connect
     def test_vectors(self, spark):
         assert self.nanos(spark, [row[:3] for row in MONEY]) == [row[3] for row in MONEY]
 
@@ -147,6 +148,19 @@ class TestLevels:
         assert found == {"/eu/a": Decimal("0.02"), "/us/a": Decimal("0.05")}
         found = billed(spark, rows, prices=prices, levels=("area", "zone")).collect()
         assert {row.usd for row in found} == {Decimal("0.02")}
+
+    def test_a_sender_without_region_has_the_price_of_any(self, spark):
+        levels = ("planet", "region", "zone")
+        rows = [
+            {"from": "/mars", "to": "/earth/eu/a", "bytes": GIB},
+            {"from": "/earth/eu/a", "to": "/mars", "bytes": GIB},
+        ]
+        prices = [price(level="planet"), price(region="eu", level="*", nano_usd_per_gb_out=0)]
+        found = billed(spark, rows, prices=prices, levels=levels).collect()
+        assert {row.from_rack: row.usd for row in found} == {
+            "/mars": Decimal("0.02"),
+            "/earth/eu/a": Decimal("0.01"),
+        }
 
     def test_plain_names_are_one_level(self, spark):
         rows = [{"from": "use1-az1", "to": "use1-az2", "bytes": GIB}]

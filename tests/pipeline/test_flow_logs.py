@@ -38,6 +38,7 @@ FAULTS = [
     ({"start": "noon"}, "malformed:start"),
     ({"start": "-1"}, "malformed:start"),
     ({"start": str(2**62), "end": str(2**62)}, "malformed:start"),
+    ({"start": str(2**16 * DAY_S), "end": str(2**16 * DAY_S)}, "malformed:start"),
     ({"start": "-", **NO_DATA, "log_status": "NODATA"}, "malformed:start"),
     ({"end": "-"}, "malformed:end"),
     ({"end": str(-(2**63))}, "malformed:end"),

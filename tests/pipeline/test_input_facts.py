@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -43,6 +44,8 @@ FAULTS = [
     ({"cluster": None}, "cluster"),
     ({"cluster": "nobody"}, "cluster"),
     ({"window_start": None}, "window_start"),
+    ({"window_start": datetime(1969, 12, 31, 23, tzinfo=UTC)}, "window_start"),
+    ({"window_start": datetime(2149, 6, 7, tzinfo=UTC)}, "window_start"),
     ({"window_s": -1}, "window_s"),
     ({"window_s": 86_401}, "window_s"),
     ({"kind": "eat"}, "kind"),
@@ -156,9 +159,27 @@ def test_a_replicate_row_has_its_receiver_as_peer(facts):
 
 
 def test_equal_rows_are_one_when_asked(spark, fleet):
-    rows = [{}, {}, {"revision": 1}, {"bytes": -1}, {"bytes": -1}]
+    rows = [{}, {}, {"packets": 8}, {"bytes": -1}, {"bytes": -1}]
     reasons = [fact.reason for fact in judged(spark, fleet, rows, dedupe="exact")]
     assert reasons == ["kept", "duplicate-row", "kept", "malformed:bytes", "malformed:bytes"]
+
+
+def test_a_higher_revision_replaces_what_its_emitter_said_of_the_window(spark, fleet):
+    later = AT + timedelta(minutes=1)
+    rows = [
+        ({}, "superseded"),
+        ({"revision": None, "topic": "other"}, "superseded"),
+        ({"revision": 1}, "superseded"),
+        ({"revision": 2}, "kept"),
+        ({"revision": 2, "kind": "fetch"}, "kept"),
+        ({"bytes": -1}, "malformed:bytes"),
+        ({"window_start": later}, "kept"),
+        ({"emitter": "host/2"}, "kept"),
+        ({"emitter": None}, "kept"),
+        ({"emitter": None, "revision": 3}, "kept"),
+    ]
+    facts = judged(spark, fleet, [row for row, _ in rows])
+    assert [fact.reason for fact in facts] == [reason for _, reason in rows]
 
 
 def test_names_are_listed_once_for_those_who_make_codes(spark):
@@ -172,6 +193,35 @@ def test_names_are_listed_once_for_those_who_make_codes(spark):
         ("topic", "demo", "orders"),
         ("topic", "other", "orders"),
     }
+
+
+def test_a_client_without_rack_moves_bytes_only_into_unknown(spark, fleet):
+    """Law: what is known of the others stays as it is, to the byte."""
+    from rackwise.pipeline.traffic import traffic
+
+    nobody = NOWHERE | {"client_address": None, "bytes": 77}
+    kinds = [{"kind": kind} for kind in ("produce", "fetch")]
+    known = [row | kind for row, rack in RACKS[:6] for kind in kinds if rack]
+    more = [*known, *(nobody | kind | {"broker_id": n} for kind in kinds for n in (1, 2, 3))]
+
+    def sums(rows):
+        from rackwise.pipeline.flows import flow_facts
+
+        facts = flow_facts(
+            rows_of(spark, rows), fleet, buckets_of(fleet), format="canonical", clients=CLIENTS
+        )
+        moved = traffic(facts.where("reason = 'kept'"), fleet).collect()
+        assert sum(row.bytes for row in moved) == sum((ROW | row)["bytes"] for row in rows)
+        between = Counter()
+        for row in moved:
+            between[row.kind, row.from_rack, row.to_rack] += row.bytes
+        return between
+
+    before, after = sums(known), sums(more)
+    added = after - before
+    assert set(added) == {(0, 0, A), (0, 0, B), (0, 0, C), (1, A, 0), (1, B, 0), (1, C, 0)}
+    assert set(added.values()) == {77}
+    assert before.items() <= after.items()
 
 
 def test_the_address_of_a_broker_is_a_client_s_like_any_other(spark, fleet):

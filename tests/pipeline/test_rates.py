@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from rackwise.core.racks import Rack
 from rackwise.core.traffic import RateRow, rates_of
 from small_fleets import CENT, DAY, DAY_NUMBER, DEMO_READERS, cluster, group, parsed, price
 
@@ -105,6 +106,25 @@ def test_a_member_without_rack_reads_from_an_unknown_one(spark):
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[idle]))
     found = modelled(spark, fleet, [rate("orders", None, "g", 5)]).collect()
     assert [(row.client_rack, row.client) for row in found] == [(0, 1)]
+
+
+def test_a_member_is_where_the_run_knows_it_to_be(spark):
+    from rackwise.pipeline.rates import modelled
+
+    told = group("g", ("m", None, None, [("orders", 0)]), ("n", "/eu/a", None, [("orders", 1)]))
+    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[told]))
+    where = {"m": Rack("/eu/c"), "n": Rack("/eu/b")}
+    found = modelled(
+        spark,
+        fleet,
+        rates_of([rate("orders", None, "g", 2)]),
+        [DAY],
+        lambda _, member: where[member.member_id],
+    )
+    assert {(row.partition, row.client_rack) for row in found.collect()} == {
+        (0, fleet.codes.racks["/eu/c"]),
+        (1, fleet.codes.racks["/eu/b"]),
+    }
 
 
 def test_every_byte_of_a_day_is_somewhere(spark):

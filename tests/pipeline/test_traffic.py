@@ -29,6 +29,7 @@ def counted(df):
 
 
 class TestRows:
+    @pytest.mark.connect
     def test_data_flows_from_producer_leader_and_sender(self, spark):
         from rackwise.pipeline.traffic import traffic
 
@@ -159,6 +160,7 @@ class TestApportion:
                 wanted
             )
 
+    @pytest.mark.connect
     def test_a_client_reads_what_its_address_is_assigned(self, spark):
         both = [
             group("g", ("m", None, "10.1.0.1", [("a", 0), ("a", 1), ("a", 2)])),
@@ -168,6 +170,13 @@ class TestApportion:
         fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=both)})
         row = {"kind": 1, "client_ip": ip("10.1.0.1"), "bytes": 101}
         assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 76): 1, (1, 2, 2, 1, 25): 1}
+
+    def test_a_client_at_an_ipv6_address_reads_what_it_is_assigned(self, spark):
+        six = group("g", ("m", None, "2001:db8::7", [("a", 0), ("b", 0)]))
+        topics = {"a": [(1,)], "b": [(1,)]}
+        fleet = fleet_of(spark, {"a.json": cluster(topics=topics, groups=[six])})
+        row = {"kind": 1, "client_ip": ip("2001:db8:0::7"), "bytes": 5}
+        assert self.spread(spark, fleet, [row]) == {(1, 1, 1, 1, 3): 1, (1, 2, 1, 1, 2): 1}
 
     def test_partitions_weigh_their_rate_where_all_topics_have_one(self, spark):
         both = [group("g", ("m", None, "10.1.0.1", [("a", 0), ("a", 1), ("b", 0)]))]
@@ -268,7 +277,7 @@ def random_fact(rng, fleet, clusters):
         "kind": kind,
         "source": rng.choice([1, 1, 1, 2, 3]),
         "quality": rng.choice([0, 0, 2]),
-        "client_ip": rng.choice([None, ip(member)]),
+        "client_ip": rng.choice([None, ip(member), ip("2001:db8::1")]),
         "client": rng.choice([0, 0, 1, 2]),
         "client_rack": rng.randint(0, racks),
         "broker": first + rng.randint(1, 5),

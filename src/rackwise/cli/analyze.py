@@ -83,6 +83,10 @@ Tables = Annotated[
 Master = Annotated[
     str | None, typer.Option(metavar="URL", help="Spark master. [default: local[*]]")
 ]
+Remote = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="In place of a master, a server of Spark Connect: sc://HOST."),
+]
 Conf = Annotated[
     list[str] | None, typer.Option(metavar="K=V", help="Spark configuration; repeatable.")
 ]
@@ -121,6 +125,7 @@ def analyze(
     unkeyed_share: UnkeyedShare = None,
     tables: Tables = None,
     master: Master = None,
+    remote: Remote = None,
     conf: Conf = None,
     exit_code: ExitCode = False,
     goal: Goal = "repair",
@@ -130,8 +135,9 @@ def analyze(
 
     Writes a report, tables, CSV files, and a plan per cluster with its proof. A snapshot that
     cannot be read is left out and told while another one can; a cluster that cannot be planned is
-    shown with the reason. Exit: 0 everything was written; 1 error, nothing was published; 2 only
-    with --exit-code; 4 too many malformed rows, or bytes went missing.
+    shown with the reason. Exit: 0 everything was written; 1 error, nothing was published, or a
+    cluster has no plan and all the rest was published; 2 only with --exit-code; 4 too many
+    malformed rows, or bytes went missing.
     """
     from rackwise.cli import analyze_options, analyzed
 
@@ -161,11 +167,13 @@ def analyze(
         prices=prices,
         policy=policy,
     )
-    if clients is not None and wanted.flow_format != "canonical":
+    if clients is not None and flows and wanted.flow_format != "canonical":
         shell.warn(
-            f"{escaped(str(clients))} is not used, as only canonical flows name clients; "
-            "give --subnets for the addresses of flow logs"
+            f"{escaped(str(clients))} is not used for flow logs, which name no clients; "
+            "give --subnets for their addresses"
         )
-    made = analyzed.made(shell, given, wanted, out, provider=provider, tables=tables, master=master)
+    made = analyzed.made(
+        shell, given, wanted, out, provider=provider, tables=tables, master=master, remote=remote
+    )
     analyzed.show(shell, made, out)
     return analyzed.exit_code(made, given, is_asked=exit_code)

@@ -21,6 +21,8 @@ from rackwise.core.errors import (
     InvalidRates,
     InvalidSnapshot,
     InvalidSubnets,
+    PlanFailures,
+    RackwiseError,
 )
 from rackwise.core.findings import Severity
 from rackwise.core.policy import DEFAULT_POLICY, Policy
@@ -47,7 +49,11 @@ SNAPSHOT_NAMES = ("*.json", "*.json.gz")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The options that are files, read; `input_bytes`: None where not all are at hand."""
+    """The options that are files, read.
+
+    `input_bytes`: of snapshots as unpacked, of flow files as they lie; None where not all are at
+    hand.
+    """
 
     snapshots: tuple[Snapshot, ...]
     failed: tuple[FailedSnapshot, ...]
@@ -93,7 +99,8 @@ def gathered(
     """
     reader = _Reader(shell)
     places = _snapshot_files(snapshots)
-    read, failed = _snapshots(shell, places)
+    read, failed, unpacked = _snapshots(shell, places)
+    flow_bytes = _sizes(flows)
     if not read:
         raise failed[0].error
     for one in failed:
@@ -109,7 +116,7 @@ def gathered(
         prices=_prices(reader, prices),
         policy=DEFAULT_POLICY if policy is None else _policy(reader, policy, read),
         digests=reader.digests,
-        input_bytes=_sizes([*places, *flows]),
+        input_bytes=None if flow_bytes is None else unpacked + flow_bytes,
     )
 
 
@@ -138,9 +145,11 @@ def _snapshot_files(given: Sequence[str]) -> list[str]:
 
 def _snapshots(
     shell: Shell, places: Sequence[str]
-) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...]]:
+) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...], int]:
+    """What was read, what could not be, and how many bytes it was, unpacked."""
     read: list[Snapshot] = []
     failed: list[FailedSnapshot] = []
+    unpacked = 0
     with shell.progress("reading snapshots", total=len(places)) as advance:
         for place in places:
             try:
@@ -148,12 +157,13 @@ def _snapshots(
             except InputError as error:
                 failed.append(FailedSnapshot(file=place, error=error))
             else:
+                unpacked += len(data)
                 parse = partial(files.parse_snapshot, where=place)
                 one, other = read_snapshots([(place, data)], parse)
                 read += one
                 failed += other
             advance(1)
-    return tuple(read), tuple(failed)
+    return tuple(read), tuple(failed), unpacked
 
 
 def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
@@ -241,6 +251,7 @@ def made(
     provider: str,
     tables: str | None,
     master: str | None,
+    remote: str | None = None,
 ) -> Analysis:
     """Run the pipeline and publish what it made.
 
@@ -249,11 +260,13 @@ def made(
     """
     files.check_out(out)
     base = str(out / TABLES) if tables is None else tables
+    if "://" not in base:
+        base = str(Path(base).absolute())  # Spark may have been started elsewhere
     steps = _Steps(shell)
     with installed("spark", "analyze"):
         from rackwise.pipeline.job import STEPS, analyze
         from rackwise.pipeline.planning import Planning
-        from rackwise.pipeline.request import AnalyzeRequest
+        from rackwise.pipeline.request import AnalyzeRequest, check_request
         from rackwise.pipeline.session import SMALL_BELOW_BYTES, session
         from rackwise.report import html
 
@@ -290,19 +303,21 @@ def made(
             else None,
             progress=steps.begin,
         )
+        check_request(request)
         with session(
-            master=master, profile="small" if is_small else "batch", conf=options.conf
+            master=master,
+            remote=remote,
+            profile="small" if is_small else "batch",
+            conf=options.conf,
         ) as spark:
             found = analyze(spark, request)
         steps.begin(len(STEPS), len(STEPS), STEPS[-1])
-        _publish(out, found, html.render, is_inside=tables is None)
+        _publish(out, found, html.render)
         steps.end()
     return found
 
 
-def _publish(
-    out: Path, found: Analysis, render: Callable[[Mapping[str, object]], str], *, is_inside: bool
-) -> None:
+def _publish(out: Path, found: Analysis, render: Callable[[Mapping[str, object]], str]) -> None:
     summary = found.summary
     text = json.dumps(summary, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=1)
     content = {
@@ -315,8 +330,16 @@ def _publish(
         out,
         run_id=summary["run_id"],
         files=texts | dict(found.files),
-        tables=str(Path(found.tables).relative_to(out)) if is_inside else found.tables,
+        tables=_told(found.tables, out),
     )
+
+
+def _told(tables: str, out: Path) -> str:
+    """Where tables are, wherever it is read: below `out`, or the whole path."""
+    if "://" in tables:
+        return tables
+    whole, home = Path(tables).resolve(), out.resolve()
+    return str(whole.relative_to(home) if whole.is_relative_to(home) else whole)
 
 
 def _tell_unplanned(shell: Shell, plans: Mapping[str, Any] | None) -> None:
@@ -327,6 +350,27 @@ def _tell_unplanned(shell: Shell, plans: Mapping[str, Any] | None) -> None:
         shell.warn(f"no plan for {escaped(row['cluster'])}: {escaped(row['reason'])}{advice}")
     if len(rows) > SHOWN:
         shell.warn(f"no plan for {len(rows) - SHOWN} more clusters; csv/plans.csv says why")
+
+
+def _check_planned(plans: Mapping[str, Any] | None) -> None:
+    """Refuse to call it done where a plan was asked for and there is none."""
+    if plans is None or plans["planned"] == plans["clusters"]:
+        return
+    planned = [row["cluster"] for row in plans["rows"] if row["status"] == "planned"]
+    failed = [
+        RackwiseError(row["reason"], hint=row["hint"], where=row["cluster"])
+        for row in plans["rows"]
+        if row["status"] != "planned"
+    ]
+    first = failed[0]
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    raise PlanFailures(
+        f"a plan of every cluster is wanted; there is none of "
+        f"{escaped(str(first.where))}{more}: {escaped(first.message)}",
+        done=planned,
+        failed=failed,
+        hint="all the rest was published; csv/plans.csv has every reason, --no-plans plans nothing",
+    )
 
 
 def show(shell: Shell, found: Analysis, out: Path) -> None:
@@ -344,8 +388,9 @@ def show(shell: Shell, found: Analysis, out: Path) -> None:
 def exit_code(found: Analysis, given: Given, *, is_asked: bool) -> int:
     """2 when asked and the policy fails on a finding or something is to move, else 0.
 
-    Snapshots left out and clusters without a plan are only told.
+    Snapshots left out are only told. Raises `PlanFailures` where a cluster has no plan.
     """
+    _check_planned(found.summary["plans"])
     order = [*map(str, Severity)]
     fail_on = given.policy.audit.fail_on
     failing = order[: order.index(fail_on) + 1] if fail_on in order else []

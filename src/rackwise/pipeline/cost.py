@@ -274,10 +274,13 @@ def _chosen(
     days: Sequence[date],
     region: int,
 ) -> list[tuple[int, int, int, int, int, int, int, str]]:
-    """A row for every day, kind, level and region that has a price."""
+    """A row for every day, kind, level and region that has a price.
+
+    Region 0 is that of senders whose rack does not say one: what holds for any region is theirs.
+    """
     regions: list[tuple[int, str | None]] = [(0, None)]
     if region:
-        regions = [
+        regions += [
             (code, rack.levels[-1])
             for path, code in fleet.codes.racks.items()
             if len((rack := Rack(path)).levels) == region

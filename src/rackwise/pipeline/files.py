@@ -31,8 +31,8 @@ class FlowFile:
 
     @property
     def pattern(self) -> str:
-        """The path with what a glob would take for a pattern escaped."""
-        return _PATTERN.sub(r"\\\1", self.path)
+        """The path as Spark opens it."""
+        return literally(self.path)
 
     @property
     def is_parquet(self) -> bool:
@@ -43,6 +43,15 @@ class FlowFile:
     def is_gzip(self) -> bool:
         """Whether its name says gzip."""
         return self.path.endswith(".gz")
+
+
+def literally(path: str) -> str:
+    r"""A path to give to Spark's readers, which take every path for a pattern.
+
+    >>> literally("bill [november]/tables")
+    'bill \\[november\\]/tables'
+    """
+    return _PATTERN.sub(r"\\\1", path)
 
 
 def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...]:

@@ -9,7 +9,7 @@ columns             the line has more or fewer values than the header (see `line
 srcaddr dstaddr     no address, or missing where there is data
 pkt_srcaddr ..      no address
 srcport dstport     not in 0..65535                  protocol   not in 0..255
-packets bytes       no number or below zero          start      no second of the years 1970 to 9999
+packets bytes       no number or below zero          start      not from 1970-01-01 to 2149-06-06
 end                 before start, or more than a day after it
 log_status          none of OK, NODATA, SKIPDATA     flow_direction   neither egress nor ingress
 ```
@@ -34,7 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rackwise.pipeline.addresses import NONE, AddressReader
-from rackwise.pipeline.clock import DAY_S
+from rackwise.pipeline.clock import DAY_S, LAST_SECOND
 from rackwise.pipeline.schemas import VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-LAST_SECOND = 253_402_300_799
-"""Of the year 9999, where timestamps end."""
 GREATEST = {"srcport": 2**16 - 1, "dstport": 2**16 - 1, "protocol": 2**8 - 1, "start": LAST_SECOND}
 LARGEST = 2**63 - 1
 ALWAYS = ("start", "end")

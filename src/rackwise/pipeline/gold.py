@@ -14,7 +14,7 @@ What this does not do: write CSV files or the summary.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from rackwise.core.traffic import PRECEDENCE, Rates
 from rackwise.pipeline import schemas
 from rackwise.pipeline.cost import matrix, priced, rolled_up
 from rackwise.pipeline.fates import check_bytes
+from rackwise.pipeline.files import literally
 from rackwise.pipeline.rates import EPOCH, modelled
 from rackwise.pipeline.schemas import KINDS, SOURCES
 from rackwise.pipeline.summary import ROLL_UPS, Bill, Standing
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.traffic import Price
     from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.layouts import RackOf
     from rackwise.pipeline.silver import Silver
 
 SCHEMAS = {
@@ -67,6 +69,11 @@ class Seen:
     bytes: int
     unnamed: int
 
+    @property
+    def source_of(self) -> tuple[int, int, int, int]:
+        """What it is the sum of: cluster, day, kind, source."""
+        return self.cluster, self.day, self.kind, self.source
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
@@ -89,11 +96,13 @@ def traffic_of(
     silver: Silver | None,
     rates: Rates,
     days: Callable[[Sequence[date]], Sequence[date]],
+    *,
+    rack_of: RackOf,
 ) -> Traffic | None:
     """The traffic of flow logs and rates; None where there is neither.
 
-    `days`: days of the flows -> days that rates are modelled for. Raises `BytesLost` when the facts
-    are not all in it.
+    `days`: days of the flows -> days that rates are modelled for; `rack_of`: where a group's member
+    is. Raises `BytesLost` when the facts are not all in it.
     """
     rows: list[DataFrame] = []
     seen: list[Seen] = []
@@ -104,9 +113,10 @@ def traffic_of(
         check_bytes("traffic", {"flow_fact": silver.fates.bytes_kept}, {"flow_fact": _bytes(seen)})
     if rates.ins or rates.outs:
         asked = days(sorted({EPOCH + timedelta(days=one.day) for one in seen}))
-        rows.append(traffic(modelled(spark, fleet, rates, asked), fleet).cache())
-        seen += (added := _seen(rows[-1]))
-        if any(one in added for one in most_trusted(seen)):
+        rows.append(traffic(modelled(spark, fleet, rates, asked, rack_of), fleet).cache())
+        added = _seen(rows[-1])
+        seen = _together([*seen, *added])
+        if {one.source_of for one in added} & {one.source_of for one in most_trusted(seen)}:
             spans.append((_midnight(min(asked)), _midnight(max(asked) + timedelta(days=1))))
     if not seen:
         return None
@@ -153,6 +163,17 @@ def _seen(rows: DataFrame) -> list[Seen]:
     ]
 
 
+def _together(seen: Sequence[Seen]) -> list[Seen]:
+    """One sum of each source: flows may say themselves that they come from rates."""
+    sums: dict[tuple[int, int, int, int], Seen] = {}
+    for one in seen:
+        had = sums.get(one.source_of, replace(one, bytes=0, unnamed=0))
+        sums[one.source_of] = replace(
+            one, bytes=had.bytes + one.bytes, unnamed=had.unnamed + one.unnamed
+        )
+    return list(sums.values())
+
+
 def most_trusted(seen: Sequence[Seen]) -> tuple[Seen, ...]:
     """Of each cluster, day and kind the source that is money."""
     by_place: defaultdict[tuple[int, int, int], list[Seen]] = defaultdict(list)
@@ -187,7 +208,7 @@ def cross_rack(
     gold = priced(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
-    return spark.read.schema(schemas.CROSS_RACK).parquet(path).cache()
+    return spark.read.schema(schemas.CROSS_RACK).parquet(literally(path)).cache()
 
 
 def _check_conserved(standings: Sequence[Standing], fleet: Fleet, money: Sequence[Seen]) -> None:

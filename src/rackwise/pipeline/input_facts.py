@@ -9,11 +9,15 @@ orders    -81..07    ->   -81..07  orders  12       ->   12
 odd name  55..3      ->   not there                 ->   0, unknown
 ```
 
-The fate is the first that holds: `malformed:<column>`, `other-day`, `kept`. Malformed are, in this
-order: a cluster that is none of the fleet; no window_start; a window_s below zero or above a day; a
-kind other than produce, fetch, replicate, other; a client_address that is no address; a client_rack
-that is no rack; a broker or peer broker id that the cluster does not have; a partition, bytes or
-packets below zero; an unknown source.
+The fate is the first that holds: `malformed:<column>`, `other-day`, `superseded`, `kept`. Malformed
+are, in this order: a cluster that is none of the fleet; a window_start that is missing or not from
+1970-01-01 to 2149-06-06; a window_s below zero or above a day; a kind other than produce, fetch,
+replicate, other; a client_address that is no address; a client_rack that is no rack; a broker or
+peer broker id that the cluster does not have; a partition, bytes or packets below zero; an unknown
+source.
+
+What an emitter said of a window it may say again with a higher revision. That replaces all it said
+before, so rows of a lower revision than the highest are superseded; a missing one is 0.
 
 The client's rack is the first that answers: the fact's own, the table of clients (by client id,
 then by group), a group member at its address, its subnet.
@@ -29,12 +33,13 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.racks import MAX_LEVELS
 from rackwise.pipeline.addresses import keyed, with_addresses
-from rackwise.pipeline.clock import DAY_S, day_of, is_within
+from rackwise.pipeline.clock import DAY_S, LAST_SECOND, day_of, is_within
 from rackwise.pipeline.listeners import is_estimated, with_brokers
 from rackwise.pipeline.log_facts import ESTIMATED, KEPT, MEASURED, REPLICATE
 from rackwise.pipeline.members import member_racks
 from rackwise.pipeline.racks import with_rack_of
 from rackwise.pipeline.schemas import FLOW_FACT, FLOW_INPUT, KINDS, SOURCES
+from rackwise.pipeline.traffic import CLUSTER_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +52,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.racks import Buckets
 
 BROKER_BITS = 32
-CLUSTER_BITS = 24
 RAW_CHARACTERS = 4096
 MALFORMED = "malformed:"
 DEFAULT_SOURCE = "telemetry"
@@ -71,7 +75,7 @@ def input_facts(
     Rows are `same` when they are equal in all columns.
     """
     rows = with_addresses(_read(bronze), {"client": F.col("client_address")})
-    coded = _with_brokers(_with_codes(rows, fleet, clients), fleet)
+    coded = _with_brokers(_with_codes(_with_best(rows, bronze), fleet, clients), fleet)
     judged = coded.withColumn("reason", _reason(days))
     is_client = (F.col("kind_code") != REPLICATE) & F.col("cluster").isNotNull()
     asked = (
@@ -124,6 +128,18 @@ def _read(bronze: DataFrame) -> DataFrame:
         _place_of(source, SOURCES[1:], first=1).alias("source_code"),
         F.struct(*FLOW_INPUT.names).alias("same"),
     ).drop("raw", "malformed", "source")
+
+
+def _with_best(rows: DataFrame, bronze: DataFrame) -> DataFrame:
+    """Adds `best`, the highest revision of what a row is part of; null where none is above 0."""
+    said = F.xxhash64("emitter", F.unix_micros("window_start"))
+    best = (
+        bronze.where((F.col("revision") > 0) & F.col("emitter").isNotNull())
+        .groupBy(said.alias("_said"))
+        .agg(F.max("revision").alias("best"))
+    )
+    key = F.when(F.col("emitter").isNotNull(), said)
+    return rows.withColumn("_said", key).join(F.broadcast(best), "_said", "left").drop("_said")
 
 
 def _place_of(word: Column, words: tuple[str, ...], *, first: int = 0) -> Column:
@@ -211,7 +227,10 @@ def _reason(days: tuple[date, date] | None) -> Column:
 
     reason = (
         F.when(F.col("cluster_code").isNull(), "malformed:cluster")
-        .when(F.col("start").isNull(), "malformed:window_start")
+        .when(
+            F.col("start").isNull() | ~F.col("start").between(0, LAST_SECOND),
+            "malformed:window_start",
+        )
         .when(~F.col("window_s").between(0, DAY_S), "malformed:window_s")
         .when(F.col("kind_code").isNull(), "malformed:kind")
         .when(
@@ -231,7 +250,8 @@ def _reason(days: tuple[date, date] | None) -> Column:
     )
     if days is not None:
         reason = reason.when(~is_within(F.col("start"), days), "other-day")
-    return reason.otherwise(KEPT)
+    is_old = F.coalesce("revision", F.lit(0)) < F.col("best")
+    return reason.when(is_old, "superseded").otherwise(KEPT)
 
 
 def _facts() -> list[Column]:
@@ -248,7 +268,7 @@ def _facts() -> list[Column]:
         "kind": F.col("kind_code"),
         "source": F.col("source_code"),
         "quality": F.when(is_guess, ESTIMATED).otherwise(MEASURED),
-        "client_ip": F.when(F.col("ip") >= 0, F.col("ip")),
+        "client_ip": F.col("ip"),
         "client": F.coalesce("client_code", zero),
         "client_rack": F.coalesce(F.nullif("told_rack", zero), "client_rack"),
         "broker_rack": F.coalesce(near.getField("rack"), zero),

@@ -42,17 +42,16 @@ from rackwise.pipeline import plans, schemas
 from rackwise.pipeline.audit import audited, finding_table
 from rackwise.pipeline.blast import blast_rows, blast_table
 from rackwise.pipeline.fates import Fates
-from rackwise.pipeline.files import flow_files, repeated
+from rackwise.pipeline.files import flow_files, literally, repeated
 from rackwise.pipeline.fleet import frames
 from rackwise.pipeline.flows import flow_facts
 from rackwise.pipeline.gold import SCHEMAS as GOLD
 from rackwise.pipeline.gold import bill, cross_rack, traffic_of
 from rackwise.pipeline.racks import subnet_buckets
 from rackwise.pipeline.rates import unknown_topics
-from rackwise.pipeline.request import claimed_folder, run_id
+from rackwise.pipeline.request import check_request, check_shared, claimed_folder, run_id
 from rackwise.pipeline.savings import saving_rows, savings
 from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
-from rackwise.pipeline.snapshots import require_addresses
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
 from rackwise.pipeline.tables import bronze, write_arrow
 
@@ -108,7 +107,8 @@ def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
 
     Raises `InvalidSnapshot` (none left, one name for two clusters, a broker without address where
     flow logs are read), `InvalidFlows`, `InvalidRates`, `InvalidPrices`, `InvalidSubnets`,
-    `InvalidPolicy`; `QuarantineExceeded` and `BytesLost`, after which nothing may be published.
+    `InvalidPolicy`; `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing
+    may be published.
     """
     return _Run(spark, request).analysis()
 
@@ -131,8 +131,8 @@ class _Run:
         """All steps but the caller's; a run that fails takes its folder with it."""
         request = self.request
         self.step("snapshots")
-        if request.flows and request.flow_format == "vpc":
-            require_addresses(request.snapshots)
+        check_request(request)
+        check_shared(self.spark, request.tables)
         files = flow_files(self.spark, request.flows) if request.flows else ()
         run = run_id(request, files)
         folder = claimed_folder(self.spark, request.tables, run)
@@ -203,7 +203,8 @@ class _Run:
         is_canonical = self.request.flow_format == "canonical"
         if "bronze" in self.request.keep:
             rows.write.parquet(f"{folder}/bronze/flow")
-            rows = self.spark.read.schema(rows.schema).parquet(f"{folder}/bronze/flow")
+            kept = literally(f"{folder}/bronze/flow")
+            rows = self.spark.read.schema(rows.schema).parquet(kept)
         return rows, names_in(rows) if is_canonical else FoundNames()
 
     def _fleet(self, found: FoundNames) -> Fleet:
@@ -252,7 +253,9 @@ class _Run:
         names = self.request.levels or self.request.policy.racks.levels
         if facts or self.rates.ins or self.rates.outs:
             self.step("gold: traffic")
-        found = traffic_of(self.spark, fleet, facts, self.rates, self._rate_days)
+        found = traffic_of(
+            self.spark, fleet, facts, self.rates, self._rate_days, rack_of=self._member_rack()
+        )
         if facts is not None and facts.seen is None:
             self.notes.append("no row of the flow files is traffic of a broker given")
         if found is None:

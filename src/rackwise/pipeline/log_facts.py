@@ -260,7 +260,7 @@ class _Judge:
             "peer_rack": np.where(is_copy, receiver.rack, 0),
         }
         return places, packed_arrays(made, self.bits) | {
-            "client_ip": np.where(is_copy, NONE, np.maximum(ip, NONE)),
+            "client_ip": np.where(is_copy, NONE, ip),
             "packets": rows.numbers["packets"][places],
         }
 

@@ -9,9 +9,11 @@ snapshots  ->  tasks, so many at a time  ->  silver/plan     row, certificate, m
 certificates  ->  Spark's own bound      ->  gold/plans      one row per cluster, gap = cost - bound
 ```
 
-A row says `planned`, `infeasible` where no placement keeps the rules, or `refused` where a plan
-cannot be asked for: replicas on the move, a live broker without rack, sizes that are not known. The
-cost that the gap is measured by is counted from the moves, not taken from the planner.
+A row says `planned`, `infeasible` where no placement keeps the rules, `refused` where a plan cannot
+be asked for (replicas on the move, a live broker without rack, sizes that are not known), or
+`failed` where planning broke. A task that ends with its process takes its round with it, so that
+round's clusters are planned again, one by one. The cost that the gap is measured by is counted from
+the moves, not taken from the planner.
 
 What this does not do: choose a goal by itself; apply anything; write the plan files (the caller
 does, from what is given back).
@@ -31,7 +33,9 @@ from rackwise.core.errors import BytesLost
 from rackwise.core.planning.values import Certificate, Group, TopicPrice
 from rackwise.pipeline import schemas
 from rackwise.pipeline.certificate import Claims, bounds
-from rackwise.pipeline.planning import planned
+from rackwise.pipeline.files import literally
+from rackwise.pipeline.lines import failure_line, spark_failures
+from rackwise.pipeline.planning import failed, outcome, planned
 from rackwise.pipeline.session import large_batches
 from rackwise.pipeline.tables import write_arrow
 from rackwise.pipeline.tasks import one_per_task
@@ -109,11 +113,31 @@ def _made(
     for some in rounds(fleet.latest):
         is_all = len(some) == count
         begin(STEP, "" if is_all else f", clusters {done + 1} to {done + len(some)} of {count}")
-        rows = one_per_task(spark, some).mapInArrow(planned(planning), schemas.PLAN)
-        with large_batches(spark):
-            rows.write.mode("append").parquet(path)
+        try:
+            _write(spark, some, planning, path)
+        except spark_failures():
+            for one in some:
+                _write_alone(spark, one, planning, path)
         done += len(some)
-    return spark.read.schema(schemas.PLAN).parquet(path)
+    return spark.read.schema(schemas.PLAN).parquet(literally(path))
+
+
+def _write(spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str) -> None:
+    """The rows of these clusters, all of them or none."""
+    rows = one_per_task(spark, some).mapInArrow(planned(planning), schemas.PLAN)
+    with large_batches(spark):
+        rows.write.mode("append").parquet(path)
+
+
+def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: str) -> None:
+    """The row of one cluster, also where its planning takes its process down with it."""
+    try:
+        _write(spark, [one], planning, path)
+    except spark_failures() as error:
+        row = failed(outcome(one.name, planning), f"its task ended: {failure_line(error)}")
+        schema = to_arrow_schema(schemas.PLAN, timezone="UTC")
+        table = pa.Table.from_pylist([row], schema=schema)
+        spark.createDataFrame(table, schemas.PLAN).write.mode("append").parquet(path)
 
 
 def _moves(made: DataFrame) -> DataFrame:

@@ -41,8 +41,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from rackwise.core.model import Group, GroupMember
+    from rackwise.core.racks import Rack
     from rackwise.core.traffic import Rates
     from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.layouts import RackOf
 
 DAY_S = 86_400
 EPOCH = date(1970, 1, 1)
@@ -58,6 +61,11 @@ _DAILY = StructType(
 )
 
 
+def own_rack(_group: Group, member: GroupMember) -> Rack | None:
+    """The rack that a member says it is in."""
+    return member.rack
+
+
 def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     """The (cluster, topic) of rates that no snapshot's last state has a partition of; sorted."""
     had = {
@@ -69,10 +77,17 @@ def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(asked - had))
 
 
-def modelled(spark: SparkSession, fleet: Fleet, rates: Rates, days: Sequence[date]) -> DataFrame:
+def modelled(
+    spark: SparkSession,
+    fleet: Fleet,
+    rates: Rates,
+    days: Sequence[date],
+    rack_of: RackOf = own_rack,
+) -> DataFrame:
     """FLOW_FACT of the days, one row per day, partition and flow; quality estimated.
 
-    Topics that no snapshot has are left out; `unknown_topics` names them.
+    `rack_of`: where a group's member is; its racks have codes. Topics that no snapshot has are left
+    out; `unknown_topics` names them.
     """
     partitions = _partitions(fleet)
     written = _shared(partitions, _daily_in(spark, fleet, rates))
@@ -80,7 +95,7 @@ def modelled(spark: SparkSession, fleet: Fleet, rates: Rates, days: Sequence[dat
     flows = (
         _produced(written)
         .unionByName(_replicated(written, fleet))
-        .unionByName(_fetched(read, fleet))
+        .unionByName(_fetched(read, _held(spark, fleet, rack_of)))
     )
     numbers = F.array(*(F.lit((day - EPOCH).days) for day in days))
     dated = flows.where(F.col("bytes") > 0).withColumn("day", F.explode(numbers))
@@ -159,17 +174,38 @@ def _replicated(written: DataFrame, fleet: Fleet) -> DataFrame:
     )
 
 
-def _fetched(read: DataFrame, fleet: Fleet) -> DataFrame:
-    held = (
+def _held(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
+    """Partitions that somebody is assigned, each once, with the rack of the first such member."""
+    codes = fleet.codes
+    racks = [
+        (
+            codes.clusters[snapshot.name],
+            codes.clients[group.group],
+            member.member_id,
+            codes.rack(rack_of(group, member)),
+        )
+        for snapshot in fleet.latest
+        for group in snapshot.cluster.groups
+        for member in group.members
+    ]
+    member = ("cluster", "client", "member_id")
+    known = spark.createDataFrame(
+        racks, "cluster int, client int, member_id string, member_rack int"
+    )
+    return (
         fleet.members.where(F.col("topic") != 0)
         .select(
-            *("cluster", "topic", "member_id", "rack"),
+            *("cluster", "topic", "member_id"),
             F.col("client_group").alias("client"),
             F.explode("partitions").alias("partition"),
         )
+        .join(F.broadcast(known), list(member), "left")
         .groupBy("cluster", "topic", "client", "partition")
-        .agg(F.min_by("rack", "member_id").alias("member_rack"))
+        .agg(F.min_by("member_rack", "member_id").alias("member_rack"))
     )
+
+
+def _fetched(read: DataFrame, held: DataFrame) -> DataFrame:
     racks = F.when(F.col("member_rack").isNull(), F.col("racks")).otherwise(F.array("member_rack"))
     return _from_racks(
         read.join(

@@ -101,7 +101,7 @@ FLOW_FACT = _table(
     kind=ByteType(),
     source=ByteType(),
     quality=ByteType(),
-    client_ip=_LONG,  # IPv4 as 0..2^32-1; null where the client's address is not IPv4 or not known
+    client_ip=_LONG,  # IPv4 as 0..2^32-1, of IPv6 a digest below -1; null where not known
     client=_INT,
     client_rack=_INT,
     broker=_INT,
@@ -262,7 +262,7 @@ BLAST = _table(
 _OUTCOME = {
     "cluster": _STRING,
     "goal": _STRING,
-    "status": _STRING,  # planned, infeasible or refused; what follows is null where not planned
+    "status": _STRING,  # planned, infeasible, refused, failed; the rest is null where not planned
     "minimise": _STRING,  # moves, bytes or usd
     "moves": _LONG,  # replicas copied
     "partitions": _LONG,  # whose set changes

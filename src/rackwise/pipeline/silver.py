@@ -33,6 +33,7 @@ from pyspark.sql.types import StringType
 from rackwise.core.errors import InvalidFlows, InvalidRack
 from rackwise.core.racks import Rack
 from rackwise.pipeline.fates import KEPT, Fates
+from rackwise.pipeline.files import literally
 from rackwise.pipeline.input_facts import names
 from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
 from rackwise.pipeline.session import large_batches
@@ -135,7 +136,7 @@ def silver(
         for stage in Path(folder).glob("_*"):
             shutil.rmtree(stage)
     return Silver(
-        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(f"{folder}/flow_fact"),
+        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(literally(f"{folder}/flow_fact")),
         fates=fates,
         seen=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
         if kept

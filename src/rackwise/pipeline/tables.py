@@ -28,7 +28,7 @@ from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline import schemas
-from rackwise.pipeline.files import FlowFile, flow_files
+from rackwise.pipeline.files import FlowFile, flow_files, literally
 from rackwise.pipeline.flow_logs import MISSING
 from rackwise.pipeline.lines import (
     failure_line,
@@ -74,7 +74,7 @@ def write_table(
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
     with large_batches(df.sparkSession):
         shaped.write.mode("overwrite").partitionBy(*partition_by).parquet(path)
-    written = df.sparkSession.read.schema(schema).parquet(path)
+    written = df.sparkSession.read.schema(schema).parquet(literally(path))
     has_bytes = "bytes" in names
     total = F.sum("bytes") if has_bytes else F.lit(None)
     row = written.agg(F.count("*").alias("rows"), total.alias("bytes")).collect()[0]
@@ -98,7 +98,7 @@ def stored(df: DataFrame, path: str) -> DataFrame:
     """The same rows, computed once and kept at `path` as Parquet, which is not for long."""
     with large_batches(df.sparkSession):
         df.write.mode("overwrite").option("compression", "uncompressed").parquet(path)
-    return df.sparkSession.read.schema(df.schema).parquet(path)
+    return df.sparkSession.read.schema(df.schema).parquet(literally(path))
 
 
 def read_flows(spark: SparkSession, paths: Sequence[str], format: FlowFormat) -> DataFrame:  # noqa: A002 (the word of the command line)
@@ -199,6 +199,7 @@ def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
             .option("ignoreCorruptFiles", "false")
             .parquet(*(file.pattern for file in files))
         )
+        rows.schema  # noqa: B018 (Connect looks when it is asked something)
     except spark_failures() as error:
         had = failure_line(error)
         raise InvalidFlows(

@@ -27,8 +27,9 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import DecimalType
 
-from rackwise.core.subnets import ipv4
 from rackwise.core.traffic import PRECEDENCE
+from rackwise.pipeline.addresses import NONE, address_number, keyed, never_null
+from rackwise.pipeline.clock import DAY_BITS
 from rackwise.pipeline.packing import packed, unpacked
 from rackwise.pipeline.schemas import KINDS, SOURCES
 
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet import Fleet
 
-DAY_BITS = 16
 PRODUCE, FETCH, REPLICATE = (KINDS.index(name) for name in ("produce", "fetch", "replicate"))
 MEASURED, APPORTIONED, ESTIMATED = range(3)
 IP_BITS = 32
+CLUSTER_BITS = 24
 
 ROW = (
     *("day", "cluster", "kind", "source", "quality"),
@@ -179,13 +180,13 @@ def _with_weight_set(unnamed: DataFrame, weights: DataFrame) -> DataFrame:
 
 
 def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
-    """(cluster code, IPv4 as integer) of the group members -> code, dense from 1 in that order."""
+    """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
     seen = {
         (fleet.codes.clusters[snapshot.name], address)
         for snapshot in fleet.latest
         for group in snapshot.cluster.groups
         for member in group.members
-        if member.partitions and (address := ipv4(member.address or "")) is not None
+        if member.partitions and (address := address_number(member.address or "")[0]) != NONE
     }
     return {place: code for code, place in enumerate(sorted(seen), start=1)}
 
@@ -238,14 +239,15 @@ def _with_via(
     known = facts.sparkSession.createDataFrame(
         pa.table(
             {
-                "_place": pa.array(
-                    [cluster << IP_BITS | ip for cluster, ip in addresses], pa.int64()
-                ),
+                "_ip": pa.array([ip for _, ip in addresses], pa.int64()),
+                "_cluster": pa.array([cluster for cluster, _ in addresses], pa.int32()),
                 "_address": pa.array(list(addresses.values()), pa.int64()),
             }
         )
+    ).select(
+        never_null(keyed(F.col("_ip"), F.col("_cluster"), CLUSTER_BITS)).alias("_place"), "_address"
     )
-    place = F.shiftleft(F.col("cluster").cast("long"), IP_BITS).bitwiseOR(F.col("client_ip"))
+    place = keyed(F.col("client_ip"), F.col("cluster"), CLUSTER_BITS)
     via = F.when(is_pair, pair).otherwise(F.coalesce(F.col("_address"), F.lit(0)))
     return (
         facts.withColumn("_place", place)

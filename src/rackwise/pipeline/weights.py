@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.core.subnets import ipv4
+from rackwise.pipeline.addresses import address_number
 from rackwise.pipeline.schemas import WEIGHT
 from rackwise.pipeline.traffic import (
     BY_ADDRESS,
@@ -84,7 +84,8 @@ def _by_address(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
             (code, fleet.codes.topics[topic], fleet.codes.clients[group.group])
             for group in snapshot.cluster.groups
             for member in group.members
-            if (code := addresses.get((cluster, ipv4(member.address or "") or 0))) is not None
+            for ip, _ in [address_number(member.address or "")]
+            if (code := addresses.get((cluster, ip))) is not None
             for topic, _ in member.partitions
         ]
         if held:
