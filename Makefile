@@ -9,6 +9,7 @@ export KAFKA
 BIN := .venv/bin
 PYTEST := pytest --durations=15 --randomly-seed=$(ORDER)
 CORE := tests/core src/rackwise/core
+CONNECT := $(if $(filter exhaustive,$(PROFILE)),spark and not kafka and not long,connect)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
@@ -40,8 +41,10 @@ test: venv minimal ## all suites, real Kafka and Spark among them
 
 # These three run at the same time; they share no port, no folder and no cache. The tests of core run
 # once, where numpy is all there is.
+# On Spark Connect: one case of every function of the pipeline, or all of them.
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
+	RACKWISE_SPARK=connect $(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "$(CONNECT)" tests/pipeline
 
 test-core:
 	build/minimal/bin/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)

@@ -1,6 +1,13 @@
-"""The Spark session that all Spark suites of a run share."""
+"""The Spark session that all Spark suites of a run share.
+
+With `RACKWISE_SPARK=connect` in the environment it is one of Spark Connect, on a server with a
+process of its own: the same tests, on what people have who keep no driver. A process has the one
+kind or the other.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -13,9 +20,21 @@ UNSEEN = {"spark.sql.ui.explainMode": "simple"}
 """The plan of each job is written out for a UI that is not there; so it is written short."""
 
 
+ON_CONNECT = os.environ.get("RACKWISE_SPARK") == "connect"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out on Connect what starts a Spark of its own."""
+    if not ON_CONNECT:
+        return
+    left_out = [item for item in items if item.get_closest_marker("classic")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session")
-def spark():
-    """One local session for the whole run: two cores, the small profile, two shuffle partitions."""
+def spark(request):
+    """One session for the whole run: two cores, the small profile, two shuffle partitions."""
     from rackwise.pipeline.session import session, settings
 
     java = "spark.driver.extraJavaOptions"
@@ -25,5 +44,30 @@ def spark():
         **PAGE,
         **UNSEEN,
     }
+    if ON_CONNECT:
+        yield request.getfixturevalue("connected")
+        return
     with session("rackwise-tests", master=MASTER, profile="small", conf=conf) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def connect_server(java_home, tmp_path_factory):
+    """A server of Spark Connect, with the conf of the classic session."""
+    from rackwise.pipeline.session import settings
+    from spark_connect import ConnectServer
+
+    conf = settings(MASTER, "small", {"spark.driver.memory": "2g", **PAGE, **UNSEEN})
+    java = f"{conf.pop('spark.driver.extraJavaOptions')} {ROOM}"
+    folder = tmp_path_factory.mktemp("connect")
+    with ConnectServer(java_home=java_home, folder=folder, conf=conf, java=java) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def connected(connect_server):
+    """A session on it."""
+    from rackwise.pipeline.session import session
+
+    with session("rackwise-tests", remote=connect_server.remote) as made:
         yield made

@@ -7,7 +7,15 @@ import pytest
 
 PIPELINE = Path(__file__).parents[2] / "src" / "rackwise" / "pipeline"
 CLASSIC_ALONE = {"sparkContext", "_sc", "rdd", "_jvm", "_jsc", "_jsparkSession", "_jdf", "_jc"}
-ROW_BY_ROW = {"udf", "udtf", "mapInPandas", "foreach", "toLocalIterator"}
+CLASSIC_ALONE |= {"SparkContext", "newSession", "_jmap", "_jseq", "_jsc", "_jreader", "_gateway"}
+ROW_BY_ROW = {"udf", "udtf", "arrow_udtf", "pandas_udf", "foreach", "toLocalIterator"}
+ROW_BY_ROW |= {
+    "UserDefinedFunction",
+    "mapInPandas",
+    "applyInPandas",
+    "toPandas",
+    "registerFunction",
+}
 
 
 def used(text):
@@ -28,7 +36,14 @@ def test_nothing_touches_what_connect_lacks_or_what_goes_row_by_row(path):
 
 
 @pytest.mark.parametrize(
-    "text", ["spark.sparkContext", "df.rdd.map(f)", "from pyspark.sql.functions import udf"]
+    "text",
+    [
+        "spark.sparkContext",
+        "df.rdd.map(f)",
+        "from pyspark.sql.functions import udf",
+        "F.pandas_udf(f, 'long')",
+        "from pyspark import SparkContext",
+    ],
 )
 def test_it_would_be_seen(text):
     assert set(used(text)) & (CLASSIC_ALONE | ROW_BY_ROW)

@@ -94,6 +94,7 @@ def test_hostile_lines_are_bad_rows_and_nothing_else(spark, tmp_path):
     assert max(len(row.raw) for row in kept) == 4096
 
 
+@pytest.mark.connect
 def test_bad_lines_are_found_again_by_their_number(spark, tmp_path, fleet):
     from rackwise.pipeline.flows import flow_facts
     from rackwise.pipeline.tables import quarantined

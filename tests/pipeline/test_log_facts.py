@@ -120,6 +120,7 @@ def test_the_fate_is_the_first_that_holds(facts, case, reason):
     assert facts[case].reason == reason
 
 
+@pytest.mark.connect
 def test_a_fact_says_when_how_much_and_from_which_source(facts):
     fact = facts["produce"]
     assert fact.window_start.timestamp() == NOON

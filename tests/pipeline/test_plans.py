@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -97,6 +98,7 @@ def rows(made):
     return {row["cluster"]: row for row in made.summary["plans"]["rows"]}
 
 
+@pytest.mark.connect
 def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
     assert {name: row["status"] for name, row in rows.items()} == {
         **dict.fromkeys(("blind", "deep", "fine", "random"), "planned"),
@@ -232,3 +234,34 @@ def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
     fleet = frames(spark, snapshots(chosen))
     with pytest.raises(BytesLost, match="one row of plans for each of 2 clusters is wanted; 1"):
         plans.plans(spark, fleet, planning(), str(tmp_path))
+
+
+@pytest.mark.long
+def test_a_cluster_whose_planning_breaks_stops_no_other_one(spark, tmp_path):
+    """One raises what nobody expects, one takes its process down with it; the others have plans."""
+    from rackwise.pipeline.fleet import frames
+    from rackwise.pipeline.plans import plans
+
+    parse = planning().parse
+
+    def breaking(content):
+        found = parse(content)
+        if found.cluster_id == "blind":
+            raise ZeroDivisionError("a fault of ours")
+        if found.cluster_id == "random":
+            os._exit(9)
+        return found
+
+    fleet = frames(spark, snapshots(CLUSTERS))
+    made = plans(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
+    rows = {row["cluster"]: row for row in made.rows}
+    assert {name: row["status"] for name, row in rows.items()} == {
+        **dict.fromkeys(("blind", "random"), "failed"),
+        **dict.fromkeys(("deep", "fine"), "planned"),
+        **dict.fromkeys(("moving", "partly"), "refused"),
+        "small": "infeasible",
+    }
+    assert rows["blind"]["reason"] == "ZeroDivisionError: a fault of ours"
+    assert rows["random"]["reason"].startswith("its task ended: ")
+    assert all("please report it" in rows[name]["hint"] for name in ("blind", "random"))
+    assert sorted(made.files) == [rows["deep"]["file"], rows["fine"]["file"]]

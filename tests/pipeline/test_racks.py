@@ -32,6 +32,7 @@ def looked_up(spark, texts, subnets, **more):
     return with_rack(frame, "address", subnet_buckets(subnets, **more), into="rack")
 
 
+@pytest.mark.connect
 def test_the_longest_prefix_wins_and_no_row_is_lost(spark):
     rows = looked_up(spark, LOOKUPS, NESTED).collect()
     assert {row.address: row.rack for row in rows} == LOOKUPS

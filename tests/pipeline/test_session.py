@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rackwise.core.errors import SessionConflict, SparkMissing
-from rackwise.pipeline.session import is_local, large_batches, session, settings
+from rackwise.pipeline.session import check_version, large_batches, session, settings
 
 
 def test_a_small_session_is_made_to_start_soon():
@@ -24,7 +24,6 @@ def test_what_is_asked_for_wins():
     ("master", "expected"), [("local", True), ("local[2]", True), ("spark://h:7077", False)]
 )
 def test_only_local_masters_are_bound_to_loopback(master, expected):
-    assert is_local(master) is expected
     assert ("spark.driver.host" in settings(master, "batch", {})) is expected
 
 
@@ -35,7 +34,27 @@ def test_without_pyspark_the_pip_line_is_said(monkeypatch):
     assert missing.value.hint == 'pip install "rackwise[spark]"'
 
 
+def test_a_master_and_a_remote_contradict_each_other():
+    asked = {"master": "local[2]", "remote": "sc://there/;token=t0k3n"}
+    with pytest.raises(SessionConflict, match="both were given") as refused, session(**asked):
+        pass
+    assert "t0k3n" not in str(refused.value.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("version", "is_fit"), [("3.5.4", False), ("4.1.1", False), ("4.2.0", True)]
+)
+def test_an_older_spark_is_refused(version, is_fit):
+    if is_fit:
+        check_version(version)
+        return
+    with pytest.raises(SessionConflict, match=f"this session runs {version}") as refused:
+        check_version(version)
+    assert refused.value.hint.startswith("start a Spark 4.2")
+
+
 @pytest.mark.spark
+@pytest.mark.connect
 def test_an_active_session_is_taken_and_left_running(spark):
     with session() as same:
         assert same is spark
@@ -43,6 +62,7 @@ def test_an_active_session_is_taken_and_left_running(spark):
 
 
 @pytest.mark.spark
+@pytest.mark.connect
 def test_large_batches_are_for_the_time_of_an_action(spark):
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(key)
@@ -59,6 +79,7 @@ def test_large_batches_are_for_the_time_of_an_action(spark):
     ("asked", "key"),
     [
         ({"master": "spark://elsewhere:7077"}, "spark.master"),
+        ({"remote": "sc://elsewhere/;token=t0k3n"}, "spark.remote"),
         ({"conf": {"spark.sql.session.timeZone": "CET"}}, "spark.sql.session.timeZone"),
     ],
 )
@@ -67,10 +88,12 @@ def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
         pass
     assert refused.value.where == key
     assert "stop the active session" in refused.value.hint
+    assert "t0k3n" not in str(refused.value.as_dict())
     assert spark.range(1).count() == 1
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_a_session_of_our_own_is_in_utc_and_says_nothing():
     script = (
         "from rackwise.pipeline.session import session\n"

@@ -144,6 +144,7 @@ def reasons(facts):
     return [fact.reason for fact in facts]
 
 
+@pytest.mark.connect
 @pytest.mark.parametrize("scene", TOLD)
 def test_a_flow_seen_from_both_sides_counts_once(told, scene):
     assert reasons(told[scene]) == [reason for _, reason in TOLD[scene]]

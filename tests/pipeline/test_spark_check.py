@@ -187,6 +187,7 @@ def test_every_rule_is_judged_or_said_not_to_be():
 
 @pytest.mark.spark
 class TestTheProbe:
+    @pytest.mark.connect
     def test_all_partitions_are_answered_by_the_one_jvm(self, spark):
         from rackwise.pipeline.spark_probe import ask
 
@@ -233,6 +234,53 @@ class TestTheCommand:
         assert (told["format"], told["asked"]) == ("rackwise.spark-check/1", 8)
         assert told["options"] == client_rack_options("PATH")
         assert [each["answers"] for each in told["executors"]] == [8]
+
+
+FILES = "org.apache.kafka.common.config.provider.FileConfigProvider"
+SELECTORS_OFF = dict.fromkeys((1, 2, 3))
+REAL = [
+    ("rack-not-set", {}, None),
+    ("provider-missing", {RACK: "${env:PATH}"}, None),
+    ("provider-wrong", client_rack_options("PATH") | {CLASS: FILES}, None),
+    ("allowlist-blocks", client_rack_options("PATH") | {ALLOWED: "PAT"}, None),
+    ("variable-unset", client_rack_options("NOT_SET"), None),
+    ("reading-client-rack", {RACK: "z"}, healthy()),
+    ("reading-selector", {RACK: "a"}, healthy(values=SELECTORS_OFF)),
+    ("rf-below-racks", {RACK: "a"}, healthy(lists={"t-0": [2, 3]}, groups=[])),
+]
+
+
+def checked(options, *more):
+    """Exit code and rules of a check of the session."""
+    given = {"kafka.client.id": "job", **options}
+    pairs = [word for key, value in given.items() for word in ("--kafka-option", f"{key}={value}")]
+    code, out, err = called("spark-check", "--json", *pairs, *more)
+    assert err == ""
+    told = parse(out.encode(), where="stdout", error=InvalidConfig)
+    return code, {each["rule"] for each in told["findings"]}
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+class TestEachFinding:
+    @pytest.mark.parametrize(("rule", "options", "cluster"), REAL, ids=[row[0] for row in REAL])
+    def test_it_appears_and_the_exit_code_says_so(self, tmp_path, rule, options, cluster):
+        more = []
+        if cluster is not None:
+            write_snapshot(cluster, tmp_path / "s.json")
+            more = ["--snapshot", tmp_path / "s.json"]
+        assert checked(options, *more) == (2, {rule})
+
+    def test_a_jvm_that_forbids_the_provider(self, spark):
+        options = client_rack_options("PATH")
+        call = f"SELECT reflect('java.lang.System', '{{}}', '{AUTOMATIC}' {{}})"
+        assert checked(options) == (0, set())
+        spark.sql(call.format("setProperty", ", 'none'")).collect()
+        try:
+            assert checked(options) == (2, {"providers-disabled"})
+        finally:
+            spark.sql(call.format("clearProperty", "")).collect()
+        assert checked(options) == (0, set())
 
 
 REFUSED = [

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 
 import pytest
 
-from rackwise.core.errors import CheckpointMismatch, ConnectorMissing, InvalidConfig, InvalidFlows
-from rackwise.pipeline.stream_store import Batch, Store, token_of
+from rackwise.core.errors import ConnectorMissing, InvalidConfig, InvalidFlows
+from rackwise.pipeline.stream_store import Batch, Store
 from refusals import called, check_refused
 from telemetry import AT_MS, KAFKA, ROW, arriving, message
 
 DAY = date(2026, 11, 1)
+DAY_NUMBER = 20758
 TOKEN = f"{7:016x}"
 HUGE = b'{"v":1,"x":"' + b"x" * (1 << 20) + b'"}'
 
@@ -33,6 +33,7 @@ REASONS = [
     (message(cluster=None), "malformed:cluster"),
     (message(window_start_ms=-1), "malformed:window_start_ms"),
     (message(window_start_ms=None), "malformed:window_start_ms"),
+    (message(window_start_ms=-(2**63), window_ms=2**63 - 1), "malformed:window_start_ms"),
     (message(window_ms=0), "malformed:window_ms"),
     (message(window_ms=86_400_001), "malformed:window_ms"),
     (message(revision=-1), "malformed:revision"),
@@ -46,6 +47,8 @@ REASONS = [
     (message(rows=[(*ROW[:4], -5)]), "malformed:bytes"),
     (message(rows=[(*ROW[:4], 1.5)]), "malformed:bytes"),
     (message(rows=[(*ROW[:4], 2**63)]), "malformed:bytes"),
+    (message(minute=-3 * 24 * 60), "kept"),
+    (message(minute=-3 * 24 * 60 - 1), "too-late"),
 ]
 
 
@@ -64,6 +67,8 @@ class TestMessages:
             value is not None and reason != "kept" for value, reason in REASONS
         ]
         assert max(len(row.raw) for row in rows if row.raw) == 4096
+        assert {row.day for row in rows[:-2]} == {DAY_NUMBER}
+        assert [row.day for row in rows[-2:]] == [DAY_NUMBER - 3, DAY_NUMBER]
         first = rows[0]
         assert (first.emitter, first.window_start_ms, first.client_rack) == ("e1", AT_MS, "/eu/a")
         assert [tuple(row) for row in first.rows] == [ROW]
@@ -79,30 +84,48 @@ class TestMessages:
 
 @pytest.mark.spark
 class TestBatches:
+    @pytest.mark.connect
     def test_a_batch_counts_once_whatever_is_run_again(self, spark, tmp_path):
         """Killed before the mark: written anew. After it: left as it is."""
         from rackwise.pipeline.stream import keep_batch
 
         store = Store(str(tmp_path))
         first = spark.createDataFrame(arriving([message(), b"no"]), KAFKA)
-        store_folder = tmp_path / "stream" / f"epoch={TOKEN}" / "batch_id=0"
-        store_folder.mkdir(parents=True)
-        (store_folder / "part-half.parquet").write_bytes(b"half")
+        half = tmp_path / "stream" / f"epoch={TOKEN}" / "batch_id=0" / "attempt=half"
+        half.mkdir(parents=True)
+        (half / "part-half.parquet").write_bytes(b"half")
         keep_batch(first, 0, store=store, token=TOKEN)
         (batch,) = store.batches()
         assert batch == Batch(
             token=TOKEN,
             batch_id=0,
+            attempt=batch.attempt,
             reasons={"kept": 1, "malformed:json": 1},
             bytes=100,
             offsets={"t-0": (0, 1)},
-            days=(20758, 20758),
+            days=(DAY_NUMBER, DAY_NUMBER),
         )
         assert batch.messages == 2
-        written = {path: path.stat().st_mtime_ns for path in store_folder.iterdir()}
-        assert "part-half.parquet" not in {path.name for path in written}
+        assert not half.exists()
+        sums = spark.read.parquet(store.folder_of(batch, table="stream_gold")).collect()
+        assert [row.asDict() for row in sums] == [
+            {
+                "window_start": sums[0].window_start,
+                "cluster": "demo",
+                "kind": "produce",
+                "topic": "orders",
+                "client_group": None,
+                "client_rack": "/eu/a",
+                "broker_id": 1,
+                "rows": 1,
+                "bytes": 100,
+            }
+        ]
+        half.mkdir()
+        written = {path: path.stat().st_mtime_ns for path in half.parent.glob("*/*")}
         keep_batch(first, 0, store=store, token=TOKEN)
-        assert {path: path.stat().st_mtime_ns for path in store_folder.iterdir()} == written
+        assert not half.exists()
+        assert {path: path.stat().st_mtime_ns for path in half.parent.glob("*/*")} == written
         assert store.batches() == (batch,)
 
     @pytest.mark.long
@@ -110,7 +133,7 @@ class TestBatches:
         from rackwise.pipeline.stream import keep_batch
         from rackwise.pipeline.stream_compact import compact
 
-        late_s, too_late_s = 2 * 3600 + 61, 3 * 86_400 + 61
+        late_s, next_day_s, too_late_s = 2 * 3600 + 61, 86_400, 3 * 86_400 + 61
         again = message("e2", minute=1, rows=[(*ROW[:4], 9)])
         told = [
             message(rows=[(*ROW[:4], 1)]),
@@ -126,27 +149,28 @@ class TestBatches:
             (
                 arriving(told),
                 arriving([message("e3")], late_s=late_s, first=10),
-                arriving([message("e4")], late_s=too_late_s, first=11),
+                arriving([message("e4"), b"no"], late_s=too_late_s, first=11),
+                arriving([b"no", b"no"], late_s=next_day_s, first=13),
             )
         ):
             keep_batch(spark.createDataFrame(rows, KAFKA), number, store=store, token=TOKEN)
         not_committed = spark.createDataFrame(arriving([message("e5")], first=20), KAFKA)
         from rackwise.pipeline.stream_messages import messages
 
-        messages(not_committed).write.parquet(store.folder(TOKEN, 3))
+        messages(not_committed).write.parquet(store.folder(TOKEN, 4, "0"))
         counts, folder = compact(spark, str(tmp_path), DAY)
         assert counts.as_dict() == {
             "messages": 7,
             "accepted": 3,
             "superseded": 1,
             "duplicate": 2,
-            "too_late": 1,
-            "conflicts": 1,
-            "late": 2,
             "quarantined": 1,
+            "conflicts": 1,
+            "late": 1,
             "rows": 4,
             "bytes": 3 + 100 + 9 + 100,
-            "batches": 3,
+            "batches": 2,
+            "reasons": {"malformed:json": 1},
         }
         found = spark.read.parquet(folder).orderBy("emitter", "bytes").collect()
         assert [(row.emitter, row.bytes, row.source) for row in found] == [
@@ -155,9 +179,35 @@ class TestBatches:
             ("e2", 9, "telemetry"),
             ("e3", 100, "telemetry"),
         ]
-        with pytest.raises(InvalidFlows, match="2026-11-01 to 2026-11-02"):
+        with pytest.raises(InvalidFlows, match="2026-11-01 to 2026-11-04"):
             compact(spark, str(tmp_path), date(2026, 11, 3))
 
+    @pytest.mark.long
+    def test_sums_of_five_minutes_add_up_and_a_window_told_twice_counts_twice(
+        self, spark, tmp_path
+    ):
+        """Law: over the batches they are what was kept; once it is compacted, what counts."""
+        from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+        from rackwise.pipeline.stream import keep_batch
+        from rackwise.pipeline.stream_compact import compact
+
+        store = Store(str(tmp_path))
+        told = [message(minute=number, rows=[ROW, ROW]) for number in (0, 4, 5, 9, 10)]
+        for number, values in enumerate((told[:3], [*told[3:], b"no"], told[:2])):
+            rows = spark.createDataFrame(arriving(values, first=10 * number), KAFKA)
+            keep_batch(rows, number, store=store, token=TOKEN)
+        folders = [store.folder_of(each, table="stream_gold") for each in store.batches()]
+        windows = spark.read.parquet(*folders).groupBy("window_start", "topic", "broker_id")
+        found = windows.agg(F.sum("rows").alias("rows"), F.sum("bytes").alias("bytes"))
+        assert [
+            (row.window_start.minute, row["rows"], row["bytes"])
+            for row in found.orderBy("window_start").collect()
+        ] == [(0, 8, 800), (5, 4, 400), (10, 2, 200)]
+        assert sum(each.bytes for each in store.batches()) == 1400
+        assert compact(spark, str(tmp_path), DAY)[0].bytes == 1000
+
+    @pytest.mark.connect
     def test_a_session_without_the_connector_is_told(self, spark, tmp_path):
         from rackwise.pipeline.stream import StreamOptions, start
 
@@ -169,57 +219,19 @@ class TestBatches:
         assert not (tmp_path / "mark").exists()
 
 
-class TestStore:
-    def batch(self, **more):
-        fields = {"token": TOKEN, "batch_id": 3, "reasons": {"kept": 2}, "bytes": 5}
-        return Batch(**(fields | {"offsets": {"t-0": (4, 5)}, "days": None} | more))
-
-    def test_what_is_committed_is_read_again(self, tmp_path):
-        store = Store(str(tmp_path))
-        wanted = (self.batch(), self.batch(batch_id=10, days=(7, 8)))
-        for each in reversed(wanted):
-            store.commit(each)
-        assert store.batches() == wanted
-        assert [store.is_committed(TOKEN, number) for number in (3, 4, 10)] == [True, False, True]
-
-    def test_a_mark_of_another_format_is_refused(self, tmp_path):
-        store = Store(str(tmp_path))
-        store.commit(self.batch())
-        mark = tmp_path / "stream" / "_committed" / f"{TOKEN}-3.json"
-        mark.write_text(mark.read_text().replace("stream/1", "stream/2"))
-        with pytest.raises(CheckpointMismatch, match="stream/2"):
-            store.batches()
-        mark.write_text("{")
-        with pytest.raises(CheckpointMismatch, match="no JSON"):
-            store.batches()
-
-    def test_a_checkpoint_has_one_token_for_ever(self, tmp_path):
-        store, checkpoint = Store(str(tmp_path / "out")), str(tmp_path / "mark")
-        token = token_of(checkpoint, store)
-        assert token_of(checkpoint, store) == token
-        assert token_of(str(tmp_path / "other"), store) != token
-
-    def test_a_checkpoint_of_another_folder_or_maker_is_refused(self, tmp_path):
-        token_of(str(tmp_path / "mark"), Store(str(tmp_path / "out")))
-        with pytest.raises(CheckpointMismatch, match="belongs to"):
-            token_of(str(tmp_path / "mark"), Store(str(tmp_path / "elsewhere")))
-        (tmp_path / "foreign").mkdir()
-        (tmp_path / "foreign" / "metadata").write_text("{}")
-        with pytest.raises(CheckpointMismatch, match="was made by another"):
-            token_of(str(tmp_path / "foreign"), Store(str(tmp_path / "out")))
-
-    def test_a_damaged_token_is_refused(self, tmp_path):
-        store = Store(str(tmp_path / "out"))
-        token_of(str(tmp_path / "mark"), store)
-        mark = tmp_path / "mark" / "rackwise.json"
-        mark.write_text(json.dumps(json.loads(mark.read_text()) | {"token": "../x"}))  # noqa: TID251
-        with pytest.raises(CheckpointMismatch):
-            token_of(str(tmp_path / "mark"), store)
-
-
 @pytest.mark.parametrize(
     "key",
-    ["kafka.auto.offset.reset", "kafka.Key.Deserializer", "kafka.interceptor.classes", "acks"],
+    [
+        "kafka.auto.offset.reset",
+        "kafka.Key.Deserializer",
+        "kafka.value.deserializer",
+        "kafka.key.serializer",
+        "kafka.value.serializer",
+        "kafka.enable.auto.commit",
+        "kafka.interceptor.classes",
+        "auto.offset.reset",
+        "acks",
+    ],
 )
 def test_what_spark_sets_itself_is_refused_at_once(key):
     from rackwise.pipeline.stream import StreamOptions

@@ -103,6 +103,7 @@ def test_a_direction_may_be_missing_where_there_is_no_data(spark, tmp_path):
     assert is_partial(read(spark, tmp_path)) is True
 
 
+@pytest.mark.connect
 def test_text_and_parquet_are_read_together(spark, tmp_path):
     log(tmp_path / "a.parquet", [{}])
     names = [name for name in ROW if not name.startswith("pkt")]
@@ -189,12 +190,14 @@ def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_p
     assert "time zone" in refused(spark, tmp_path, "canonical").hint
 
 
+@pytest.mark.connect
 def test_what_is_no_parquet_is_refused(spark, tmp_path):
     (tmp_path / "a.parquet").write_text("srcaddr dstaddr\n" * 10)
     error = refused(spark, tmp_path)
     assert error.message.startswith("Parquet files whose columns agree are wanted; Spark says: ")
 
 
+@pytest.mark.connect
 def test_a_table_is_written_with_its_schema_and_counted(spark, tmp_path):
     from rackwise.pipeline.schemas import QUARANTINE, RACK
     from rackwise.pipeline.tables import WriteCounts, write_table

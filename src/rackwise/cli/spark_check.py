@@ -44,6 +44,12 @@ def spark_check(
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="Spark master. [default: local[*]]")
     ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="In place of a master, a server of Spark Connect: sc://HOST."
+        ),
+    ] = None,
     conf: Annotated[
         list[str] | None, typer.Option(metavar="K=V", help="Spark configuration; repeatable.")
     ] = None,
@@ -67,7 +73,7 @@ def spark_check(
         options = options or client_rack_options(variable)
         asked = variable_of(options, variable)
         with (
-            session(master=master, profile="small", conf=settings) as spark,
+            session(master=master, remote=remote, profile="small", conf=settings) as spark,
             shell.progress("asking executors"),
         ):
             answers = ask(spark, asked, allow_list(options))

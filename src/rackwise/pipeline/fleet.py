@@ -119,7 +119,7 @@ def frames(
     Raises `InvalidSnapshot` when one name stands for two clusters or nothing is given,
     `InvalidRack` for a rack of more than four levels.
     """
-    spoken = _history(snapshots)
+    spoken = histories(snapshots)
     names = Names.of(
         [snapshot for history in spoken.values() for snapshot in history],
         racks=racks,
@@ -156,7 +156,7 @@ def frames(
     )
 
 
-def _history(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:
+def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:
     """Cluster name -> the snapshots that speak for at least one hour, oldest first."""
     if not snapshots:
         raise InvalidSnapshot(

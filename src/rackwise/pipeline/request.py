@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rackwise.core.errors import OutputNotShared
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
+from rackwise.core.text import escaped
+from rackwise.core.traffic import named_levels, prices_of, rates_of
+from rackwise.pipeline.fleet import histories
+from rackwise.pipeline.lines import failure_line, spark_failures
+from rackwise.pipeline.remotes import is_local
+from rackwise.pipeline.snapshots import require_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
 
 RUN_ID_DIGITS = 12
 RUNS = "runs"
+PROBE = "rackwise-probe-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +130,56 @@ def claimed_folder(spark: SparkSession, tables: str, run: str) -> str:
         number += 1
 
 
+def check_request(request: AnalyzeRequest) -> None:
+    """What is wrong with a request by itself, seen before Spark is asked for anything.
+
+    Raises `InvalidPrices`, `InvalidRates`, and `InvalidSnapshot` for one name of two clusters and
+    for a broker without address where flow logs are read.
+    """
+    histories(request.snapshots)
+    prices_of(request.prices, request.provider)
+    rates_of(request.rates)
+    if request.flows and request.flow_format == "vpc":
+        require_addresses(request.snapshots)
+    if request.flows or request.rates:
+        brokers = (broker for one in request.snapshots for broker in one.cluster.brokers)
+        depth = max((len(broker.rack.levels) for broker in brokers if broker.rack), default=0)
+        named_levels(depth, request.levels or request.policy.racks.levels)
+
+
+def check_shared(spark: SparkSession, folder: str) -> None:
+    """Refuse a folder of this machine that Spark, where it runs elsewhere, does not see as it is.
+
+    A file is written here and read there. Raises `OutputNotShared`.
+    """
+    from pyspark.sql import is_remote
+
+    if "://" in folder or (is_local(spark.conf.get("spark.master") or "") and not is_remote()):
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=PROBE) as file:
+        probe = Path(file.name)
+        content = probe.name.encode()
+        probe.write_bytes(content)
+        probe.chmod(0o644)  # a server reads it as a user of its own
+        try:
+            seen = spark.read.format("binaryFile").load(probe.absolute().as_uri())
+            had = "" if seen.select("content").collect() == [(content,)] else "another file"
+        except spark_failures() as error:
+            had = failure_line(error)
+    if had:
+        with suppress(OSError):  # what others have in it stays
+            Path(folder).rmdir()
+        raise OutputNotShared(
+            f"a folder for tables that Spark sees as well is wanted; it does not see "
+            f"{escaped(folder)}: {had}",
+            wanted=folder,
+            had=had,
+            hint="--tables URI: a file system that this machine and every executor share",
+            where=folder,
+        )
+
+
 def _made(folder: Path) -> bool:
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -132,8 +192,9 @@ def _made(folder: Path) -> bool:
 def _is_there(spark: SparkSession, folder: str) -> bool:
     from pyspark.errors import AnalysisException
 
+    found = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(folder)
+        found.load(folder).schema  # noqa: B018 (Connect looks when it is asked something)
     except AnalysisException:
         return False
     return True

@@ -1,9 +1,10 @@
 """Telemetry from Kafka into tables, each message once: Spark's source, our batches.
 
 ```
-Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `stream_source`
+Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka_source`
        ->  messages (`stream_messages`)                         one row each, with its reason
-       ->  a folder per batch, then its mark (`stream_store`)   exactly once
+       ->  a folder per batch, and one of its sums (`stream_sums`)
+       ->  then its mark (`stream_store`)                       exactly once
 ```
 
 Nothing is kept between batches: no state, hence no watermark, and no late message is lost. What is
@@ -14,6 +15,7 @@ What this does not do: price anything; the nightly `compact` does.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,19 +23,22 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.core.errors import ConnectorMissing, InvalidConfig, WorldError
+from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
 from rackwise.core.text import escaped
 from rackwise.pipeline.fates import KEPT
 from rackwise.pipeline.session import large_batches
-from rackwise.pipeline.stream_messages import bytes_of_rows, messages, window_day
-from rackwise.pipeline.stream_store import Batch, Store, token_of
+from rackwise.pipeline.stream_messages import bytes_of_rows, messages
+from rackwise.pipeline.stream_store import SUMS, Batch, Store, token_of
+from rackwise.pipeline.stream_sums import SUMS_TABLE, sums
+from rackwise.pipeline.tables import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.datasource import DataSource
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from rackwise.pipeline.stream_source import Topic
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 PACKAGES = "spark.jars.packages"
@@ -93,19 +98,21 @@ def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def start(
-    spark: SparkSession, options: StreamOptions, python: type[DataSource] | None = None
+    spark: SparkSession, options: StreamOptions, python: Topic | None = None
 ) -> StreamingQuery:
     """Start the stream; it ends by itself where `interval` is None.
 
-    `python`: a source of `stream_source` in place of Spark's connector, which knows the brokers.
+    `python`: read by `kafka_source` in place of Spark's connector, with functions that know how.
     Raises `ConnectorMissing`, `CheckpointMismatch`.
     """
     store = Store(options.out)
     if python is None:
         source = _source(spark, options)
     else:
-        spark.dataSource.register(python)
-        source = spark.readStream.format(python.name()).load()
+        from rackwise.pipeline.kafka_source import NAME, source_of
+
+        spark.dataSource.register(source_of(python))
+        source = spark.readStream.format(NAME).load()
     token = token_of(options.checkpoint, store)
     writer = (
         source.writeStream.queryName("rackwise-stream")
@@ -150,19 +157,35 @@ def keeper(out: str, token: str) -> Callable[[DataFrame, int], None]:
 
 
 def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> None:
-    """Write one batch of a Kafka source and make it count; nothing where it already does."""
-    if store.is_committed(token, batch_id):
+    """Write one batch of a Kafka source and make it count; nothing where it already does.
+
+    Raises `BytesLost`, after which it does not count.
+    """
+    done = store.committed(token, batch_id)
+    if done is not None:
+        store.tidy(done)
         return
-    folder = store.folder(token, batch_id)
+    attempt = secrets.token_hex(4)
+    folder = store.folder(token, batch_id, attempt)
     spark = rows.sparkSession
     with large_batches(spark):
-        messages(rows).write.mode("overwrite").parquet(folder)
-    store.commit(_counted(spark.read.parquet(folder), batch_id, token))
+        messages(rows).write.parquet(folder)
+    written = spark.read.parquet(folder)
+    batch = _counted(written, batch_id, token, attempt)
+    summed = write_table(sums(written), store.folder_of(batch, table=SUMS), SUMS_TABLE)
+    if summed.bytes != batch.bytes:
+        raise BytesLost(
+            f"{batch.bytes} bytes of batch {batch_id} are wanted in its sums; "
+            f"{summed.bytes} were found, the batch does not count",
+            wanted=batch.bytes,
+            had=summed.bytes,
+            hint="this is a fault of Rackwise, not of your messages; please report it",
+        )
+    store.commit(batch)
 
 
-def _counted(written: DataFrame, batch_id: int, token: str) -> Batch:
+def _counted(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
     """What stands in a batch; one action over what was written."""
-    day = window_day()
     is_kept = F.col("reason") == KEPT
     found = (
         written.groupBy("reason", "kafka_topic", "kafka_partition")
@@ -171,8 +194,8 @@ def _counted(written: DataFrame, batch_id: int, token: str) -> Batch:
             F.sum(F.when(is_kept, bytes_of_rows())).alias("bytes"),
             F.min("kafka_offset").alias("first"),
             F.max("kafka_offset").alias("last"),
-            F.min(F.when(is_kept, day)).alias("from"),
-            F.max(F.when(is_kept, day)).alias("to"),
+            F.min("day").alias("from"),
+            F.max("day").alias("to"),
         )
         .collect()
     )
@@ -183,15 +206,15 @@ def _counted(written: DataFrame, batch_id: int, token: str) -> Batch:
         key = f"{row.kafka_topic}-{row.kafka_partition}"
         first, last = offsets.get(key, (row["first"], row["last"]))
         offsets[key] = (min(first, row["first"]), max(last, row["last"]))
-    days = [row["from"] for row in found if row["from"] is not None]
-    until = [row["to"] for row in found if row["to"] is not None]
+    days = [day for row in found for day in (row["from"], row["to"])]
     return Batch(
         token=token,
         batch_id=batch_id,
+        attempt=attempt,
         reasons=dict(sorted(reasons.items())),
         bytes=sum(row.bytes or 0 for row in found),
         offsets=dict(sorted(offsets.items())),
-        days=(min(days), max(until)) if days else None,
+        days=(min(days), max(days)) if days else None,
     )
 
 
@@ -205,7 +228,8 @@ def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
         .options(**options.kafka)
     )
     try:
-        return reader.load()
+        loaded = reader.load()
+        loaded.schema  # noqa: B018 (Connect looks when it is asked something)
     except AnalysisException as error:
         package = f"{CONNECTOR}:{spark.version}"
         raise ConnectorMissing(
@@ -214,3 +238,4 @@ def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
             had=error.getCondition(),
             hint=f"start Spark with --packages {package}",
         ) from error
+    return loaded

@@ -1,0 +1,86 @@
+"""Where a server of Spark Connect is, and whether it is there, before Spark is asked.
+
+```
+local[2]            a server that is started here, on PORT of loopback
+sc://HOST[:PORT]    one that runs; after a / its parameters: sc://spark-1/;use_ssl=true;token=...
+```
+
+Spark's own client asks again for ten minutes where nobody listens; so the port is tried first.
+
+What this does not do: speak the protocol, or tell Spark from another server on that port.
+"""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import urlsplit
+
+from rackwise.core.errors import InvalidConfig, Unreachable, WorldError
+from rackwise.core.text import escaped
+
+PORT = 15002
+HERE = "localhost"
+ANSWER_S = 10.0
+
+
+def is_local(place: str) -> bool:
+    """Whether a master or a remote runs in this process: `local`, `local[2]`, `local[*]`."""
+    return place.partition("[")[0] == "local"
+
+
+def shown(remote: str) -> str:
+    """A remote without its parameters, for one of them may be a token."""
+    return escaped(remote.partition("/;")[0])
+
+
+def host_of(remote: str) -> str:
+    """The host of a remote."""
+    return HERE if is_local(remote) else _address(remote)[0]
+
+
+def check_answers(remote: str) -> None:
+    """Raise `Unreachable` where nobody listens, `InvalidConfig` for what is no remote."""
+    host, port = _address(remote)
+    try:
+        socket.create_connection((host, port), timeout=ANSWER_S).close()
+    except OSError as error:
+        raise Unreachable(
+            f"a server of Spark Connect is wanted at {escaped(host)}:{port}; {_reason(error)}",
+            wanted=f"{host}:{port}",
+            had=_reason(error),
+            hint="start one with sbin/start-connect-server.sh, or leave --remote out",
+        ) from error
+
+
+def check_is_free() -> None:
+    """Raise `WorldError` where somebody listens on the port of a server that is started here."""
+    try:
+        socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
+    except OSError:
+        return
+    raise WorldError(
+        f"port {PORT} of this machine is wanted for a server of Spark Connect; it is taken",
+        wanted=PORT,
+        had="taken",
+        hint=f"--remote sc://{HERE} asks the one that is there, --master local[*] wants no port",
+    )
+
+
+def _address(remote: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(remote)
+        scheme, host, port = parts.scheme, parts.hostname, parts.port or PORT
+    except ValueError:
+        scheme, host, port = "", None, PORT
+    if host is None or scheme != "sc":
+        raise InvalidConfig(
+            f"--remote wants sc://HOST[:PORT] or local[N]; {shown(remote)} was given",
+            wanted="sc://HOST[:PORT]",
+            had=shown(remote),
+            hint="a Spark master goes to --master",
+        )
+    return host, port
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

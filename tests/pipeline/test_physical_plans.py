@@ -1,0 +1,56 @@
+"""How Spark goes about facts: joins of integers by broadcast, no row through Python alone."""
+
+import re
+
+import pytest
+
+from flow_rows import ROW, bronze, buckets_of, fleet_of
+
+pytestmark = pytest.mark.spark
+
+SLOW = ("NestedLoopJoin", "SortMergeJoin", "CartesianProduct", "BatchEvalPython", "FlatMapGroups")
+
+
+def explained(frame, capsys):
+    frame.explain()
+    plan = capsys.readouterr().out
+    assert "Physical Plan" in plan
+    return plan
+
+
+def facts_of(spark, form, fleet):
+    from rackwise.pipeline.flows import flow_facts
+    from rackwise.pipeline.schemas import BRONZE_INPUT
+
+    rows = bronze(spark, [ROW]) if form == "vpc" else spark.createDataFrame([], BRONZE_INPUT)
+    once = lambda df, _: df  # noqa: E731 (the whole plan at once)
+    return flow_facts(rows, fleet, buckets_of(fleet), format=form, once=once)
+
+
+@pytest.mark.parametrize(("form", "reads_texts"), [("vpc", 0), ("canonical", 1)])
+def test_facts_and_their_traffic(spark, capsys, form, reads_texts):
+    """Addresses of canonical flows are read from texts, a column at a time."""
+    from rackwise.pipeline.traffic import traffic
+
+    fleet = fleet_of(spark)
+    facts = facts_of(spark, form, fleet)
+    plan = explained(traffic(facts.where("reason = 'kept'"), fleet), capsys)
+    assert "BroadcastHashJoin" in plan
+    assert [name for name in SLOW if name in plan] == []
+    assert len(re.findall("ArrowEvalPython", plan)) == reads_texts
+    assert set(re.findall(r"BroadcastHashJoin.*?(LeftOuter|Inner|ExistenceJoin)", plan)) <= {
+        "LeftOuter"
+    }
+
+
+def test_dollars(spark, capsys):
+    from rackwise.pipeline.cost import priced
+    from rackwise.pipeline.traffic import traffic
+    from small_fleets import DAY, price
+
+    fleet = fleet_of(spark)
+    moved = traffic(facts_of(spark, "vpc", fleet).where("reason = 'kept'"), fleet)
+    levels = ("region", "zone")
+    gold = priced(moved, fleet, prices=(price(),), levels=levels, days=[DAY])
+    plan = explained(gold, capsys)
+    assert [name for name in (*SLOW, "ArrowEvalPython") if name in plan] == []
