@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
-FLOWS, ROUNDS = 3_000_000, 5
+FLOWS, ROUNDS = 5_000_000, 5
 GATES = {FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}
 NAMES = {FlowFormat.VPC: "flow logs in Parquet", FlowFormat.VPC_TEXT: "flow logs as text"}
 OPTIONAL = ("pkt_srcaddr", "pkt_dstaddr", "flow_direction")

@@ -1,8 +1,11 @@
 """The bill against a bare scan: `python tests/bench/bench_traffic.py [FACTS]`.
 
-Pair: silver joins (broker, peer and client racks) and the daily topic matrix, against reading the
-same columns and summing each; Parquet, two cores, interleaved, one warm-up, best of five. Rows and
-bytes of both are compared before anything is timed.
+Pairs: silver joins (broker, peer and client racks) and the daily topic matrix, without and with the
+client group in its key, against reading the same columns and summing each; Parquet, two cores,
+interleaved, one warm-up, best of five. Rows and bytes of all are compared before anything is timed.
+
+Beside it DuckDB does the first of them, on the same files with as many threads. It is no gate but a
+yardstick: with this much data one machine without Spark is faster.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from duckdb_process import DuckDB
 from pairs import seconds, tell
 from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
@@ -24,10 +28,11 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise import Broker, Cluster, Rack, Topic
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.subnets import Subnet
-from rackwise.pipeline.fleet import fleet_frames
+from rackwise.pipeline.fleet import frames
 from rackwise.pipeline.listeners import with_brokers
 from rackwise.pipeline.racks import subnet_buckets, with_rack_of
 from rackwise.pipeline.session import session
+from rackwise.pipeline.snapshots import read_snapshots
 from rackwise.pipeline.traffic import traffic
 
 if TYPE_CHECKING:
@@ -36,13 +41,16 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
-FACTS, FILES, ROUNDS, GATE = 5_000_000, 8, 5, 3.5
+FACTS, FILES, ROUNDS = 5_000_000, 8, 5
+GATE, GROUPS_GATE = 3.5, 5.0
 BROKERS, TOPICS, RACKS = 60, 2_000, ("/eu/a", "/eu/b", "/eu/c")
+GROUPS = 180
+"""Client groups; of 5,000,000 facts they make some 1.1 million rows of the matrix."""
 FIRST_IP = int(ip_network("10.0.0.0/8").network_address)
 DAY_S = 86_400
 START = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp())
 COLUMNS = ("window_start", "kind", "client_ip", "broker", "peer", "topic", "bytes")
-"""What the job reads."""
+"""What the job reads; with the client group in the key it reads `client` too."""
 
 
 def cluster() -> Cluster:
@@ -100,6 +108,7 @@ def write_facts(folder: Path, count: int) -> None:
                 "broker": rng.integers(1, BROKERS + 1, rows).astype(np.int32),
                 "peer": np.where(is_copy, rng.integers(1, BROKERS + 1, rows), 0).astype(np.int32),
                 "topic": np.minimum(rng.zipf(1.3, rows), TOPICS).astype(np.int32),
+                "client": np.where(is_copy, 0, rng.integers(1, GROUPS + 1, rows)).astype(np.int32),
                 "bytes": rng.integers(0, 1 << 30, rows),
             }
         )
@@ -124,7 +133,7 @@ def matrix(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
                 "cluster": F.lit(1),
                 "source": F.lit(1),
                 "quality": zero,
-                "client": zero,
+                "client": F.col("client") if "client" in facts.columns else zero,
             }
         ),
         fleet,
@@ -134,7 +143,8 @@ def matrix(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
 def scan(facts: DataFrame) -> DataFrame:
     """One sum over each of the columns."""
     sums = [
-        F.sum(F.unix_seconds(name) if name == "window_start" else F.col(name)) for name in COLUMNS
+        F.sum(F.unix_seconds(name) if name == "window_start" else F.col(name))
+        for name in facts.columns
     ]
     return facts.agg(*sums)
 
@@ -144,22 +154,53 @@ def run(df: DataFrame) -> None:
     df.write.format("noop").mode("overwrite").save()
 
 
+def checked(facts: DataFrame, made: DataFrame) -> tuple[int, int]:
+    """Rows and bytes of a matrix, if its bytes are those of the facts."""
+    wanted = facts.agg(F.sum("bytes")).collect()[0][0]
+    rows, had = made.agg(F.count("*"), F.sum("bytes")).collect()[0]
+    if wanted != had:
+        raise SystemExit(f"{wanted} bytes are wanted; {had} were found")
+    return rows, had
+
+
 def compare(spark: SparkSession, folder: Path, count: int) -> None:
-    """Check that both see the same bytes, then print the ratio of the best of five."""
+    """Check that all see the same bytes, then print the ratios of the best of five."""
     write_facts(folder, count)
-    facts = spark.read.parquet(str(folder)).select(*COLUMNS)
-    fleet = fleet_frames(spark, [("bench.json", b"")], lambda _: cluster())
-    made = matrix(facts, fleet, subnet_buckets(subnets(), fleet.codes.racks))
-    wanted = facts.agg(F.count("*"), F.sum("bytes")).collect()[0]
-    had = made.agg(F.sum("bytes")).collect()[0][0]
-    if (count, had) != tuple(wanted):
-        raise SystemExit(f"{tuple(wanted)} is wanted; {(count, had)} was found")
-    ours, floor = partial(run, made), partial(run, scan(facts))
-    ours(), floor()
-    times = [(seconds(ours), seconds(floor)) for _ in range(ROUNDS)]
-    best = [min(column) for column in zip(*times, strict=True)]
-    print(f"{best[0]:.2f} s, scan {best[1]:.2f} s", file=sys.stderr)
-    tell(f"silver joins and topic matrix / scan, {count:,} facts", best[0] / best[1], gate=GATE)
+    written = spark.read.parquet(str(folder))
+    read, _ = read_snapshots([("bench.json", b"")], lambda _: cluster())
+    fleet = frames(spark, read, groups=[f"group-{i:03}" for i in range(GROUPS)])
+    nets = subnets()
+    buckets = subnet_buckets(nets, fleet.codes.racks)
+    plain, grouped = written.select(*COLUMNS), written.select(*COLUMNS, "client")
+    made, with_groups = matrix(plain, fleet, buckets), matrix(grouped, fleet, buckets)
+    rows, bytes_ = checked(plain, made)
+    group_rows, _ = checked(grouped, with_groups)
+    with DuckDB(folder, rack_of, nets) as duck:
+        if (had := duck.matrix()) != (rows, bytes_):
+            raise SystemExit(f"DuckDB: {(rows, bytes_)} is wanted; {had} was found")
+        works = (
+            *(partial(run, made), partial(run, scan(plain))),
+            *(partial(run, with_groups), partial(run, scan(grouped))),
+            duck.matrix,
+        )
+        for work in works:
+            work()
+        times = [[seconds(work) for work in works] for _ in range(ROUNDS)]
+    ours, floor, groups, group_floor, peer = (min(column) for column in zip(*times, strict=True))
+    told = ", ".join(f"{best:.2f}" for best in (ours, floor, groups, group_floor, peer))
+    print(f"s: matrix, scan; with groups, scan; DuckDB: {told}", file=sys.stderr)
+    tell(f"silver joins and topic matrix / scan, {count:,} facts", ours / floor, gate=GATE)
+    tell(
+        f"the same with client groups, {group_rows:,} rows / scan",
+        groups / group_floor,
+        gate=GROUPS_GATE,
+    )
+    tell("silver joins and topic matrix / DuckDB's, on the same files", ours / peer, gate=None)
+
+
+def rack_of(broker: int) -> int:
+    """Rank of a broker's rack."""
+    return broker % len(RACKS)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ def main() -> int:
     OUT.write_text(json.dumps(results, indent=1) + "\n")
     for result in results:
         mark = "ok    " if result["ok"] else "MISSED"
-        print(f"{mark} {result['ratio']:8.3g} <= {result['gate']:<5} {result['pair']}")
+        gate = "      -" if result["gate"] is None else f"<= {result['gate']:<5}"
+        print(f"{mark} {result['ratio']:8.3g} {gate:<8} {result['pair']}")
     return 0 if all(result["ok"] for result in results) else 1
 
 

@@ -338,6 +338,7 @@ class TestOptions:
             ({"bad_rows": 0.6}, "--bad-rows of 0 to 0.5 is wanted; 0.6 was given"),
             ({"duplicates": float("nan")}, "--duplicates of 0 to 0.5 is wanted; nan was given"),
             ({"log_version": 3}, "--log-version 2 or 5 is wanted; 3 was given"),
+            ({"first_day": date.max}, "days up to 9999-12-31 are wanted, the last one with a next"),
             ({"racks": (Rack("a"), Rack("a"))}, "distinct racks are wanted; 2 were given"),
             (
                 {"shape": Shape.GROWN, "brokers": 5},

@@ -32,6 +32,8 @@ GOALS: Mapping[str, Goal] = {"repair": Repair(), "balance": Balance()}
 """What plans of a fleet can be asked for."""
 SHOWN = 5
 """Partitions without a legal set that a reason names."""
+REASON_LENGTH = 200
+BROKEN = "this is a fault of Rackwise or of its memory, not of the cluster; please report it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +69,20 @@ def planned(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator
     return rows
 
 
+def outcome(name: str, planning: Planning) -> dict[str, Any]:
+    """What the row of a cluster holds, whatever comes of it."""
+    minimise = planning.policy.cost.minimise
+    return {"cluster": name, "goal": planning.goal_name, "minimise": minimise}
+
+
+def failed(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The row of a cluster whose planning broke; `reason`: what is known of it."""
+    return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": BROKEN}
+
+
 def _row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
     minimise = planning.policy.cost.minimise
-    row = {"cluster": name, "goal": planning.goal_name, "minimise": minimise}
+    row = outcome(name, planning)
     try:
         cluster = planning.parse(zlib.decompress(packed))
         made = plan(
@@ -79,13 +92,16 @@ def _row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
             minimise=minimise,
             prices=_usable_prices(cluster, planning),
         )
+        found = _found(made, *planning.sealed(made, cluster))
     except Infeasible as error:
         more = len(error.impossible) - SHOWN
         told = [*error.impossible[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
         return row | {"status": "infeasible", "reason": "; ".join(told), "hint": error.hint}
     except RackwiseError as error:
         return row | {"status": "refused", "reason": error.message, "hint": error.hint}
-    return row | _found(made, *planning.sealed(made, cluster))
+    except Exception as error:  # noqa: BLE001 (a fault in one cluster stops no other one)
+        return failed(row, f"{type(error).__name__}: {error}")
+    return row | found
 
 
 def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:

@@ -123,6 +123,15 @@ def check_flows(options: FleetOptions) -> None:
             "--ipv6": (options.ipv6, 0, MAX_SHARE),
         }
     )
+    room = (date.max - options.first_day).days
+    if options.days > room:
+        raise InvalidConfig(
+            f"days up to {date.max} are wanted, the last one with a next one; {options.days} from "
+            f"{options.first_day} on were asked for",
+            wanted=room,
+            had=options.days,
+            hint="an earlier --first-day or fewer --days",
+        )
     if options.log_version not in LOG_VERSIONS:
         raise InvalidConfig(
             f"--log-version 2 or 5 is wanted; {options.log_version} was given",
