@@ -36,6 +36,7 @@ class SparkCluster:
         self.java_home = java_home
         self.folder = folder
         self.options = options
+        self.workers = []
         self._running = ExitStack()
         self._ports = free_ports(2)
         self.master = f"spark://{HOST}:{self._ports[0]}"
@@ -62,7 +63,7 @@ class SparkCluster:
             for number, rack in enumerate(self.racks):
                 worker = ["org.apache.spark.deploy.worker.Worker", "--host", HOST, "-c", "1"]
                 worker += ["-m", "1g", "-d", str(self.folder / f"work-{number}"), self.master]
-                self._start(f"worker-{number}", worker, rack)
+                self.workers.append(self._start(f"worker-{number}", worker, rack))
             self._wait()
         except BaseException:
             self._running.close()
@@ -97,6 +98,16 @@ class SparkCluster:
         self._running.callback(server.close)
         self._running.callback(server.stop)
         server.start()
+        return server
+
+    def executors(self):
+        """Process ids of the executors that run, by worker."""
+        found = {}
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                parent = int(status.read_text().rpartition(")")[2].split()[1])
+                found.setdefault(parent, []).append(int(status.parent.name))
+        return [found.get(worker.pid, []) for worker in self.workers]
 
     def _wait(self):
         page = f"http://{HOST}:{self._ports[1]}/json/"

@@ -39,6 +39,12 @@ def arriving(values, *, topic="t", late_s=60, first=0):
     ]
 
 
+def stored_messages():
+    """What `tests/pipeline/stored_stream` was read from, in the order in which it was sent."""
+    values = [message(f"e{number}", minute=number) for number in range(4)]
+    return [*values, b"no telemetry", message(v=2)]
+
+
 KAFKA = "topic string, partition int, offset long, timestamp timestamp, value binary"
 
 

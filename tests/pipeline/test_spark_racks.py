@@ -14,9 +14,10 @@ import pytest
 from kafka_traffic import create
 from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.kafka import connect
-from rackwise.adapters.sandbox import Sandbox
+from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.core.errors import InvalidConfig
 from rackwise.pipeline.recipes import client_rack_options
+from rackwise.pipeline.spark_check import AUTOMATIC
 from spark_clusters import SparkCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(2000)]
@@ -71,7 +72,9 @@ def workers(java_home, tmp_path_factory):
 
 def run(*command, rack="az1"):
     """A driver of its own, as there is one Spark session a process; its exit code and document."""
-    environment = {**os.environ, "CLIENT_RACK": rack}
+    environment = {name: value for name, value in os.environ.items() if name != "CLIENT_RACK"}
+    if rack is not None:
+        environment["CLIENT_RACK"] = rack
     done = subprocess.run(
         [sys.executable, *command],
         capture_output=True,
@@ -102,22 +105,22 @@ def read(proxies, workers, options):
             **options,
         },
     }
-    with counted(proxies, CLIENT) as shares:
+    with counted(proxies.fetched, CLIENT) as shares:
         _, told = run(str(TESTS / "rack_reading_job.py"), json.dumps(given))
     assert told == {"rows": RECORDS, "bytes": RECORDS * SIZE}
     return shares
 
 
 @contextmanager
-def counted(proxies, client):
-    """The share of the bytes that each broker has sent a client in the block, told at its end."""
-    before = [proxies.fetched(broker, client) for broker in range(3)]
+def counted(count, client):
+    """The share of the bytes of a client that each broker has in the block, told at its end."""
+    before = [count(broker, client) for broker in range(3)]
     shares = []
     yield shares
-    sent = [proxies.fetched(broker, client) - had for broker, had in enumerate(before)]
-    assert sum(sent) > 4_000_000
-    print("bytes sent by the brokers of", dict(zip(RACKS, sent, strict=True)))
-    shares += [each / sum(sent) for each in sent]
+    bytes_ = [count(broker, client) - had for broker, had in enumerate(before)]
+    assert sum(bytes_) > 4_000_000
+    print("bytes by broker", dict(zip(RACKS, bytes_, strict=True)))
+    shares += [each / sum(bytes_) for each in bytes_]
 
 
 @pytest.mark.usefixtures("brokers")
@@ -126,6 +129,42 @@ def test_each_executor_reads_from_its_own_rack(proxies, workers):
     without = read(proxies, workers, {})
     assert without[FOREIGN] >= 0.25
     shares = read(proxies, workers, client_rack_options())
+    assert shares[FOREIGN] <= 0.05
+    assert min(shares[:FOREIGN]) > 0.1
+
+
+@pytest.mark.usefixtures("brokers")
+def test_each_task_of_the_connector_in_python_reads_from_its_executors_rack(
+    proxies, workers, tmp_path
+):
+    """The same law; the driver, which is in az3, has no say in it."""
+    place = ["--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "mark")]
+    start = ["-m", "rackwise.cli", "--json", "stream", "run", "--connector", "python", *place]
+    server = ["--bootstrap-server", bootstrap_of(proxies), "--topic", TOPIC]
+    spark = ["--master", workers.master, *conf_of(workers)]
+    with counted(proxies.fetched, "rackwise") as shares:
+        code, told = run(*start, *server, *spark, rack="az3")
+    assert (code, told["messages"]) == (0, RECORDS)
+    assert shares[FOREIGN] <= 0.05
+    assert min(shares[:FOREIGN]) > 0.1
+
+
+def test_each_task_of_the_sink_writes_to_leaders_in_its_executors_rack(proxies, workers, brokers):
+    """The same law, of what is sent; and the columns are those of Spark's connector."""
+    with closing(connect(brokers.bootstrap)) as admin:
+        create(admin, "sunk", [[(p + k) % 3 for k in range(3)] for p in range(PARTITIONS)])
+    given = {
+        "master": workers.master,
+        "conf": workers.conf,
+        "bootstrap": bootstrap_of(proxies),
+        "topic": "sunk",
+        "rows": 4000,
+        "size": SIZE,
+        "partitions": 8,
+    }
+    with counted(proxies.produced, "rackwise") as shares:
+        _, told = run(str(TESTS / "rack_writing_job.py"), json.dumps(given), rack="az3")
+    assert told == {"rows": 4000, "is_same": True}
     assert shares[FOREIGN] <= 0.05
     assert min(shares[:FOREIGN]) > 0.1
 
@@ -157,3 +196,28 @@ def test_a_constant_is_found_where_executors_differ(brokers, workers):
         "reading-client-rack",
     ]
     assert told["findings"][0]["had"] == "az9 for executors in az1, az2"
+
+
+def test_a_driver_without_the_variable_is_told(brokers, workers):
+    code, told = run(*command(brokers, workers), rack=None)
+    assert code == 2
+    (only,) = told["findings"]
+    assert (only["rule"], only["where"], only["severity"]) == ("variable-unset", "driver", "info")
+    assert told["racks"] == {"az1": 1, "az2": 1}
+
+
+def test_a_job_whose_java_forbids_the_provider_is_told_before_its_clients_fail(brokers, workers):
+    forbidding = f"spark.executor.extraJavaOptions=-D{AUTOMATIC}=none"
+    code, told = run(*command(brokers, workers, "--conf", forbidding))
+    assert code == 2
+    assert [each["rule"] for each in told["findings"]] == ["providers-disabled"]
+    assert told["findings"][0]["had"].startswith("none on ")
+
+
+def test_clients_that_cannot_read_the_environment_are_told():
+    jar = next(each for each in resolve("kafka-clients-0.10.0.1") if "kafka-clients" in each.name)
+    spark = ["--master", "local[2]", "--conf", f"spark.jars={jar}"]
+    code, told = run("-m", "rackwise.cli", "spark-check", "--json", *spark)
+    assert code == 2
+    (only,) = told["findings"]
+    assert (only["rule"], only["had"]) == ("clients-too-old", "0.10.0.1")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import closing
+from functools import partial
 
-import pyarrow.parquet
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from kafka_traffic import create, delete, producer
+from kafka_traffic import create, delete
+from rackwise.adapters.clients.kafka_python_records import Reach, ends, records
+from rackwise.adapters.clients.kafka_python_writing import write
 from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.stream_store import Store
+from rackwise.core.partitioner import partition_for_key
+from rackwise.pipeline.kafka_source import source_of
+from rackwise.pipeline.kafka_table import PUSHDOWN
+from rackwise.pipeline.stream_source import Topic
 from refusals import called
+from stream_runs import offsets, send
 from telemetry import message
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
@@ -24,15 +31,9 @@ TOPIC = "telemetry-for-python"
 @pytest.fixture
 def bootstrap(kraft_cluster):
     with closing(connect(kraft_cluster.bootstrap)) as admin:
-        create(admin, TOPIC, [[0, 1, 2], [1, 2, 0]])
+        create(admin, TOPIC, [[0, 1, 2], [1, 2, 0]], retention_ms="-1")
         yield kraft_cluster.bootstrap
         delete(admin, TOPIC)
-
-
-def send(bootstrap, values):
-    with producer(bootstrap) as sender:
-        for number, value in enumerate(values):
-            sender.send(TOPIC, value, key=b"e", partition=number % 2)
 
 
 def read(bootstrap, home, *more):
@@ -43,18 +44,9 @@ def read(bootstrap, home, *more):
     return parse(out.encode(), where="stdout", error=InvalidConfig)
 
 
-def offsets(home):
-    """Messages that count, by place in the topic."""
-    store = Store(str(home / "out"))
-    folders = [store.folder(each.token, each.batch_id) for each in store.batches()]
-    tables = [pyarrow.parquet.read_table(folder, partitioning=None) for folder in folders]
-    rows = [row for table in tables for row in table.to_pylist()]
-    return Counter((row["kafka_partition"], row["kafka_offset"]) for row in rows)
-
-
 @pytest.mark.usefixtures("spark")
 def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstrap, tmp_path):
-    send(bootstrap, [message(f"e{number}") for number in range(7)])
+    send(bootstrap, TOPIC, [message(f"e{number}") for number in range(7)])
     assert read(bootstrap, tmp_path) == {
         "format": "rackwise.stream-run/1",
         "batches": 1,
@@ -63,10 +55,82 @@ def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstr
         "reasons": {"kept": 7},
         "bytes": 700,
     }
-    send(bootstrap, [b"no telemetry", message(v=2), None])
+    send(bootstrap, TOPIC, [b"no telemetry", message(v=2), None])
     told = read(bootstrap, tmp_path)
     assert told["reasons"] == {"malformed:json": 2, "malformed:version": 1}
     found = offsets(tmp_path)
     assert set(found.values()) == {1}
     assert sorted(found) == [(0, at) for at in range(6)] + [(1, at) for at in range(4)]
     assert read(bootstrap, tmp_path)["batches"] == 0
+
+
+def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
+    """The data source of the topic, read and written."""
+    reach = Reach(bootstrap=bootstrap, rack_file=rack_file)
+    topic = Topic(
+        name=TOPIC,
+        ends=partial(ends, reach, TOPIC),
+        records=partial(records, reach, TOPIC),
+        write=partial(write, reach, TOPIC),
+        most=most,
+    )
+    return source_of(topic, takes_filters=takes_filters)
+
+
+def test_available_now_goes_to_the_end_in_batches_of_a_given_size(bootstrap, spark, tmp_path):
+    send(bootstrap, TOPIC, [b"%d" % number for number in range(25)])
+    spark.dataSource.register(source(bootstrap))
+    seen = []
+    query = (
+        spark.readStream.format("rackwise-kafka")
+        .load()
+        .writeStream.foreachBatch(lambda rows, _: seen.append(rows.select("value").collect()))
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert [len(each) for each in seen] == [9, 10, 6]
+    assert {int(row.value) for each in seen for row in each} == set(range(25))
+    told = (tmp_path / "offsets" / "2").read_text().splitlines()[-1]
+    assert told == f'{{"{TOPIC}": {{"0": 13, "1": 12}}}}'
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_a_table_is_filtered_by_the_brokers_where_spark_lets_it(bootstrap, spark, is_on):
+    send(bootstrap, TOPIC, [b"%d" % number for number in range(20)])
+    spark.conf.set(PUSHDOWN, str(is_on).lower())
+    try:
+        spark.dataSource.register(source(bootstrap, takes_filters=is_on))
+        assert spark.read.format("rackwise-kafka").load().count() == 20
+        table = spark.read.format("rackwise-kafka").load()
+        few = table.where("partition = 1 and offset >= 8 and value is not null")
+        assert sorted(int(row.value) for row in few.collect()) == [17, 19]
+        parts = few.select(F.spark_partition_id()).distinct().count()
+        assert (few.rdd.getNumPartitions(), parts) == ((1, 1) if is_on else (2, 1))
+        if not is_on:
+            spark.dataSource.register(source(bootstrap, takes_filters=True))
+            with pytest.raises(AnalysisException, match="DATA_SOURCE_PUSHDOWN_DISABLED"):
+                spark.read.format("rackwise-kafka").load().count()
+    finally:
+        spark.conf.unset(PUSHDOWN)
+
+
+def test_rows_without_a_key_go_near_and_keys_where_they_always_go(bootstrap, spark, tmp_path):
+    (tmp_path / "rack").write_text("b")
+    spark.dataSource.register(source(bootstrap, rack_file=str(tmp_path / "rack")))
+    values = spark.range(60).select(F.col("id").cast("string").alias("value"))
+    for frame in (values, values.withColumn("key", F.concat(F.lit("k"), "value"))):
+        frame.write.format("rackwise-kafka").mode("append").save()
+    reach = Reach(bootstrap=bootstrap)
+    found = {
+        number: [each for some in records(reach, TOPIC, number, 0, end) for each in some]
+        for number, (_, end) in ends(reach, TOPIC).items()
+    }
+    assert [each.value for each in found[0] if each.key is None] == []
+    assert sum(each.key is None for each in found[1]) == 60
+    for number, those in found.items():
+        keyed = [each for each in those if each.key is not None]
+        assert keyed
+        assert {partition_for_key(each.key, 2) for each in keyed} == {number}
+    assert sum(map(len, found.values())) == 120

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
-import subprocess
-import sys
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 
-from kafka_traffic import create
-from rackwise.adapters.files.strict_json import parse
+from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect
-from rackwise.core.errors import InvalidConfig
 from rackwise.pipeline.stream_store import Store
-from spark_clusters import connector_jars
-from telemetry import demo_messages, message
+from spark_clusters import SparkCluster
+from stream_runs import (
+    Looking,
+    document,
+    ended,
+    offsets,
+    reading,
+    rows,
+    run,
+    send,
+    started,
+    was_killed,
+)
+from telemetry import ROW, message, stored_messages
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(2000)]
 
-TESTS = Path(__file__).parents[1]
-TOPIC = "telemetry"
-PATIENCE_S = 600
+POINTS = {"sums": 0, "commit:0": 0, "commit:1": 0, "commit:2": 0, "commit:3": 2}
+POINTS |= {"commit:4": 12, "end": 14}
+"""Where a run is killed, two messages after the one before -> messages that count then."""
 
 
 @pytest.fixture(scope="module")
@@ -34,77 +41,148 @@ def brokers(java_home, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("brokers")
     with Sandbox.kraft(brokers=1, racks=("a",), java_home=java_home, folder=folder) as cluster:
-        with closing(connect(cluster.bootstrap)) as admin:
-            create(admin, TOPIC, [[0], [0]])
         yield cluster
 
 
-def send(bootstrap, values):
-    from kafka import KafkaProducer
-
-    with closing(KafkaProducer(bootstrap_servers=bootstrap.split(","), acks="all")) as producer:
-        for value in values:
-            emitter = b"" if value is None else value[:40]
-            producer.send(TOPIC, value, key=emitter, partition=len(value or b"") % 2)
-        producer.flush()
+def topic(brokers, name, **configs):
+    with closing(connect(brokers.bootstrap)) as admin:
+        create(admin, name, [[0], [0]], retention_ms="-1", **configs)
+    return name
 
 
-def started(*command):
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    return subprocess.run(
-        [sys.executable, *map(str, command)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-    )
-
-
-def run(*words):
-    """A command in a process of its own, as there is one Spark session a process; its document."""
-    done = started("-m", "rackwise.cli", "--json", *words)
-    assert done.returncode == 0, done.stderr
-    return parse(done.stdout.encode(), where="stdout", error=InvalidConfig)
-
-
-def killed(point, *words):
-    done = started(TESTS / "killed_stream.py", point, *words)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-
-
-def read_by(brokers, home):
-    """The command that reads what is there."""
-    place = ["--out", home / "out", "--checkpoint", home / "mark", "--topic", TOPIC]
-    spark = ["--master", "local[2]", "--conf", f"spark.jars={connector_jars()}"]
-    return ["stream", "run", "--bootstrap-server", brokers.bootstrap, *place, *spark]
-
-
-def offsets(home):
-    """Every message that counts, by its place in the topic."""
-    store = Store(str(home / "out"))
-    found = Counter()
-    for batch in store.batches():
-        folder = store.folder(batch.token, batch.batch_id)
-        for row in pyarrow.parquet.read_table(folder, partitioning=None).to_pylist():
-            found[row["kafka_partition"], row["kafka_offset"]] += 1
-    return found
-
-
+@pytest.mark.fault
 def test_killed_at_each_point_every_message_counts_once(brokers, tmp_path):
-    """Law: every message of the topic is in one batch that counts."""
-    values, _ = demo_messages()
-    command = read_by(brokers, tmp_path)
-    send(brokers.bootstrap, values[:6])
-    killed("before-mark", *command)
-    assert offsets(tmp_path) == Counter()
-    killed("after-mark", *command)
-    assert offsets(tmp_path).total() == 6
-    send(brokers.bootstrap, [*values[6:], b"no telemetry", message(v=2)])
-    told = run(*command)
-    assert (told["batches"], told["messages"]) == (1, len(values) - 4)
-    assert told["reasons"] == {"kept": len(values) - 6, "malformed:json": 1, "malformed:version": 1}
-    assert set(offsets(tmp_path).values()) == {1}
-    assert offsets(tmp_path).total() == len(values) + 2
+    """F27: every message of the topic is in one batch that counts; no reader sees half a one."""
+    name = topic(brokers, "killed")
+    command = reading(brokers.bootstrap, name, tmp_path)
+    with Looking(lambda: len(rows(tmp_path))) as reader:
+        for point, expected in POINTS.items():
+            send(brokers.bootstrap, name, [message(f"e{point}"), message(v=2)])
+            assert was_killed(point, *command)
+            assert len(rows(tmp_path)) == expected
+        send(brokers.bootstrap, name, [message(), message(v=2)])
+        told = run(*command)
+    assert (told["batches"], told["messages"]) == (1, 2)
+    assert reader.seen == [0, 2, 12, 14, 16]
+    assert offsets(tmp_path) == dict.fromkeys(((p, at) for p in range(2) for at in range(8)), 1)
     assert run(*command)["batches"] == 0
+    attempts = list((tmp_path / "out").glob("stream*/epoch=*/batch_id=*/attempt=*"))
+    assert len(attempts) == 2 * len(Store(str(tmp_path / "out")).batches())
+
+
+HUGE = message(client_id="x" * (2 << 20))
+BAD = [
+    (b"no telemetry", "malformed:json"),
+    (message(v=2), "malformed:version"),
+    (message(rows=[(*ROW[:4], -5)]), "malformed:bytes"),
+    (message(rows=[("steal", *ROW[1:])]), "malformed:kind"),
+    (message(rows=[ROW[:4]]), "malformed:rows"),
+    (HUGE, "malformed:size"),
+    (None, "malformed:json"),
+    (message(minute=-10 * 365 * 24 * 60), "too-late"),
+]
+
+
+@pytest.mark.parametrize("connector", ["jvm", "python"])
+def test_what_is_no_telemetry_is_quarantined_with_its_place(brokers, tmp_path, connector):
+    """F26: of each its topic, partition, offset and reason are kept, and the start of its text."""
+    name = topic(brokers, f"bad-{connector}", max_message_bytes=str(4 << 20))
+    values = [value for value, _ in BAD]
+    send(brokers.bootstrap, name, values, max_request_size=4 << 20)
+    is_jvm = connector == "jvm"
+    command = reading(brokers.bootstrap, name, tmp_path, "--connector", connector, jars=is_jvm)
+    told = run(*command)
+    found = {(row["kafka_partition"], row["kafka_offset"]): row for row in rows(tmp_path)}
+    assert set(offsets(tmp_path).values()) == {1}
+    for number, (value, reason) in enumerate(BAD):
+        row = found.pop((number % 2, number // 2))
+        assert (row["kafka_topic"], row["reason"]) == (name, reason)
+        text = None if value is None else value.decode()[:4096]
+        assert row["raw"] == text
+        assert row["rows"] is None
+    assert found == {}
+    assert sum(told["reasons"].values()) == told["messages"] == len(BAD)
+    assert told["kept"] == 0
+
+
+MANY = 40_000
+
+
+@pytest.mark.fault
+def test_an_executor_killed_in_the_middle_of_a_batch_costs_nothing(brokers, tmp_path, java_home):
+    """F27: its task is run again elsewhere, and nothing of the first try is in the batch."""
+    name = topic(brokers, "executor")
+    send(brokers.bootstrap, name, [message(f"e{number}") for number in range(MANY)])
+    with SparkCluster(("az1", "az2"), java_home=java_home, folder=tmp_path / "spark") as cluster:
+        conf = [f"--conf={key}={value}" for key, value in cluster.conf.items()]
+        command = reading(brokers.bootstrap, name, tmp_path, jars=False)
+        with Looking(lambda: len(rows(tmp_path))) as reader:
+            command += ["--master", cluster.master, *conf]
+            process = started("-m", "rackwise.cli", "--json", *command)
+            tasks = "stream/epoch=*/batch_id=0/attempt=*/_temporary/0/_temporary/*"
+            until(lambda: [*(tmp_path / "out").glob(tasks)], "a task to write", timeout_s=300)
+            before = cluster.executors()
+            os.kill(before[0][0], signal.SIGKILL)
+            assert rows(tmp_path) == []
+            told = document(process)
+    assert (told["batches"], told["kept"], told["bytes"]) == (1, MANY, 100 * MANY)
+    assert offsets(tmp_path).total() == len(offsets(tmp_path)) == MANY
+    assert reader.seen == [0, MANY]
+    left = list((tmp_path / "out").rglob("_temporary"))
+    assert left == []
+
+
+STORED = Path(__file__).with_name("stored_stream")
+
+
+@pytest.fixture(scope="module")
+def stored_topic(brokers):
+    """A topic with the records that the stored stream was read from."""
+    name = topic(brokers, "stored")
+    send(brokers.bootstrap, name, stored_messages())
+    return name
+
+
+@pytest.fixture
+def stored(brokers, stored_topic, tmp_path):
+    """A stream that was stored after two batches, where it can go on: the command."""
+    shutil.copytree(STORED, tmp_path, dirs_exist_ok=True)
+    return reading(brokers.bootstrap, stored_topic, tmp_path)
+
+
+def test_a_run_goes_on_from_a_stored_checkpoint(brokers, stored_topic, stored, tmp_path):
+    """The contract of the format: what an earlier Rackwise has written down is gone on from."""
+    assert len(rows(tmp_path)) == len(stored_messages())
+    later = [message("later"), b"no telemetry", message("latest")]
+    send(brokers.bootstrap, stored_topic, later)
+    told = run(*stored)
+    assert (told["batches"], told["messages"], told["kept"]) == (1, 3, 2)
+    assert set(offsets(tmp_path).values()) == {1}
+    assert offsets(tmp_path).total() == len(stored_messages()) + 3
+    assert [each.batch_id for each in Store(str(tmp_path / "out")).batches()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda home: spoiled(home / "mark" / "rackwise.json", "stream/1", "stream/2"), "stream/1"),
+        (lambda home: spoiled(home / "mark" / "offsets" / "1", "}", ""), "it was cut, or changed"),
+        (lambda home: (home / "mark" / "offsets" / "1").unlink(), "the last is 1"),
+    ],
+)
+def test_a_stored_checkpoint_that_does_not_fit_is_refused(stored, tmp_path, spoil, said):
+    """F27: nothing is read, and the way out is said."""
+    spoil(tmp_path)
+    before = rows(tmp_path)
+    code, out, err = ended(started("-m", "rackwise.cli", *stored))
+    assert (code, out) == (4, "")
+    assert said in err
+    assert "hint: " in err
+    assert "another" in err
+    assert rows(tmp_path) == before
+
+
+def spoiled(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))

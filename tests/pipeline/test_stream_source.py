@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from rackwise.pipeline.stream_source import Part, Topic, TopicReader, limited, source_of
+from rackwise.pipeline.stream_source import Part, Topic, TopicReader, limited
 
 ENDS = {0: (10, 20), 1: (0, 0), 2: (5, 35)}
 
@@ -99,11 +99,3 @@ class TestRecords:
         ]
         assert {row["timestamp"].isoformat() for row in rows} == {"1970-01-01T00:00:01+00:00"}
         assert {(row["topic"], row["key"]) for row in rows} == {("t", None)}
-
-    def test_the_columns_are_those_of_sparks_connector(self):
-        source = source_of(reader().topic)
-        names = [each.split()[0] for each in source({}).schema().split(", ")]
-        own = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-        assert tuple(names) == own
-        assert source.name() == "rackwise-kafka"
-        assert isinstance(source({}).streamReader(None), TopicReader)

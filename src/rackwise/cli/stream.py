@@ -31,10 +31,11 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rackwise.pipeline.stream import StreamOptions
     from rackwise.pipeline.stream_compact import CompactCounts
+    from rackwise.pipeline.stream_source import Topic
     from rackwise.pipeline.stream_store import Batch
 
 FORMAT = "rackwise.stream-run/1"
@@ -131,7 +132,7 @@ def run(
         settings = _pairs("--conf", conf or ())
         source = None
         if connector == PYTHON:
-            source = _python_source(options, client_config)
+            source = _python_topic(options, client_config)
         else:
             settings = connector_conf(settings)
         with session(master=master, profile="small", conf=fitting(settings)) as spark:
@@ -239,22 +240,21 @@ def _check_connector(
         )
 
 
-def _python_source(options: StreamOptions, client_config: Path | None) -> type[Any]:
-    """The source that reads with kafka-python; what it needs goes to executors as plain values."""
+def _python_topic(options: StreamOptions, client_config: Path | None) -> Topic:
+    """The topic as kafka-python reads it; what that needs goes to executors as plain values."""
     with installed("kafka", "read telemetry with --connector python"):
         from rackwise.adapters.clients.kafka_python_records import Reach, ends, records
-    from rackwise.pipeline.stream_source import Topic, source_of
+    from rackwise.pipeline.stream_source import Topic
 
     config = None if client_config is None else str(client_config.absolute())
     reach = Reach(bootstrap=options.bootstrap, client_config=config)
-    topic = Topic(
+    return Topic(
         name=options.topic,
         ends=partial(ends, reach, options.topic),
         records=partial(records, reach, options.topic),
         starting=options.starting,
         most=options.most_offsets,
     )
-    return source_of(topic)
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
@@ -329,6 +329,10 @@ def _show_run(shell: Shell, batches: Sequence[Batch]) -> None:
         f"{counted(sum(reasons.values()), 'message')} in {len(batches)} new "
         f"{'batch' if len(batches) == 1 else 'batches'}: {kept} kept, {bytes_} bytes"
     )
+    _show_reasons(shell, reasons)
+
+
+def _show_reasons(shell: Shell, reasons: Mapping[str, int]) -> None:
     for reason, number in sorted(reasons.items()):
         if reason != "kept":
             shell.text(f"  {escaped(reason)}: {number}")
@@ -348,6 +352,7 @@ def _show_day(shell: Shell, day: date, counts: CompactCounts, summary: Any) -> N
     shell.text(
         f"{day}: {counted(counts.messages, 'message')}: {counts.accepted} accepted, "
         f"{counts.superseded} superseded, {counts.duplicate} duplicate "
-        f"({counts.conflicts} in conflict), {counts.too_late} too late; {counts.late} arrived more "
-        "than 2 hours late"
+        f"({counts.conflicts} in conflict), {counts.quarantined} quarantined; {counts.late} "
+        "arrived more than 2 hours late"
     )
+    _show_reasons(shell, counts.reasons)

@@ -9,11 +9,14 @@ e1       00:00   0         10      100     superseded
 e1       00:00   1         11      120     duplicate of what follows, another content: a conflict
 e1       00:00   1         17      130     accepted: highest revision, then last offset
 e2       00:00   0         12      100     accepted
-e3       00:00   0         90      100     too-late: arrived 3 days after its window had ended
 ```
 
-All messages of the day = accepted + superseded + duplicate + too-late; checked before anything is
-built on it. The accepted ones become canonical flows, which `analyze` reads like any others.
+What is malformed or came too late was told apart as it was read (`stream_messages`). All messages
+of the day = accepted + superseded + duplicate + quarantined; checked before anything is built on
+it. The accepted ones become canonical flows, which `analyze` reads like any others.
+
+A late message opens its day again: the day is to be compacted anew, for three days. What comes then
+is quarantined, belongs to the day on which it came, and changes no bill.
 
 What this does not do: publish the day (the caller runs `analyze` and publishes what that gives).
 """
@@ -24,17 +27,17 @@ import shutil
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import BytesLost, InvalidFlows
-from rackwise.pipeline.clock import DAY_S, EPOCH_ORDINAL, day_number
+from rackwise.pipeline.clock import EPOCH_ORDINAL, day_number
 from rackwise.pipeline.fates import KEPT
 from rackwise.pipeline.schemas import FLOW_INPUT
 from rackwise.pipeline.session import large_batches
-from rackwise.pipeline.stream_messages import TELEMETRY, bytes_of_rows, window_day
+from rackwise.pipeline.stream_messages import LATE_MS, TOLD, bytes_of_rows, lateness_ms
 from rackwise.pipeline.stream_store import STREAM, Store
 
 if TYPE_CHECKING:
@@ -42,10 +45,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-DAY_MS = DAY_S * 1000
-LATE_MS = 2 * 3600 * 1000
-TOO_LATE_MS = 3 * DAY_MS
-FATES = ("accepted", "superseded", "duplicate", "too-late")
+FATES = ("accepted", "superseded", "duplicate")
 SOURCE = "telemetry"
 FEW_MESSAGES = 100_000
 """A stream of fewer messages is a job for the profile `small`."""
@@ -55,60 +55,50 @@ FEW_MESSAGES = 100_000
 class CompactCounts:
     """What became of the messages of one day.
 
-    `conflicts`: duplicates whose content differs from what was accepted; `late`: those that arrived
-    more than 2 hours after their window; `rows`, `bytes`: of the accepted ones; `quarantined`:
-    malformed ones of all batches read, whose day nobody knows.
+    `messages` = accepted + superseded + duplicate + quarantined. `conflicts`: duplicates whose
+    content differs from what was accepted; `late`: kept ones that arrived more than 2 hours after
+    their window; `rows`, `bytes`: of the accepted ones; `reasons`: of the quarantined ones.
     """
 
     messages: int
     accepted: int
     superseded: int
     duplicate: int
-    too_late: int
+    quarantined: int
     conflicts: int
     late: int
-    quarantined: int
     rows: int
     bytes: int
     batches: int
+    reasons: Mapping[str, int]
 
-    def as_dict(self) -> dict[str, int]:
+    def as_dict(self) -> dict[str, Any]:
         """The counts by name."""
         return asdict(self)
 
 
 def with_fates(messages: DataFrame) -> DataFrame:
     """Adds `fate`, `is_conflict` and `lateness_ms` to kept messages of `stream_messages`."""
-    arrived_ms = F.unix_millis("arrived")
-    lateness = arrived_ms - F.col("window_start_ms") - F.col("window_ms")
-    content = F.xxhash64(*(name for name in TELEMETRY[5:-1] if name != "revision"))
-    is_late = F.col("lateness_ms") > F.lit(TOO_LATE_MS).cast("long")
-    same = Window.partitionBy("emitter", "window_start_ms", "is_too_late").orderBy(
+    content = F.xxhash64(*(name for name in TOLD if name != "revision"))
+    same = Window.partitionBy("emitter", "window_start_ms").orderBy(
         F.desc("revision"), F.desc("kafka_offset"), F.desc("kafka_topic"), F.desc("kafka_partition")
     )
-    ranked = (
-        messages.withColumn("lateness_ms", lateness)
-        .withColumns({"is_too_late": is_late, "content": content})
-        .withColumns(
-            {
-                "place": F.row_number().over(same),
-                "best": F.first("revision").over(same),
-                "told": F.first("content").over(same),
-            }
-        )
+    ranked = messages.withColumns({"lateness_ms": lateness_ms(), "content": content}).withColumns(
+        {
+            "place": F.row_number().over(same),
+            "best": F.first("revision").over(same),
+            "told": F.first("content").over(same),
+        }
     )
     is_equal = F.col("revision") == F.col("best")
     fate = (
-        F.when(F.col("is_too_late"), "too-late")
-        .when(F.col("place") == 1, "accepted")
-        .when(is_equal, "duplicate")
-        .otherwise("superseded")
+        F.when(F.col("place") == 1, "accepted").when(is_equal, "duplicate").otherwise("superseded")
     )
     is_conflict = (F.col("fate") == "duplicate") & (F.col("content") != F.col("told"))
     return (
         ranked.withColumn("fate", fate)
         .withColumn("is_conflict", is_conflict)
-        .drop("is_too_late", "content", "place", "best", "told")
+        .drop("content", "place", "best", "told")
     )
 
 
@@ -147,12 +137,12 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
     ]
     if not batches:
         raise _nothing(day, store)
-    folders = [store.folder(each.token, each.batch_id) for each in batches]
-    of_day = window_day() == number
-    kept = spark.read.parquet(*folders).where((F.col("reason") == KEPT) & of_day)
-    judged = with_fates(kept).cache()
+    folders = [store.folder_of(each) for each in batches]
+    of_day = spark.read.parquet(*folders).where(F.col("day") == number)
+    judged = with_fates(of_day.where(F.col("reason") == KEPT)).cache()
     found = {row.fate: row for row in _counts(judged).collect()}
-    wanted = kept.count()
+    told = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
+    reasons = {reason: told[reason] for reason in sorted(told) if reason != KEPT}
     path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
     with large_batches(spark):
         flows_of(judged.where("fate = 'accepted'")).write.mode("overwrite").parquet(path)
@@ -164,20 +154,20 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
     if accepted is None:
         shutil.rmtree(path)
         raise _nothing(day, store)
-    _check("messages", wanted, sum(messages.values()))
+    _check("messages", told[KEPT], sum(messages.values()))
     _check("bytes", accepted.bytes, row.bytes or 0)
     counts = CompactCounts(
-        messages=wanted,
+        messages=sum(told.values()),
         accepted=messages["accepted"],
         superseded=messages["superseded"],
         duplicate=messages["duplicate"],
-        too_late=messages["too-late"],
+        quarantined=sum(reasons.values()),
         conflicts=sum(each.conflicts for each in found.values()),
         late=sum(each.late for each in found.values()),
-        quarantined=sum(_malformed(each.reasons) for each in batches),
         rows=row.rows,
         bytes=row.bytes or 0,
         batches=len(batches),
+        reasons=reasons,
     )
     return counts, _named(Path(path))
 
@@ -189,10 +179,6 @@ def _counts(judged: DataFrame) -> DataFrame:
         F.count(F.when(F.col("lateness_ms") > LATE_MS, 1)).alias("late"),
         F.sum(bytes_of_rows()).alias("bytes"),
     )
-
-
-def _malformed(reasons: Mapping[str, int]) -> int:
-    return sum(number for reason, number in reasons.items() if reason != KEPT)
 
 
 def _named(folder: Path) -> str:

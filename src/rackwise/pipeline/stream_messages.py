@@ -12,7 +12,10 @@ A message is what one emitter moved in one window, in full; a later revision rep
 A message is kept whole or not at all: one bad row makes it malformed, as half a window would look
 like a quiet one. The reason is the first that holds: `malformed:size` (over 1 MiB), `json`,
 `version`, then the fields in the order above, then `rows`, `kind`, `partition`, `broker_id`,
-`bytes`. Unknown fields are ignored.
+`bytes`; last `too-late`, three days after the window has ended. Unknown fields are ignored.
+
+Each message belongs to one day: one that is kept to the day in which its window begins, any other
+to the day on which it arrived, as what it says of itself is not believed.
 
 What this does not do: tell duplicates (`stream_compact`); know clusters, brokers or racks.
 """
@@ -47,6 +50,10 @@ RAW_CHARACTERS = 4096
 FIELDS_OF_A_ROW = 5
 LATEST_MS = 253_402_300_800_000
 """The year 10000."""
+LATE_MS = 2 * 3600 * 1000
+TOO_LATE_MS = 3 * DAY_S * 1000
+"""So long after its window a message still changes the bill of its day."""
+TOO_LATE = "too-late"
 
 _CORRUPT = "_corrupt"
 _TEXT, _LONG, _INT = StringType(), LongType(), IntegerType()
@@ -73,12 +80,16 @@ _ROW = "array<struct<kind:string,topic:string,partition:int,broker_id:int,bytes:
 PLACE = ("kafka_topic", "kafka_partition", "kafka_offset", "arrived")
 TELEMETRY = (
     *PLACE,
+    "day",
     "reason",
     *(f.name for f in _JSON.fields[1:-2]),
     "rows",
     "raw",
 )
-"""Columns of a table of messages; `raw`: the text of malformed ones, at most 4096 characters."""
+"""Columns of a table of messages; `day`: since 1970-01-01; `rows` of those that are kept, `raw` of
+others: their text, at most 4096 characters."""
+TOLD = TELEMETRY[len(PLACE) + 2 : -1]
+"""Those that a client fills."""
 
 
 def messages(kafka: DataFrame) -> DataFrame:
@@ -99,18 +110,20 @@ def messages(kafka: DataFrame) -> DataFrame:
     judged = flat.withColumn("reason", _reason())
     is_kept = F.col("reason") == KEPT
     rows = F.transform("rows", _row).cast(_ROW)
+    own = F.call_function("div", F.col("window_start_ms"), F.lit(1000))
     return judged.select(
         *PLACE,
+        day_of(F.when(is_kept, own).otherwise(F.unix_seconds("arrived"))).alias("day"),
         "reason",
-        *(name for name in TELEMETRY[len(PLACE) + 1 : -2]),
+        *TOLD[:-1],
         F.when(is_kept, rows).alias("rows"),
         F.when(~is_kept, F.left("text", F.lit(RAW_CHARACTERS))).alias("raw"),
     )
 
 
-def window_day() -> Column:
-    """The day in which a message's window begins, since 1970-01-01."""
-    return day_of(F.call_function("div", F.col("window_start_ms"), F.lit(1000)))
+def lateness_ms() -> Column:
+    """How long after the end of its window a message arrived."""
+    return F.unix_millis("arrived") - F.col("window_start_ms") - F.col("window_ms")
 
 
 def bytes_of_rows() -> Column:
@@ -158,7 +171,12 @@ def _reason() -> Column:
         .when(_some(lambda row: ~_is_number(_cell(row, 3), "int")), "broker_id")
         .when(_some(lambda row: ~_is_number(_cell(row, 4), "bigint")), "bytes")
     )
-    return F.when(found.isNotNull(), F.concat(F.lit(MALFORMED), found)).otherwise(KEPT)
+    is_late = lateness_ms() > F.lit(TOO_LATE_MS).cast("long")
+    return (
+        F.when(found.isNotNull(), F.concat(F.lit(MALFORMED), found))
+        .when(is_late, TOO_LATE)
+        .otherwise(KEPT)
+    )
 
 
 def _some(is_bad: Callable[[Column], Column]) -> Column:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -35,11 +35,13 @@ from rackwise.core.override import override
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-NAME = "rackwise-kafka"
+    from rackwise.pipeline.kafka_sink import Write
+
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "timestampType int"
 )
+MOST_RECORDS = 1_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ARROW = pa.schema(
     [
@@ -58,18 +60,20 @@ Offsets: TypeAlias = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What is read, and how: both functions are found again by name in other processes.
+    """What is read or written, and how: its functions are found by name in other processes.
 
     `ends`: partition -> first offset and the one after the last; `records`: those of a partition
     between two offsets, in lists; each has key, value, offset, timestamp (ms), timestamp_type.
-    `starting`: `earliest` or `latest`; `most`: records in a batch.
+    `write`: key and value of each record in, partition -> records out, or None for a topic that is
+    only read. `starting`: `earliest` or `latest`; `most`: records in a batch.
     """
 
     name: str
     ends: Callable[[], Mapping[int, tuple[int, int]]]
     records: Callable[[int, int, int], Iterator[list[Any]]]
-    starting: str
-    most: int
+    write: Write | None = None
+    starting: str = "earliest"
+    most: int = MOST_RECORDS
 
 
 class Part(InputPartition):
@@ -126,11 +130,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What one task reads, on an executor."""
-        if not isinstance(partition, Part):
-            raise TypeError(type(partition))
-        records = self.topic.records
-        for found in records(partition.partition, partition.start, partition.end):
-            yield _batch(self.topic.name, partition.partition, found)
+        return records_of(self.topic, partition)
 
     def _ends(self) -> dict[int, int]:
         return {number: last for number, (_, last) in self.topic.ends().items()}
@@ -142,24 +142,12 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {int(number): at for number, at in told.get(self.topic.name, {}).items()}
 
 
-def source_of(topic: Topic) -> type[DataSource]:
-    """A data source for `spark.dataSource.register`, under the name `rackwise-kafka`."""
-
-    class TopicSource(DataSource):
-        @classmethod
-        @override
-        def name(cls) -> str:
-            return NAME
-
-        @override
-        def schema(self) -> str:
-            return SCHEMA
-
-        @override
-        def streamReader(self, schema: object) -> DataSourceStreamReader:  # noqa: ARG002, N802
-            return TopicReader(topic)
-
-    return TopicSource
+def records_of(topic: Topic, part: InputPartition) -> Iterator[pa.RecordBatch]:
+    """The records of one part, read where this runs."""
+    if not isinstance(part, Part):
+        raise TypeError(type(part))
+    for found in topic.records(part.partition, part.start, part.end):
+        yield _batch(topic.name, part.partition, found)
 
 
 def limited(start: Mapping[int, int], ends: Mapping[int, int], most: int) -> dict[int, int]:

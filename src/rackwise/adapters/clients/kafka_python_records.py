@@ -38,19 +38,23 @@ PATIENCE_S = 60.0
 """A partition that gives nothing for this long is unreachable."""
 POLL_MS = 1000
 MOST_RECORDS = 10_000
+CLIENT_ID = "rackwise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How a cluster is reached, as plain texts that go to other processes.
+    """How a cluster is reached, and a rack found, as plain texts that go to other processes.
 
-    `client_config`: a file of Java properties that is there wherever this is used, or None;
-    `variables`: environment variables that may hold the rack.
+    `client_config`: a file of Java properties that is there wherever this is used, or None. The
+    rack: the first of the environment's `variables`, else the line in `rack_file`, else the cloud's
+    answer where `asks_metadata`.
     """
 
     bootstrap: str
     client_config: str | None = None
     variables: tuple[str, ...] = ("CLIENT_RACK", "KAFKA_CLIENT_RACK")
+    rack_file: str | None = None
+    asks_metadata: bool = False
 
 
 def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
@@ -71,7 +75,7 @@ def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
             places = [TopicPartition(topic, number) for number in sorted(numbers)]
             first, last = consumer.beginning_offsets(places), consumer.end_offsets(places)
         except kafka_errors.KafkaError as error:
-            raise _unreachable(reach, error) from error
+            raise unreachable(reach, error) from error
     return {place.partition: (first[place], last[place]) for place in places}
 
 
@@ -97,34 +101,45 @@ def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> I
             ) as e:
                 raise _gone(topic, partition, at) from e
             except kafka_errors.KafkaError as error:
-                raise _unreachable(reach, error) from error
+                raise unreachable(reach, error) from error
             if wanted := [each for each in found.get(place, ()) if each.offset < end]:
                 yield wanted
             if found:
                 deadline = time.monotonic() + PATIENCE_S
             elif time.monotonic() > deadline:
-                raise _unreachable(reach, None)
+                raise unreachable(reach, None)
 
 
 def _consumer(reach: Reach) -> Any:  # noqa: ANN401 (kafka-python has no types)
-    config = reach.client_config
-    settings = {} if config is None else read_client_config(Path(config))
     try:
         return KafkaConsumer(  # type: ignore[no-untyped-call]
             bootstrap_servers=reach.bootstrap.split(","),
-            client_id="rackwise",
-            client_rack=detect_rack(env=reach.variables) or "",
+            client_id=CLIENT_ID,
+            client_rack=rack_here(reach) or "",
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
             allow_auto_create_topics=False,
-            **security_arguments(settings),
+            **security_of(reach),
         )
     except kafka_errors.KafkaError as error:
-        raise _unreachable(reach, error) from error
+        raise unreachable(reach, error) from error
 
 
-def _unreachable(reach: Reach, error: Exception | None) -> Unreachable:
+def rack_here(reach: Reach) -> str | None:
+    """The rack of the process that asks; None where nobody says one."""
+    file = None if reach.rack_file is None else Path(reach.rack_file)
+    return detect_rack(env=reach.variables, file=file, metadata_service=reach.asks_metadata)
+
+
+def security_of(reach: Reach) -> dict[str, Any]:
+    """Arguments for a client of kafka-python, from the file that is named."""
+    config = reach.client_config
+    return security_arguments({} if config is None else read_client_config(Path(config)))
+
+
+def unreachable(reach: Reach, error: Exception | None) -> Unreachable:
+    """The error for brokers that do not answer, or answer with one."""
     why = type(error).__name__ if error is not None else f"nothing in {PATIENCE_S:.0f} s"
     return Unreachable(
         f"the brokers at {escaped(reach.bootstrap)} are wanted from process {os.getpid()}; {why}",

@@ -1,0 +1,132 @@
+"""Commands of the stream in processes of their own, killed or not, and readers that look on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow.parquet
+
+from rackwise.adapters.files.strict_json import parse
+from rackwise.core.errors import InvalidConfig
+from rackwise.pipeline.stream_store import Store
+from spark_clusters import connector_jars
+from telemetry import AT_MS, MINUTE_MS
+
+LAUNCHER = Path(__file__).with_name("killed_stream.py")
+PATIENCE_S = 900
+ARRIVED_MS = AT_MS + MINUTE_MS
+
+
+def started(*command, **environment):
+    """A process in a session of its own, as there is one Spark session a process."""
+    return subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, **environment},
+        start_new_session=True,
+    )
+
+
+def ended(process):
+    """Its exit code, and what it said, when it has ended."""
+    with process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, out, err
+
+
+def document(process):
+    """What a command with `--json` said."""
+    code, out, err = ended(process)
+    assert code == 0, err
+    return parse(out.encode(), where="stdout", error=InvalidConfig)
+
+
+def run(*words, **environment):
+    """A command that is let run to its end; its document."""
+    return document(started("-m", "rackwise.cli", "--json", *words, **environment))
+
+
+def was_killed(point, *words):
+    """Whether a command came to a point (`killed_stream`) and was killed there."""
+    code, _, err = ended(started(LAUNCHER, point, *words))
+    assert code in {0, -signal.SIGKILL}, err
+    return code == -signal.SIGKILL
+
+
+def reading(bootstrap, topic, home, *more, jars=True):
+    """The command that reads what is there of a topic."""
+    place = ["--out", home / "out", "--checkpoint", home / "mark", "--topic", topic]
+    spark = ["--master", "local[2]", "--conf", f"spark.jars={connector_jars()}"] if jars else []
+    return ["stream", "run", "--bootstrap-server", bootstrap, *place, *spark, *more]
+
+
+def rows(home):
+    """Every message that counts."""
+    store = Store(str(home / "out"))
+    found = []
+    for batch in store.batches():
+        table = pyarrow.parquet.read_table(store.folder_of(batch), partitioning=None)
+        assert table.num_rows == batch.messages, "law of batches: what counts is whole"
+        found += table.to_pylist()
+    return found
+
+
+def offsets(home):
+    """How often each message counts, by its place in the topic."""
+    return Counter((row["kafka_partition"], row["kafka_offset"]) for row in rows(home))
+
+
+def send(bootstrap, topic, values, **options):
+    """Values in turn to two partitions, a minute after the demo's first window, all waited for."""
+    from kafka import KafkaProducer
+
+    servers = bootstrap.split(",")
+    with closing(KafkaProducer(bootstrap_servers=servers, acks="all", **options)) as producer:
+        sent = [
+            producer.send(topic, value, key=b"e", partition=number % 2, timestamp_ms=ARRIVED_MS)
+            for number, value in enumerate(values)
+        ]
+        producer.flush()
+        for each in sent:
+            each.get(timeout=30)
+
+
+class Looking(threading.Thread):
+    """Calls `look` without pause while the block runs; what it saw, fails with what it raised."""
+
+    def __init__(self, look):
+        super().__init__()
+        self.look, self.seen, self.error = look, [], None
+        self.is_over = threading.Event()
+
+    def run(self):
+        try:
+            while not self.is_over.wait(0.01):
+                if (found := self.look()) not in self.seen[-1:]:
+                    self.seen.append(found)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.join()
+        assert self.error is None, f"a reader saw what is not whole: {self.error!r}"
