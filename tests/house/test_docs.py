@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, app_of
 from rackwise.core.reading import READING_RULES
+from rackwise.core.traffic import usd_nano
 from shown_commands import README, ROOT, blocks_of, shown_commands
 
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -100,6 +101,30 @@ def test_the_doctors_guide_explains_every_rule():
 
 def test_the_readme_fits():
     assert len(README.read_text().splitlines()) < 200
+
+
+def test_the_picture_in_the_readme_is_a_png_of_moderate_size():
+    (name,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README.read_text())
+    picture = (ROOT / name).read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(picture) < 300_000
+
+
+def test_the_example_of_what_crossing_costs_is_what_the_core_makes_of_it():
+    """300 MiB/s in 3 even racks, RF 3, 2 groups, 30 days at 0.02 USD per GiB."""
+    mib, cent = 2**20, 10**7
+    crossing = {"produce": 300 * 2 // 3, "replicate": 300 * 2, "fetch": 2 * 300 * 2 // 3}
+    usd = {
+        kind: usd_nano(rate * mib * 30 * 86_400, 2 * cent, 2**30) // 10**9
+        for kind, rate in crossing.items()
+    }
+    terms = " + ".join(f"{each:,}" for each in usd.values())
+    model = (ROOT / "docs" / "concepts" / "cost-model.md").read_text()
+    assert f"{terms} = {sum(usd.values()):,} USD" in model
+    readme = " ".join(README.read_text().split())
+    bill = f"two groups that know nothing of racks costs [{sum(usd.values()):,} USD in 30 days]"
+    assert f"300 MiB/s of ingress with {bill}" in readme
+    assert "replication crosses racks for 2 x ingress whatever anybody does: only client" in readme
 
 
 def shown(*verbs: str) -> list[tuple[list[str], list[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,12 +16,14 @@ from rackwise.core.errors import (
     InvalidFlows,
     InvalidPrices,
     InvalidSnapshot,
+    OutputNotShared,
     QuarantineExceeded,
 )
 from rackwise.core.model import Broker
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import RateRow
 from small_fleets import CENT, DEMO_READERS, GIB, cluster, parsed, price
+from spark_sessions import ON_CONNECT
 
 pytestmark = pytest.mark.spark
 TWO_CENTS = price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)
@@ -84,6 +87,7 @@ def made(spark, home, steps):
 
 
 class TestDemo:
+    @pytest.mark.connect
     def test_the_bill(self, made):
         summary = made.summary
         assert summary["verdict"] == {
@@ -114,6 +118,7 @@ class TestDemo:
             "seconds": 86_400,
         }
 
+    @pytest.mark.connect
     def test_sums_of_every_table_are_those_of_the_flows(self, spark, made):
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -142,6 +147,7 @@ class TestDemo:
         for level in LEVELS:
             assert sum(c["bytes"] for key, c in cells.items() if key[0] == level) == 27 * GIB
 
+    @pytest.mark.connect
     def test_what_each_lever_saves(self, spark, made):
         part = made.summary["savings"]
         steps = [
@@ -165,6 +171,7 @@ class TestDemo:
         assert table(spark, made, "gold/savings").count() == len(told)
         assert {row["quality"] for row in told} == {"estimated"}
 
+    @pytest.mark.connect
     def test_blast_radius_and_findings(self, made):
         losses = {row["rack"]: row for row in made.summary["blast"]}
         assert losses["/eu"]["partitions_offline"] == 3
@@ -195,6 +202,9 @@ class TestDemo:
                 "racks": 3,
                 "topics": 1,
                 "partitions": 3,
+                "partitions_unsafe": 0,
+                "bytes_cross": 21 * GIB,
+                "usd": "0.420000000",
             }
         ]
 
@@ -273,10 +283,20 @@ class TestRates:
         assert kinds["replicate"]["bytes_cross"] == 3 * 86_400 * 3 * GIB
         assert len(made.summary["by_day"]) == 3
         assert made.summary["observed"]["seconds"] == 3 * 86_400
+        verdict = made.summary["verdict"]
+        assert Decimal(verdict["usd_30d"]) == 10 * Decimal(verdict["usd"]) > 0
         assert made.summary["quality"]["bytes_estimated"] == made.summary["verdict"]["bytes_total"]
         (note,) = made.summary["notes"]
         assert note.startswith("rates of 1 topics were left out, no snapshot has a partition")
         assert note.endswith("the first is gone of cluster demo")
+
+    @pytest.mark.long
+    def test_flows_that_come_from_rates_and_rates_are_one_source(self, spark, tmp_path):
+        rows = [flow("replicate", 1, 90, peer_broker_id=2, source="rates")]
+        path = write_flows(tmp_path / "flows", rows)
+        made = analyzed(spark, tmp_path / "t", flows=[path], rates=self.rates)
+        kinds = by(made.summary, "by_kind", "kind")
+        assert kinds["replicate"]["bytes_cross"] == 86_400 * 3 * GIB + 90
 
     @pytest.mark.long
     def test_flows_come_first_and_rates_fill_what_they_lack(self, spark, tmp_path):
@@ -363,6 +383,24 @@ class TestUnhappy:
         assert made.summary["notes"] == ["no row of the flow files is traffic of a broker given"]
 
 
+@pytest.mark.connect
+def test_a_folder_for_tables_that_a_server_does_not_see(spark, tmp_path, monkeypatch):
+    """`/proc/self/cwd` is another folder in each process, as a path is on two machines."""
+    from rackwise.pipeline.request import check_shared
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    check_shared(spark, str(tmp_path / "tables"))
+    check_shared(spark, "s3a://lake/tables")
+    unseen = "/proc/self/cwd/tables"
+    with pytest.raises(OutputNotShared) if ON_CONNECT else nullcontext() as refused:
+        check_shared(spark, unseen)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    if ON_CONNECT:
+        assert f"it does not see {unseen}: [PATH_NOT_FOUND]" in str(refused.value)
+        assert refused.value.hint.startswith("--tables URI")
+
+
 class TestRunId:
     def id_of(self, tmp_path, **more):
         from rackwise.pipeline.request import run_id
@@ -395,6 +433,7 @@ class TestRunId:
         assert [name.rpartition("/")[2] for name in names] == ["abc", "abc-2", "abc-3"]
         assert Path(names[2]).is_dir()
 
+    @pytest.mark.connect
     def test_so_is_one_behind_a_uri(self, spark, tmp_path):
         from rackwise.pipeline.request import claimed_folder
 

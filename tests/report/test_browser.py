@@ -1,6 +1,16 @@
-"""The page in a real browser: it asks for nothing, complains of nothing, runs nothing foreign."""
+"""The page in a real browser: it asks for nothing, complains of nothing, runs nothing foreign.
+
+Without a browser on PATH these tests are skipped; `RACKWISE_REQUIRE_BROWSER=1`, as in `.ci/run`
+where one can be had, and the exhaustive profile make that a failure.
+"""
 
 import os
+import re
+import struct
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +18,12 @@ from rackwise.report import html
 from report import chromium
 from report.summaries import hostile, summary
 
+IS_REQUIRED = (
+    os.environ.get("RACKWISE_REQUIRE_BROWSER") == "1"
+    or os.environ.get("HYPOTHESIS_PROFILE") == "exhaustive"
+)
 pytestmark = pytest.mark.skipif(
-    chromium.installed() is None and os.environ.get("HYPOTHESIS_PROFILE") != "exhaustive",
+    chromium.installed() is None and not IS_REQUIRED,
     reason=f"no browser on PATH: {', '.join(chromium.BROWSERS)}",
 )
 
@@ -24,7 +38,17 @@ CASES = {
         "topics": 1,
     },
 }
+OTHERS = ("a week", "no traffic")
 WIDTHS = (360, 1280)
+SCHEMES = ("light", "dark")
+ALWAYS = {
+    *(("a week", 360, "dark"), ("a week", 1280, "light")),
+    *(("hostile", 360, "light"), ("hostile", 1280, "dark")),
+    *(("fleet", 360, "light"), ("no traffic", 360, "dark")),
+}
+"""Pages looked at in every run; the others in the long one."""
+PAPER = 718
+"""A4 between margins of a centimetre."""
 ELEMENTS = """
 (() => {
   const counts = {};
@@ -72,12 +96,16 @@ def page(tmp_path_factory):
         yield page
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        pytest.param(*each, marks=[] if each in ALWAYS else pytest.mark.long)
+        for each in product(CASES, WIDTHS, SCHEMES)
+    ],
+)
 class TestEachPage:
-    def test_it_lives_quietly_fits_and_overlaps_nowhere(self, page, files, name, width, dark):
-        page.open(files[name], width=width, dark=dark)
+    def test_it_lives_quietly_fits_and_overlaps_nowhere(self, page, files, name, width, scheme):
+        page.open(files[name], width=width, dark=scheme == "dark")
         assert page.complaints == []
         assert page.requests == [files[name].as_uri()]
         assert page.run(WIDER_THAN_THE_PAGE) is False
@@ -158,10 +186,51 @@ class TestHostileNames:
         assert page.run(ELEMENTS) == found
 
 
+SUMS = "Object.fromEntries([...document.querySelectorAll('[id]')].map(e => [e.id, {...e.dataset}]))"
+WORDS = re.compile(r"_([a-z])")
+
+
 def test_sums_in_the_page_are_those_of_the_summary(page, files):
     document = summary(**CASES["a week"])
+    verdict, plans = document["verdict"], document["plans"]
     page.open(files["a week"], width=360)
-    shown = page.run("({...document.getElementById('verdict').dataset})")
-    assert shown["usd"] == document["verdict"]["usd"]
-    assert shown["bytesCross"] == str(document["verdict"]["bytes_cross"])
-    assert page.run("document.getElementById('heat-1').dataset.usd") == document["verdict"]["usd"]
+    shown = page.run(SUMS)
+    assert shown["verdict"] == {
+        WORDS.sub(lambda found: found[1].upper(), key).replace("_", "-"): str(value)
+        for key, value in verdict.items()
+    }
+    nouns = ("topic", "group", "pair", "kind", "day")
+    for name in ("heat-1", *(f"table-{noun}" for noun in nouns)):
+        assert shown[name]["bytesCross"] == str(verdict["bytes_cross"]), name
+        assert shown[name]["usd"] == verdict["usd"], name
+    total = document["savings"]["total"]
+    for name in ("savings", "table-steps"):
+        assert shown[name]["usdSaved"] == total["usd_saved"], name
+        assert shown[name]["bytesSaved"] == str(total["bytes_saved"]), name
+    assert shown["table-rules"]["count"] == str(verdict["findings"])
+    assert shown["plans"]["moves"] == shown["table-plans"]["moves"] == str(plans["moves"])
+    assert shown["rows-in"]["rows"] == str(document["method"]["rows_in"])
+    assert shown["table-fates"]["rows"] == shown["rows-in"]["rows"]
+
+
+@pytest.mark.long
+def test_the_picture_is_drawn(files, tmp_path):
+    script = Path(__file__).parents[2] / "docs" / "reference" / "picture.py"
+    picture = tmp_path / "report.png"
+    subprocess.run([sys.executable, script, files["a week"], picture], check=True)
+    size = struct.unpack(">II", picture.read_bytes()[16:24])
+    assert size == (1230, 1280)
+    assert picture.stat().st_size > 100_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hostile", "fleet", *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)],
+)
+def test_on_paper_nothing_is_cut_off(page, files, name):
+    page.open(files[name], width=PAPER)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    too_wide = page.run(WIDER_THAN_THE_PAGE)
+    page.call("Emulation.setEmulatedMedia", media="")
+    assert too_wide is False

@@ -1,13 +1,16 @@
-"""Counters of producers as OpenMetrics text."""
+"""Counters of producers and headline figures of a run as OpenMetrics text."""
 
 import random
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rackwise.core.errors import InvalidSummary
 from rackwise.core.partitioner import PartitionerConfig, TopicPartitioner, TopicView
-from rackwise.report.openmetrics import producer_metrics
+from rackwise.report.openmetrics import producer_metrics, run_metrics
+from report.summaries import hostile, summary
 
 SAMPLE = re.compile(r'(\w+)_total\{((?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)+)\} (\d+)')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -94,3 +97,77 @@ def test_hostile_names_are_read_as_they_were(name):
 
 def test_a_lone_surrogate_has_a_text():
     assert r'topic="\\ud800"' in producer_metrics({"\ud800": counted()})
+
+
+FLEET = {"clusters": 3, "racks": ("/eu/a", "/eu/b"), "levels": ("region", "zone"), "topics": 1}
+CASES = ({}, {"topics": 24, "days": 7}, {"has_traffic": False}, {"named": hostile}, FLEET)
+NAME = r"rackwise_[a-z0-9_]+"
+LABELS = r'\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\n"])*",?)+\}'
+LINE = re.compile(
+    rf"# TYPE (?P<typed>{NAME}) (?:gauge|info)|# UNIT (?P<united>{NAME}) [a-z]+"
+    rf"|# HELP (?P<helped>{NAME}) [^\n]+"
+    rf"|(?P<sample>{NAME})(?P<labels>{LABELS})? -?[0-9]+(?:\.[0-9]+)?"
+)
+
+
+def figures(text):
+    """Sample with labels -> value, as a strict reader has them."""
+    *lines, end, nothing = text.split("\n")
+    assert (end, nothing) == ("# EOF", "")
+    found, family, finished = {}, "", set()
+    for line in lines:
+        read = LINE.fullmatch(line)
+        assert read, line
+        if read["typed"]:
+            assert read["typed"] not in finished
+            finished.add(family := read["typed"])
+        elif read["united"]:
+            assert read["united"] == family
+            assert family.endswith("_" + line.rpartition(" ")[2])
+        elif read["helped"]:
+            assert read["helped"] == family
+        else:
+            assert read["sample"].removesuffix("_info") == family
+            key, _, value = line.rpartition(" ")
+            assert key not in found
+            found[key] = value
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=["a day", "a week", "no traffic", "hostile", "fleet"])
+def test_each_family_stands_once_with_its_unit_and_each_sample_once(case):
+    document = summary(**case)
+    found = figures(run_metrics(document))
+    unsafe = [value for key, value in found.items() if key.startswith("rackwise_partitions_unsafe")]
+    assert sum(map(int, unsafe)) == document["verdict"]["partitions_unsafe"]
+
+
+def test_figures_are_exactly_those_of_the_summary():
+    document = summary(topics=24, days=7)
+    found = figures(run_metrics(document))
+    verdict = document["verdict"]
+    assert found["rackwise_crossing_30d_usd"] == verdict["usd_30d"]
+    assert found["rackwise_crossing_usd"] == verdict["usd"]
+    assert found['rackwise_observed_bytes{ends="cross"}'] == str(verdict["bytes_cross"])
+    assert found["rackwise_observed_seconds"] == str(7 * 86_400)
+    assert found['rackwise_savable_30d_usd{lever="follower-fetch"}'] == "54.000000000"
+    assert found['rackwise_findings{rule="spread-even",severity="error"}'] == "119"
+    lost = 'rackwise_rack_loss_offline_partitions{cluster="demo",rack="use1-az4"}'
+    assert found[lost] == "24"
+    assert found['rackwise_plan_replicas{cluster="demo"}'] == "153"
+    assert found['rackwise_plan_proved{cluster="demo"}'] == "1"
+    assert found['rackwise_snapshot_timestamp_seconds{cluster="demo"}'] == "1793491200"
+    assert found['rackwise_run_info{run_id="0f3a9c5e7b21",version="0.1.0"}'] == "1"
+
+
+def test_what_is_not_known_has_no_sample():
+    document = summary(has_traffic=False) | {"plans": None}
+    document["clusters"][0]["taken_at"] = "yesterday"
+    text = run_metrics(document)
+    assert not re.search("usd|bytes|seconds|plan_", text)
+    assert 'rackwise_partitions{cluster="demo"} 600' in text
+
+
+def test_what_is_no_summary_is_refused():
+    with pytest.raises(InvalidSummary):
+        run_metrics({"format": "rackwise.summary/2"})

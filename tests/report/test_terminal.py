@@ -52,8 +52,9 @@ def test_colour_adds_nothing_but_colour(name):
 
 
 def test_the_verdict_comes_first():
-    assert lines(DOCUMENTS["a week"])[0] == (
-        "Crossing racks costs at least $328.49 per 30 days; 153 of 600 partitions are not rack-safe"
+    assert " ".join(lines(DOCUMENTS["a week"])[:2]) == (
+        "Crossing racks costs at least $328.49 per 30 days, of which up to $102.00 can be saved; "
+        "153 of 600 partitions are not rack-safe; repair moves 153 replicas"
     )
 
 
@@ -70,10 +71,19 @@ def test_the_first_topics_are_there():
     document = DOCUMENTS["a week"]
     shown = lines(document)
     start = next(i for i, line in enumerate(shown) if line.startswith("topics"))
-    names = [line.split()[0] for line in shown[start + 1 : start + 4]]
-    assert names == [row["topic"] for row in document["by_topic"][:3]]
-    assert shown[start + 4].startswith("savings   up to $")
-    assert shown[start + 5] == ""
+    names = [line.split()[0] for line in shown[start + 1 : start + 6]]
+    assert names == [row["topic"] for row in document["by_topic"][:5]]
+    assert shown[start + 6].startswith("savings   up to $")
+
+
+def test_empty_lines_give_way_before_rules_do():
+    document = deepcopy(DOCUMENTS["a week"])
+    crowded = lines(document)
+    assert crowded.count("") == 2
+    assert len(crowded) == 24
+    assert not any("more rule" in line for line in crowded)
+    document["findings"]["by_rule"] = document["findings"]["by_rule"][:1]
+    assert lines(document).count("") == 4
 
 
 def test_what_levers_save_is_said_where_there_is_a_price():

@@ -116,6 +116,15 @@ class TestDemo:
             assert reasons(rows, WATERFALL, lever) == {CONDITIONS[lever]}
         assert reasons(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
 
+    def test_bytes_of_no_known_topic_are_told_where_a_lever_moves_nothing(self):
+        flows = [flow("fetch", A, B, 0, topic="(unknown)", bytes_=7), flow("produce", A, B, 1)]
+        rows = saved(flows, DEMO).rows
+        told = "not known: nothing tells in which partitions 7 bytes that cross lie"
+        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {told}
+        assert reasons(rows, ALONE, PRODUCING) == {CONDITIONS[PRODUCING]}
+        local = [flow("fetch", A, A, 0, topic="(unknown)", bytes_=7)]
+        assert reasons(saved(local, DEMO).rows, ALONE, FOLLOWER_FETCH) == {NOTHING}
+
     def test_every_lever_has_a_row_in_both_views(self):
         for flows in ([], DEMO_FLOWS):
             rows = saved(flows, DEMO).rows

@@ -1,4 +1,4 @@
-"""`rackwise report`: the report of a published result, rendered again from its summary."""
+"""`rackwise report`: a published result rendered again from its summary: report, OpenMetrics."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it goes. [default: DIR/report.html]")
     ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the headline figures as OpenMetrics there, too."),
+    ] = None,
 ) -> int:
     """Render the report again; needs neither Spark nor Java.
 
@@ -32,10 +36,12 @@ def report(
     from rackwise.adapters import files
 
     with installed("spark", "render a report"):
-        from rackwise.report import html, terminal
+        from rackwise.report import html, openmetrics, terminal
 
     published = files.read_published(folder, max_bytes=shell.max_input)
     page = html.render(published.summary)
+    if metrics is not None:
+        files.write_text(metrics, openmetrics.run_metrics(published.summary))
     if out is not None:
         files.write_text(out, page)
     else:

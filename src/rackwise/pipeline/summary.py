@@ -2,13 +2,15 @@
 
 Everything is JSON: counts are integers, dollars are texts with nine digits, days and times ISO
 8601, and what is not known is null. Long tables are cut to their first 50 rows; `rows` says how
-many there are, and the CSV files hold all of them. The same input gives the same document.
+many there are, and the CSV files hold all of them. Days, kinds and levels are of all clusters
+together, and none is left out. The same input gives the same document.
 
 What this does not do: ask Spark anything; see `job`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -42,8 +44,11 @@ ROLL_UPS = {
     "by_kind": ("kind",),
 }
 """Name of a roll-up -> its key beside the cluster."""
+SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "share")
+"""What is added up where rows of several clusters become one."""
+SHARE_DIGITS = 15
 LISTED = ("by_topic", "by_group", "by_pair")
-"""Roll-ups that have a CSV file."""
+"""Roll-ups that have a CSV file; their rows belong to one cluster each, others are added up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +106,13 @@ def document(
         "format": FORMAT,
         "run_id": run_id,
         "version": versions["rackwise"],
-        "clusters": _clusters(fleet, read),
+        "clusters": _clusters(fleet, read, found, bill),
         "levels": list(levels),
         "observed": _observed(bill) if bill else None,
         "verdict": {**_placement(fleet, found), **_totals(bill)},
         "quality": {**_quality(bill), **_rows_lost(fates)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
-        **{name: _plain_rows(bill.roll_ups[name][:SHOWN]) if bill else [] for name in ROLL_UPS},
+        **{name: _plain_rows(_rolled_up(bill, name)) if bill else [] for name in ROLL_UPS},
         "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
         "rows": {**rows, "findings": counts.total()},
         "findings": {
@@ -190,8 +195,43 @@ def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: plain(value) for name, value in row.items()} for row in rows]
 
 
-def _clusters(fleet: Fleet, read: Iterable[Snapshot]) -> list[dict[str, Any]]:
+def _rolled_up(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
+    """The largest rows of a listed roll-up; all of another, its clusters added up."""
+    rows = bill.roll_ups[name]
+    return rows[:SHOWN] if name in LISTED else _added(rows, ROLL_UPS[name])
+
+
+def _added(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows that are alike in `keys` as one, those that cost most first."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    added = [
+        dict(zip(keys, place, strict=True))
+        | {key: _sum(row[key] for row in group) for key in SUMMED}
+        for place, group in groups.items()
+    ]
+    return sorted(
+        added, key=lambda row: (-(row["usd"] or 0), -row["bytes_cross"], str(row[keys[0]]))
+    )
+
+
+def _sum(values: Iterable[Any]) -> Any:  # noqa: ANN401 (of bytes, dollars or shares)
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, float) for value in known):
+        return round(math.fsum(known), SHARE_DIGITS)
+    return sum(known[1:], known[0]) if known else None
+
+
+def _clusters(
+    fleet: Fleet,
+    read: Iterable[Snapshot],
+    found: Sequence[ClusterFindings],
+    bill: Bill | None,
+) -> list[dict[str, Any]]:
     counts = Counter(snapshot.name for snapshot in read)
+    unsafe = {one.cluster: len(one.findings.rows("error")) for one in found}
+    crossing, dollars = _cross(bill)
     return [
         {
             "name": snapshot.name,
@@ -202,9 +242,22 @@ def _clusters(fleet: Fleet, read: Iterable[Snapshot]) -> list[dict[str, Any]]:
             "racks": len({broker.rack for broker in snapshot.cluster.brokers if broker.rack}),
             "topics": len(snapshot.cluster.topics),
             "partitions": len(snapshot.cluster.partitions),
+            "partitions_unsafe": unsafe.get(snapshot.name, 0),
+            "bytes_cross": crossing[snapshot.name] if bill else None,
+            "usd": plain(dollars.get(snapshot.name)),
         }
         for snapshot in fleet.latest
     ]
+
+
+def _cross(bill: Bill | None) -> tuple[Counter[str], dict[str, Decimal]]:
+    """Crossing bytes and dollars of each cluster; no dollars where nothing has a price."""
+    crossing, dollars = Counter[str](), dict[str, Decimal]()
+    for one in bill.standings if bill else ():
+        crossing[one.cluster] += one.bytes if one.level > 0 else 0
+        if one.usd is not None:
+            dollars[one.cluster] = dollars.get(one.cluster, Decimal(0)) + one.usd
+    return crossing, dollars
 
 
 def _observed(bill: Bill) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""The two to five big numbers on top of the page."""
+"""The one to six big numbers on top of the page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rackwise.report.formats import (
@@ -35,8 +36,12 @@ class Card:
 
 
 def cards(summary: Summary) -> tuple[Card, ...]:
-    """Two to five big numbers."""
-    cost = (_cost_card(summary), _crossing_card(summary)) if has_traffic(summary) else ()
+    """Cost, what of it can be saved, share that crosses; safety, the worst loss, the repair."""
+    cost = (
+        (_cost_card(summary), *_savings_card(summary), _crossing_card(summary))
+        if has_traffic(summary)
+        else ()
+    )
     return (*cost, _safety_card(summary), *_loss_card(summary), *_plans_card(summary))
 
 
@@ -52,6 +57,24 @@ def _cost_card(summary: Summary) -> Card:
         f"{totals['usd_30d']} USD",
         f"{at_least}from {usd_text(totals['usd'])} in {period} observed",
         "accent",
+    )
+
+
+def _savings_card(summary: Summary) -> tuple[Card, ...]:
+    part = summary["savings"]
+    if part is None or not is_priced(summary):
+        return ()
+    saved = Decimal(part["total"]["usd_saved_30d"] or 0)
+    whole = Decimal(summary["verdict"]["usd_30d"])
+    share = share_text(saved / whole if whole else Decimal(0))
+    return (
+        Card(
+            "Can be saved, 30 days",
+            usd_text(saved),
+            f"{saved} USD",
+            f"up to {share} of that cost, by the levers below",
+            "good",
+        ),
     )
 
 

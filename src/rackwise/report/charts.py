@@ -93,7 +93,7 @@ def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:
     """Dollars where there is a price, else crossing bytes in the unit that fits the largest."""
     if is_priced:
         return Measure("usd", f"USD over {period} observed")
-    unit, size = byte_unit(max((row["bytes_cross"] for row in rows), default=0))
+    unit, size = byte_unit(max((row["bytes_cross"] or 0 for row in rows), default=0))
     return Measure("bytes_cross", f"crossing bytes, {unit}, over {period} observed", size)
 
 
@@ -222,9 +222,9 @@ def top_bars(
     *,
     name: Callable[[Row], str],
 ) -> Figure | None:
-    """Bars of the rows that cross most; `name` gives the name of a row's bar."""
+    """Bars of the rows that cross most, if there are several; `name` names a row's bar."""
     crossing = [row for row in rows if row["bytes_cross"]][:BARS]
-    if not crossing:
+    if len(crossing) < 2:  # noqa: PLR2004 (one bar compares nothing)
         return None
     items = [
         Bar(
@@ -239,9 +239,10 @@ def top_bars(
 
 
 def _crossing_hover(name: str, row: Row) -> str:
-    crossing, local = bytes_text(row["bytes_cross"]), bytes_text(row["bytes_local"])
-    usd = entities(usd_text(row["usd"]))
-    return f"{label(name)}<br>{crossing} crossing<br>{local} local<br>{usd}"
+    told = [f"{bytes_text(row['bytes_cross'])} crossing"]
+    if "bytes_local" in row:
+        told.append(f"{bytes_text(row['bytes_local'])} local")
+    return "<br>".join([label(name), *told, entities(usd_text(row["usd"]))])
 
 
 def days(rows: Sequence[Row], by: Measure) -> Figure | None:

@@ -34,25 +34,65 @@ from rackwise.report.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rackwise.report.sentences import Row, Summary
 
 WATERFALL, ALONE, STOCK = "waterfall", "alone", "stock"
 PRODUCING: Final = "producing"
 PLAIN, GOOD = "var(--accent)", "var(--good)"
-LINES: Final = {
+RACK: Final = "client.rack=RACK"
+CLIENTS: Final = "rackwise.adapters.clients"
+JAVA_ASSIGNOR: Final = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     "follower-fetch": (
-        "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
-        "client.rack=RACK OF THE CLIENT",
+        (
+            "server.properties of each broker",
+            ("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",),
+        ),
+        ("each consumer, with its own rack", (RACK,)),
     ),
     "assignment": (
-        "client.rack=RACK OF THE CLIENT",
-        "partition_assignment_strategy=[rackwise.adapters.clients.kafka_python.RackOptimal]",
+        (
+            "each consumer in Java, with its own rack",
+            (
+                RACK,
+                "group.protocol=classic",
+                f"partition.assignment.strategy={JAVA_ASSIGNOR}",
+            ),
+        ),
+        (
+            "each consumer in Python (kafka-python)",
+            (
+                f"from {CLIENTS}.kafka_python_group import RackOptimal, rack_consumer",
+                "rack_consumer(TOPIC, rack=RACK, assignor=RackOptimal(RACK), group_id=GROUP)",
+            ),
+        ),
     ),
-    PRODUCING: ("partitioner.rack.aware=true", "client.rack=RACK OF THE CLIENT"),
+    PRODUCING: (
+        ("each producer in Java, with its own rack", (RACK, "partitioner.rack.aware=true")),
+        (
+            "each producer in Python (kafka-python)",
+            (
+                "from rackwise.core.partitioner import PartitionerConfig",
+                f"from {CLIENTS}.kafka_python_producer import RackAwarePartitioner",
+                "near = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack=RACK))",
+                "KafkaProducer(partitioner=near)",
+            ),
+        ),
+    ),
+    "leader-moves": (
+        (
+            "once, on the cluster",
+            (
+                "rackwise plan leaders --snapshot SNAPSHOT --out leaders.json",
+                "rackwise apply leaders.json --bootstrap-server HOST:PORT",
+            ),
+        ),
+    ),
 }
-"""Settings of brokers and clients, by lever."""
+"""What is to be set or run, by lever: where, and the lines to put there."""
+NO_BOUND: Final = "no bound (KIP-1123)"
 HELD: Final = (
     "Levers move bytes between partitions of a topic; what is read and copied of each partition is "
     "held at today's. Bytes are spread evenly over the partitions that lie alike"
@@ -61,11 +101,11 @@ HELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Lever:
-    """A lever: what it takes, the lines that set it, and why parts of it are not taken."""
+    """A lever: what it takes, the lines that set it by place, why parts of it are not taken."""
 
     name: str
     condition: str
-    lines: tuple[str, ...]
+    settings: tuple[tuple[str, tuple[str, ...]], ...]
     reasons: tuple[str, ...]
 
 
@@ -187,7 +227,7 @@ def _levers(part: Row) -> list[Lever]:
         Lever(
             step["lever"],
             part["conditions"].get(step["lever"], ""),
-            LINES.get(step["lever"], ()),
+            SETTINGS.get(step["lever"], ()),
             tuple(step["reasons"]),
         )
         for step in _view(part, WATERFALL)
@@ -195,14 +235,30 @@ def _levers(part: Row) -> list[Lever]:
 
 
 def _bounds_table(summary: Summary) -> Table:
-    rows = [step for step in _view(summary["savings"], ALONE) if step["lever"] == PRODUCING]
+    rows = [
+        {**step, "bound": _bound(step["eps"])}
+        for step in _view(summary["savings"], ALONE)
+        if step["lever"] == PRODUCING
+    ]
     columns = (
-        name_column("eps", "A rack may take over its part"),
+        name_column("bound", "A rack may take above its even part"),
         bytes_column("bytes_saved", "Stops crossing"),
         usd_column("usd_saved_30d", "USD, 30 days"),
         Column("load_factor", "Fullest rack / even part", "number", _factor_cell),
     )
     return table("bounds", "Producing near, by how full a rack may get", columns, rows)
+
+
+def _bound(eps: str | None) -> str | None:
+    """A bound in per cent.
+
+    >>> _bound("0.05"), _bound("inf"), _bound(None)
+    ('5 %', 'no bound (KIP-1123)', None)
+    """
+    if eps is None:
+        return None
+    share = Decimal(eps) * 100
+    return f"{share.normalize():f} %" if share.is_finite() else NO_BOUND
 
 
 def _factor_cell(factor: object) -> Cell:
@@ -212,8 +268,6 @@ def _factor_cell(factor: object) -> Cell:
 def _largest_table(summary: Summary) -> Table:
     columns = (
         name_column("lever", "Lever"),
-        name_column("view", "View"),
-        name_column("eps", "Bound"),
         *((name_column("cluster", "Cluster"),) if is_fleet(summary) else ()),
         name_column("topic", "Topic"),
         name_column("client_group", "Client group"),
@@ -221,12 +275,13 @@ def _largest_table(summary: Summary) -> Table:
         usd_column("usd_saved_30d", "USD, 30 days"),
     )
     part = summary["savings"]
+    rows = [row for row in part["rows"] if row["view"] == WATERFALL]
     return table(
         "savings",
-        "Where levers save most",
+        "Where levers save most, each on top of the ones before",
         columns,
-        part["rows"],
-        count=part["count"],
+        rows,
+        count=part["count"] - len(part["rows"]) + len(rows),
         file="csv/savings.csv",
     )
 

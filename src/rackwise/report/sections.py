@@ -6,8 +6,7 @@ A section that stands on traffic says what to add where there is none.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +14,7 @@ from rackwise.report import charts
 from rackwise.report.formats import (
     duration_text,
 )
-from rackwise.report.sentences import is_fleet, is_priced, losses, rules
+from rackwise.report.sentences import has_traffic, is_fleet, is_priced, losses, rules
 from rackwise.report.tables import (
     ROLL_UP_SUMS,
     Column,
@@ -28,7 +27,6 @@ from rackwise.report.tables import (
     severity_column,
     share_column,
     table,
-    total,
     unit_cell,
     usd_column,
 )
@@ -39,9 +37,10 @@ if TYPE_CHECKING:
     from rackwise.report.sentences import Row, Summary
 
 
+UNKNOWN: Final = "(unknown)"
+"""Who no group is known of, and replication, which has none; no bar among client groups."""
 _OWNED: Final = frozenset({"topic", "group", "pair"})
 """Roll-ups whose rows belong to one cluster each."""
-_ROLL_UP: Final = (*ROLL_UP_SUMS, "share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +56,43 @@ def _cluster_column(summary: Summary) -> tuple[Column, ...]:
     return (name_column("cluster", "Cluster"),) if is_fleet(summary) else ()
 
 
-def clusters(summary: Summary) -> Table:
-    """What was looked at."""
+def clusters(summary: Summary) -> Block:
+    """The clusters of a fleet: what each costs, what is not safe in it and what mends that."""
+    plans = summary["plans"]["rows"] if summary["plans"] else ()
+    moves = {row["cluster"]: row["moves"] for row in plans}
+    rows = sorted(
+        ({**row, "moves": moves.get(row["name"])} for row in summary["clusters"]),
+        key=lambda row: (
+            -Decimal(row["usd"] or 0),
+            -(row["bytes_cross"] or 0),
+            -row["partitions_unsafe"],
+            row["name"],
+        ),
+    )
+    priced, seen = is_priced(summary), has_traffic(summary)
     columns = (
         name_column("name", "Cluster"),
-        name_column("cluster_id", "Cluster id"),
+        *([bytes_column("bytes_cross", "Crossing")] if seen else []),
+        *([usd_column("usd", "USD")] if priced else []),
+        count_column("partitions_unsafe", "Not rack-safe"),
+        count_column("partitions", "Partitions"),
+        count_column("moves", "Replicas to move"),
         count_column("brokers", "Brokers"),
         count_column("racks", "Racks"),
-        count_column("topics", "Topics"),
-        count_column("partitions", "Partitions"),
-        count_column("snapshots", "Snapshots"),
-        name_column("taken_at", "Last taken at"),
     )
-    return table(
-        "clusters", "Clusters", columns, summary["clusters"], sums=("brokers", "partitions")
+    sums = ("brokers", "partitions", "partitions_unsafe", *(("bytes_cross",) if seen else ()))
+    period = duration_text(summary["observed"]["seconds"]) if seen else ""
+    figure = charts.top_bars(
+        "chart-clusters",
+        "Clusters that cross most",
+        rows,
+        charts.measure(rows, is_priced=priced, period=period),
+        name=lambda row: str(row["name"]),
+    )
+    return Block(
+        "Clusters",
+        figure if seen else None,
+        table("clusters", "Clusters", columns, rows, sums=(*sums, *(("usd",) if priced else ()))),
     )
 
 
@@ -91,7 +113,8 @@ def _top_block(
     summary: Summary, noun: str, title: str, keys: tuple[str, ...], *heads: str
 ) -> Block:
     priced, period = is_priced(summary), duration_text(summary["observed"]["seconds"])
-    rows, is_named = _roll_up(summary, noun, keys)
+    rows: Sequence[Row] = summary[f"by_{noun}"]
+    is_named = is_fleet(summary) and noun in _OWNED
     columns = (
         *(name_column(key, head) for key, head in zip(keys, heads, strict=True)),
         *(_cluster_column(summary) if is_named else ()),
@@ -100,62 +123,25 @@ def _top_block(
     figure = charts.top_bars(
         f"chart-{noun}",
         f"{title} that cross most" if noun in _OWNED else title,
-        rows,
+        [row for row in rows if noun != "group" or row["client_group"] != UNKNOWN],
         charts.measure(rows, is_priced=priced, period=period),
         name=lambda row: _bar_name(row, keys, with_cluster=is_named),
     )
     return Block(title, figure, _roll_up_table(summary, noun, title, columns, rows))
 
 
-def _roll_up(summary: Summary, noun: str, keys: tuple[str, ...]) -> tuple[Sequence[Row], bool]:
-    """Rows of a roll-up, and whether they need their cluster beside them.
-
-    What belongs to no cluster (a day, a kind, a level) is added up over the clusters of a fleet,
-    unless rows were left out of the summary: then a sum would be too small.
-    """
-    rows: Sequence[Row] = summary[f"by_{noun}"]
-    if not (is_fleet(summary) and rows and "cluster" in rows[0]):
-        return rows, False
-    if noun in _OWNED or not _is_whole(summary, rows):
-        return rows, True
-    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[tuple(row[key] for key in keys)].append(row)
-    added = [
-        {key: group[0][key] for key in keys} | {key: _sum(group, key) for key in _ROLL_UP}
-        for group in groups.values()
-    ]
-    return sorted(added, key=lambda row: (-Decimal(row["usd"] or 0), -row["bytes_cross"])), False
-
-
-def _is_whole(summary: Summary, rows: Sequence[Row]) -> bool:
-    """Whether these rows of a roll-up hold every byte."""
-    known = sum(row[key] for row in rows for key in ROLL_UP_SUMS if key != "usd")
-    return bool(known == summary["verdict"]["bytes_total"])
-
-
-def _sum(rows: Sequence[Row], key: str) -> int | str | None:
-    if key == "share":
-        return total(f"{Decimal(str(row[key])):f}" for row in rows if row[key] is not None)
-    return total(row[key] for row in rows)
-
-
 def _roll_up_table(
     summary: Summary, noun: str, caption: str, columns: Sequence[Column], rows: Sequence[Row]
 ) -> Table:
-    count = summary["rows"].get(f"by_{noun}")
-    made = table(
+    return table(
         noun,
         caption,
         columns,
         rows,
-        count=count if len(rows) == len(summary[f"by_{noun}"]) else None,
+        count=summary["rows"].get(f"by_{noun}"),
         file=_file(summary, f"csv/by_{noun}.csv"),
         sums=ROLL_UP_SUMS,
     )
-    if count is None and not _is_whole(summary, rows):
-        return replace(made, more="more rows are in the tables of the run")
-    return made
 
 
 def _bar_name(row: Row, keys: tuple[str, ...], *, with_cluster: bool) -> str:
@@ -166,19 +152,13 @@ def _bar_name(row: Row, keys: tuple[str, ...], *, with_cluster: bool) -> str:
 def days(summary: Summary) -> Block:
     """Dollars per day in the order of the calendar, all clusters together."""
     priced = is_priced(summary)
-    rows, is_named = _roll_up(summary, "day", ("day",))
-    if not is_named:
-        rows = sorted(rows, key=lambda row: str(row["day"]))
-    columns = (
-        name_column("day", "Day (UTC)"),
-        *(_cluster_column(summary) if is_named else ()),
-        *roll_up_columns(is_priced=priced),
-    )
+    rows = sorted(summary["by_day"], key=lambda row: str(row["day"]))
+    columns = (name_column("day", "Day (UTC)"), *roll_up_columns(is_priced=priced))
     measure = charts.measure(rows, is_priced=priced, period="each day")
     title = "Dollars per day" if priced else "Crossing bytes per day"
     return Block(
         title,
-        None if is_named else charts.days(rows, measure),
+        charts.days(rows, measure),
         _roll_up_table(summary, "day", title, columns, rows),
     )
 

@@ -84,8 +84,8 @@ def is_floor(summary: Summary) -> bool:
 
 
 def verdict(summary: Summary) -> tuple[Phrase, ...]:
-    """The verdict line: dollars per 30 days that cross racks, and partitions that are not safe."""
-    return (*_cost(summary), *_safety(summary["verdict"]))
+    """The verdict line: what crosses costs and can be saved, what is not safe, what mends it."""
+    return (*_cost(summary), *_safety(summary["verdict"]), *_repair(summary))
 
 
 def _cost(summary: Summary) -> tuple[Phrase, ...]:
@@ -97,11 +97,28 @@ def _cost(summary: Summary) -> tuple[Phrase, ...]:
         return (
             Phrase(f"Crossing racks costs {at_least}"),
             Phrase(f"{usd_text(totals['usd_30d'])} per 30 days", is_strong=True),
+            *_saving(summary),
             Phrase("; "),
         )
     return (
         Phrase(bytes_text(totals["bytes_cross"]), is_strong=True),
-        Phrase(f" crossed racks in {duration_text(summary['observed']['seconds'])}, not priced; "),
+        Phrase(f" crossed racks in {duration_text(summary['observed']['seconds'])}, not priced"),
+        *_saving(summary),
+        Phrase("; "),
+    )
+
+
+def _saving(summary: Summary) -> tuple[Phrase, ...]:
+    if summary["savings"] is None:
+        return ()
+    total = summary["savings"]["total"]
+    if not total["bytes_saved"]:
+        return (Phrase(", of which no lever saves anything"),)
+    amount = usd_text(total["usd_saved_30d"]) if is_priced(summary) else None
+    return (
+        Phrase(", of which up to "),
+        Phrase(amount or bytes_text(total["bytes_saved"]), is_strong=True),
+        Phrase(" can be saved"),
     )
 
 
@@ -116,6 +133,22 @@ def _safety(totals: Row) -> tuple[Phrase, ...]:
     return (
         Phrase(f"{count_text(unsafe)} of {counted(partitions, 'partition')}", is_strong=True),
         Phrase(f" {verb} not rack-safe"),
+    )
+
+
+def _repair(summary: Summary) -> tuple[Phrase, ...]:
+    """What the plans move; nothing where none was asked for or nothing is to be mended."""
+    part = summary["plans"]
+    if part is None or not (part["moves"] or summary["verdict"]["partitions_unsafe"]):
+        return ()
+    if not part["moves"]:
+        return (Phrase("; no plan mends that"),)
+    is_whole = part["planned"] == part["clusters"]
+    where = f" in {count_text(part['planned'])} of {counted(part['clusters'], 'cluster')}"
+    return (
+        Phrase(f"; {name_text(part['goal'])} moves "),
+        Phrase(counted(part["moves"], "replica"), is_strong=True),
+        *(() if is_whole else (Phrase(where),)),
     )
 
 

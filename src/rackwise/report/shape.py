@@ -67,6 +67,9 @@ SHAPE: Final[Mapping[str, Any]] = {
             "racks": int,
             "topics": int,
             "partitions": int,
+            "partitions_unsafe": int,
+            "bytes_cross": _COUNT,
+            "usd": _USD,
         }
     ],
     "levels": [str],

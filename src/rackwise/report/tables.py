@@ -178,8 +178,15 @@ def total(values: Iterable[int | str | None]) -> int | str | None:
 
 
 def unit_cell(value: object) -> Cell:
-    """A value of a price row, as the table of prices has it."""
-    return Cell(NOT_PRICED if value is None else name_text(str(value)))
+    """A value of a price row, as the table of prices has it but for noughts behind the point.
+
+    >>> unit_cell("0.010000000").text, unit_cell(1073741824).text, unit_cell("0.000000000").text
+    ('0.01', '1073741824', '0')
+    """
+    text = NOT_PRICED if value is None else name_text(str(value))
+    if "." in text and text.replace(".", "").isdecimal():
+        text = text.rstrip("0").rstrip(".")
+    return Cell(text)
 
 
 ROLL_UP_SUMS: Final = ("bytes_cross", "bytes_local", "bytes_unknown", "usd")

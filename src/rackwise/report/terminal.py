@@ -1,7 +1,8 @@
 """The summary of a run for a terminal: at most 24 lines, whole without colour.
 
 ```
-Crossing racks costs $274.13 per 30 days; 153 of 600 partitions are not rack-safe
+Crossing racks costs $274.13 per 30 days, of which up to $86.20 can be saved; 153 of 600 partitions
+are not rack-safe; repair moves 153 replicas
 demo: 24 brokers, 3 racks, 8 topics, 600 partitions; 1 day from 2026-11-01T00:00:00Z
 
 bytes     457 GiB of 558 GiB cross racks (81.8 %), 99.4 GiB local, 2.17 GiB unknown
@@ -19,8 +20,8 @@ blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR an
 plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: less would not do
 ```
 
-Whoever prints it adds one line, the path of the report. Prose is wrapped, tables are cut; where the
-terminal is narrow the list of rules gives way first, and says how many it left out.
+Whoever prints it adds one line, the path of the report. Prose is wrapped, tables are cut; where
+there is no room for all rules, empty lines go first, then rules, and their number is told.
 """
 
 from __future__ import annotations
@@ -62,10 +63,12 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 MAX_LINES: Final = 24
-TOPICS: Final = 3
+TOPICS: Final = 5
 _LEAST_WIDTH: Final = 40
 _HEAD: Final = 10
 _VERDICT_LINES: Final = 4
+_FINDINGS_HEAD: Final = 2
+"""The head of the findings and the empty line after them."""
 _PROSE_LINES: Final = 2
 _ADVICE_LINES: Final = 6
 _DOTS: Final = " .."
@@ -97,6 +100,12 @@ class _Lines:
 
     def gap(self) -> None:
         self.lines.append("")
+
+    def close_up(self, most: int) -> None:
+        """Leave out empty lines, the last first, until there are at most so many lines."""
+        for index in reversed(range(len(self.lines))):
+            if len(self.lines) > most and not self.lines[index]:
+                del self.lines[index]
 
 
 def _wrapped(text: str, width: int, most: int) -> list[str]:
@@ -136,6 +145,7 @@ def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
     after = _Lines(width, color=color)
     _blast(after, summary)
     _plans(after, summary)
+    out.close_up(MAX_LINES - len(after.lines) - len(rules(summary)) - _FINDINGS_HEAD)
     _findings(out, summary, room=MAX_LINES - len(out.lines) - len(after.lines))
     return "\n".join(line.rstrip() for line in (*out.lines, *after.lines))
 

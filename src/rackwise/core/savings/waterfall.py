@@ -49,6 +49,8 @@ from rackwise.core.savings.values import (
     FETCH,
     FOLLOWER_FETCH,
     LEADER_MOVES,
+    LOOSE,
+    PRODUCE,
     PRODUCING,
     STOCK,
     WATERFALL,
@@ -72,6 +74,10 @@ if TYPE_CHECKING:
 
 EVERY: Mapping[str, float] = MappingProxyType({})
 NOTHING = "nothing to save here"
+MOVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {FOLLOWER_FETCH: (FETCH,), ASSIGNMENT: (FETCH,), PRODUCING: (PRODUCE,)}
+)
+"""Kinds of bytes that a lever moves; leaders move all."""
 
 
 def savings(
@@ -257,7 +263,17 @@ class _Levers:
             told.add(topic)
             yield self._row(view, step, (topic, None), Sum(), NOTHING)
         if not told:
-            yield self._row(view, step, (None, None), Sum(), NOTHING)
+            yield self._row(view, step, (None, None), Sum(), self._idle(step))
+
+    def _idle(self, step: _Step) -> str:
+        """Why a lever moves nothing: there is nothing, or nothing tells where the bytes lie."""
+        loose = Counter[Place]()
+        for place, bytes_ in step.before.items():
+            if place.alike == LOOSE and place.kind in MOVED.get(step.lever, (place.kind,)):
+                loose[place] += bytes_
+        crossing = self._tariff.whole(loose).cross
+        told = f"not known: nothing tells in which partitions {crossing} bytes that cross lie"
+        return told if crossing else NOTHING
 
     def _row(self, view: str, step: _Step, unit: Unit, saved: Sum, condition: str) -> Saving:
         topic, group = unit

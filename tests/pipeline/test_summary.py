@@ -1,0 +1,86 @@
+"""What the summary adds up over the clusters of a fleet, and what it leaves whole."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from rackwise.pipeline.summary import ROLL_UPS, SHOWN, Bill, Standing, _cross, _rolled_up
+
+DAYS = [date(2026, 1, 1 + n) for n in range(31)] + [date(2026, 2, 1 + n) for n in range(28)]
+
+
+def row(cluster, *, usd, **keys):
+    amount = None if usd is None else Decimal(usd)
+    counted = {"bytes_local": 1, "bytes_cross": 10, "bytes_unknown": 0, "share": 0.1}
+    return {"cluster": cluster, **keys, **counted, "usd": amount}
+
+
+def bill(*, standings=(), **roll_ups):
+    seen = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC))
+    return Bill(
+        standings=standings,
+        roll_ups=dict.fromkeys(ROLL_UPS, ()) | roll_ups,
+        matrix=(),
+        precedence=(),
+        seen=seen,
+        prices=(),
+    )
+
+
+def test_kinds_of_several_clusters_are_one_row_each_the_dearest_first():
+    rows = [
+        row("a", kind="fetch", usd="0.1"),
+        row("a", kind="produce", usd="0.2"),
+        row("b", kind="fetch", usd="0.3"),
+        row("b", kind="replicate", usd=None),
+    ]
+    added = _rolled_up(bill(by_kind=rows), "by_kind")
+    assert [(one["kind"], one["bytes_cross"], one["usd"], one["share"]) for one in added] == [
+        ("fetch", 20, Decimal("0.4"), 0.2),
+        ("produce", 10, Decimal("0.2"), 0.1),
+        ("replicate", 10, None, 0.1),
+    ]
+    assert all("cluster" not in one for one in added)
+
+
+def test_no_day_is_left_out():
+    rows = [row(name, day=day, usd="1") for day in DAYS for name in "ab"]
+    added = _rolled_up(bill(by_day=rows), "by_day")
+    assert len(added) == len(DAYS) > SHOWN
+    assert sorted(one["day"] for one in added) == DAYS
+    assert {one["usd"] for one in added} == {2}
+
+
+@pytest.mark.parametrize("name", ["by_topic", "by_group", "by_pair"])
+def test_what_belongs_to_a_cluster_is_cut_and_not_added_up(name):
+    rows = [row("a", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="1") for n in range(SHOWN + 9)]
+    assert _rolled_up(bill(**{name: rows}), name) == rows[:SHOWN]
+
+
+def test_bytes_and_dollars_of_each_cluster():
+    def standing(cluster, level, usd):
+        return Standing(
+            cluster=cluster,
+            day=DAYS[0],
+            kind="fetch",
+            quality="measured",
+            level=level,
+            price_row=None,
+            bytes=7,
+            usd=usd,
+        )
+
+    found = _cross(
+        bill(
+            standings=[
+                standing("a", 1, Decimal("0.5")),
+                standing("a", 2, Decimal("0.25")),
+                standing("a", 0, Decimal(0)),
+                standing("b", -1, None),
+                standing("b", 1, None),
+            ]
+        )
+    )
+    assert found == ({"a": 14, "b": 7}, {"a": Decimal("0.75")})
+    assert _cross(None) == ({}, {})
