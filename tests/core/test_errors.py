@@ -11,6 +11,7 @@ from rackwise.core.errors import (
     MissingDependency,
     OutcomeUnknown,
     PartialFailure,
+    PlanFailures,
     ProtocolError,
     RackwiseError,
     Refused,
@@ -59,7 +60,12 @@ AFTER_WRITES = {OutcomeUnknown, ClaimLost, NotRegistered}
 )
 def test_exit_codes(branch, code):
     assert branch.exit_code == code
-    assert {leaf.exit_code for leaf in leaves(branch) if leaf not in AFTER_WRITES} <= {code}
+    odd = AFTER_WRITES | {PlanFailures}
+    assert {leaf.exit_code for leaf in leaves(branch) if leaf not in odd} <= {code}
+
+
+def test_plans_that_are_missing_wrote_to_no_cluster():
+    assert PlanFailures.exit_code == RackwiseError.exit_code
 
 
 def test_only_what_may_come_after_a_write_ends_otherwise():

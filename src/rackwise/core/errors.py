@@ -16,9 +16,10 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  └─ SplitError  SplitFileError
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
 ├─ Refused                             the world forbids it now, nothing was written
-│  ├─ SessionConflict  QuarantineExceeded  BytesLost  OtherFormat  CheckpointMismatch
+│  ├─ SessionConflict  OutputNotShared  QuarantineExceeded  BytesLost  OtherFormat
+│  ├─ CheckpointMismatch
 │  ├─ MissingPermission  Conflict  WrongCluster
-│  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom
+│  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom  NothingToResume
 │  └─ IdentityRefused                  .code .row .retryable .details
 │     ├─ MetaInconsistent  MetaVersion  MetaIncomplete  MetaUnreadable  DataWithoutMeta
 │     ├─ IdMismatch  IdRange  IdInUse  IdRetired  NoId  NoIdLeft  NoCarrier
@@ -26,7 +27,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │     ├─ AmbiguousSpare  SpareReserved  WatcherAbsent  Contention
 │     └─ MappingCorrupt  StoreCorrupt  StoreNotReady  NotFree  StillUsed
 ├─ PartialFailure                      .done .failed .skipped, kept per item
-│  └─ MetaWriteFailed
+│  └─ MetaWriteFailed  PlanFailures
 ├─ WorldError                          a neighbour failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
 │  ├─ TopicExists  OutcomeUnknown
@@ -264,7 +265,11 @@ class Refused(RackwiseError):
 
 
 class SessionConflict(Refused):
-    """An active Spark session contradicts the master that was asked for."""
+    """A Spark session contradicts the master, the remote or the conf that was asked for."""
+
+
+class OutputNotShared(Refused):
+    """Where Spark runs, the folder for tables is not the one of that name here."""
 
 
 class QuarantineExceeded(Refused):
@@ -313,6 +318,10 @@ class JournalUnwritable(Refused):
 
 class NoRoom(Refused):
     """A broker has less free disk than a plan brings to it."""
+
+
+class NothingToResume(Refused):
+    """The last run of a plan was not interrupted: it took moves back, or carried all of it out."""
 
 
 class IdentityRefused(Refused):
@@ -370,6 +379,12 @@ class PartialFailure(RackwiseError):
         self.skipped = tuple(skipped)
 
 
+class PlanFailures(PartialFailure):
+    """Clusters of a fleet without a plan, an error for each; all the rest was published."""
+
+    exit_code = 1
+
+
 class WorldError(RackwiseError):
     """A neighbour failed: a broker, ZooKeeper, Spark, a disk."""
 
@@ -379,7 +394,7 @@ class Unreachable(WorldError):
 
 
 class AuthenticationFailed(WorldError):
-    """The neighbour answered and does not believe who we are."""
+    """The neighbour answered; it does not believe who we are, or we do not believe who it is."""
 
 
 class ServerRefused(WorldError):
