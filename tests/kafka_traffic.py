@@ -23,6 +23,13 @@ def until(condition, what, timeout_s=PATIENCE_S):
         raise AssertionError(message)
 
 
+def first(ask, is_wanted, what):
+    """The first wanted answer; asked again, a broker that knows less yet may answer."""
+    answers = []
+    until(lambda: answers.append(ask()) or is_wanted(answers[-1]), what)
+    return answers[-1]
+
+
 def create(admin, name, placement, **configs):
     """A topic; partition i is on `placement[i]`; `min_insync_replicas="2"` is a config."""
     admin.create_topics(

@@ -19,7 +19,7 @@ from kafka.errors import (
     for_code,
 )
 
-from kafka_traffic import delete, until
+from kafka_traffic import delete, first, until
 from rackwise import Kip36, Levels, Placement, Rack, add_partitions, place
 from rackwise.adapters.kafka import (
     add_to_topic,
@@ -284,14 +284,13 @@ class TestWhatKafkaPlaces:
 
     def test_one_start_and_shift_of_kip36_give_it_and_what_it_adds(self, old, name):
         old.create_topics({name: {"num_partitions": 7, "replication_factor": 2}})
-        until(lambda: len(described(old, name)[0]) == 7, "the topic")
-        made, brokers = Placement.of(described(old, name)[0]), read_brokers(old)
+        rows = first(lambda: described(old, name)[0], lambda rows: len(rows) == 7, "the topic")
+        made, brokers = Placement.of(rows), read_brokers(old)
         pairs = product(range(len(brokers)), repeat=2)
         assert any(
             made == place(brokers, 7, 2, placer=Kip36(start=start, shift=shift))
             for start, shift in pairs
         )
         old.create_partitions({name: 12})
-        until(lambda: len(described(old, name)[0]) == 12, "more partitions")
         added = add_partitions(made, brokers, 5, placer=Kip36(continuation="upstream"))
         are_shown(old, name, Placement.of({**made.as_dict(), **added.as_dict()}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.admin import NewTopic
 
-from kafka_traffic import consumer, create, produce, throttled_move, until
+from kafka_traffic import consumer, create, delete, produce, throttled_move, until
 from rackwise.adapters.kafka import connect, read_cluster
 from rackwise.adapters.kafka.connect import ask
 from rackwise.adapters.kafka.sizes import read_sizes
@@ -21,8 +21,9 @@ def topic(admin, request):
     """A name of this test's own; topics that begin with it are deleted at its end."""
     name = request.node.name.partition("[")[0].removeprefix("test_")
     yield name
-    admin.delete_topics([each for each in admin.list_topics() if each.startswith(name)])
-    until(lambda: not any(each.startswith(name) for each in admin.list_topics()), "deletion")
+    for each in sorted({name, *admin.list_topics()}):
+        if each.startswith(name):
+            delete(admin, each)
 
 
 def rows(seen, topic):

@@ -12,7 +12,7 @@ import pytest
 from kafka import TopicPartition
 
 from kafka_topics import NAME, described, document, shows, sized, topic
-from kafka_traffic import until
+from kafka_traffic import first, until
 from rackwise.adapters import kafka
 from rackwise.adapters.kafka import connect, read_cluster
 from refusals import called, check_refused
@@ -182,8 +182,7 @@ class TestEnsure:
         code, out, err = topic(cluster, "ensure", *sized(3, 3))
         assert (code, out) == (0, f"topic {NAME}: created, 3 partitions of 3 replicas\n")
         assert "gives the same rows again" in err
-        until(lambda: len(described(admin)[0]) == 3, "the topic")
-        rows = described(admin)[0]
+        rows = first(lambda: described(admin)[0], lambda rows: len(rows) == 3, "the topic")
         assert topic(cluster, "ensure", *sized(3, 3)) == (
             0,
             f"topic {NAME}: exists, 3 partitions of 3 replicas\n",

@@ -23,9 +23,21 @@ echo 'java.base@11'
 PIP = 'pip install "rackwise[spark]"'
 
 
+def ended(environment, *command):
+    """`rackwise` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "rackwise.cli", *map(str, command)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+
+
 @pytest.fixture
 def run(tmp_path):
-    """`rackwise analyze` in a process of its own, where these packages and all Javas are absent."""
+    """`rackwise analyze` where these packages and all Javas are absent."""
     write_snapshot(cluster(), tmp_path / "demo.json")
     (tmp_path / "bin").mkdir()
 
@@ -42,14 +54,7 @@ def run(tmp_path):
             **variables,
         }
         command = ["analyze", tmp_path / "demo.json", "--out", tmp_path / "out", *options]
-        done = subprocess.run(
-            [sys.executable, "-m", "rackwise.cli", *map(str, command)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
+        done = ended(environment, *command)
         assert (done.returncode, done.stdout) == (1, "")
         assert not (tmp_path / "out").exists()
         return done.stderr.splitlines()
@@ -106,14 +111,9 @@ def test_the_java_of_the_extra_is_enough(tmp_path):
     environment |= {"PATH": str(tmp_path / "bin"), "RACKWISE_CACHE": str(tmp_path / "cache")}
 
     def run(*command):
-        return subprocess.run(
-            [sys.executable, "-m", "rackwise.cli", *map(str, command)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
+        done = ended(environment, *command)
+        assert done.returncode == 0, done.stderr
+        return done
 
     fleet = tmp_path / "fleet"
     small = ["--brokers", "6", "--topics", "20", "--flows", "5000", "--bad-rows", "0.01"]
