@@ -28,6 +28,8 @@ from spark_sessions import ON_CONNECT
 pytestmark = pytest.mark.spark
 TWO_CENTS = price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)
 LEVELS = ("region", "zone")
+CODES = ("broker", "topic", "partition", "member", "rack", "cluster", "client", "snapshot")
+"""Silver tables that say what the codes of facts stand for."""
 
 
 DEMO = cluster(groups=[DEMO_READERS], size=GIB)
@@ -122,6 +124,8 @@ class TestDemo:
     def test_sums_of_every_table_are_those_of_the_flows(self, spark, made):
         from pyspark.sql import functions as F  # noqa: N812
 
+        from rackwise.pipeline import schemas
+
         gold = table(spark, made, "gold/cross_rack")
         assert gold.agg(F.sum("bytes"), F.sum("usd")).collect()[0] == (
             27 * GIB,
@@ -129,6 +133,17 @@ class TestDemo:
         )
         facts = table(spark, made, "silver/flow_fact")
         assert facts.agg(F.sum("bytes")).collect()[0][0] == 27 * GIB
+        for name in CODES:
+            assert table(spark, made, f"silver/{name}").schema == getattr(schemas, name.upper())
+        named = facts.join(table(spark, made, "silver/broker").drop("cluster"), "broker").join(
+            table(spark, made, "silver/rack"), "rack"
+        )
+        produced = named.where("kind = 0").groupBy("broker_id", "path").agg(F.sum("bytes"))
+        assert sorted(map(tuple, produced.collect())) == [
+            (1, "/eu/a", 3 * GIB),
+            (2, "/eu/b", 3 * GIB),
+            (3, "/eu/c", 3 * GIB),
+        ]
         for name in ("by_topic", "by_group", "by_pair", "by_level", "by_day", "by_kind"):
             rows = made.summary[name]
             whole = sum(row["bytes_local"] + row["bytes_cross"] for row in rows)

@@ -157,13 +157,13 @@ def test_the_summary_adds_them_up(made, rows):
 
 
 def test_tables_hold_plans_and_moves(spark, made, rows):
-    from rackwise.pipeline.schemas import MOVES, PLANS
+    from rackwise.pipeline.schemas import PLAN, PLAN_SUMMARY
 
-    plans = spark.read.parquet(f"{made.tables}/gold/plans")
-    assert plans.schema == PLANS
+    plans = spark.read.parquet(f"{made.tables}/gold/plan_summary")
+    assert plans.schema == PLAN_SUMMARY
     assert [row.cluster for row in plans.collect()] == sorted(rows)
-    moves = spark.read.parquet(f"{made.tables}/gold/moves")
-    assert moves.schema == MOVES
+    moves = spark.read.parquet(f"{made.tables}/gold/plan")
+    assert moves.schema == PLAN
     found = [row.asDict() for row in moves.collect()]
     for name in ("blind", "deep", "random"):
         wanted = plan(

@@ -42,7 +42,9 @@ from rackwise.pipeline.snapshots import read_snapshots
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from rackwise.core.model import Cluster
     from rackwise.core.racks import Rack
@@ -113,8 +115,11 @@ def frames(
     racks: Iterable[Rack] = (),
     groups: Iterable[str] = (),
     topics: Iterable[tuple[str, str]] = (),
+    keep: Callable[[str, pa.Table, StructType], None] = lambda _name, _table, _schema: None,
 ) -> Fleet:
     """Frames of parsed snapshots; further racks, groups and (cluster, topic) get codes as well.
+
+    `keep`: is given each table, under its name in `schemas` in lower case; it may store it.
 
     Raises `InvalidSnapshot` when one name stands for two clusters or nothing is given,
     `InvalidRack` for a rack of more than four levels.
@@ -127,10 +132,10 @@ def frames(
         topics=topics,
     )
     codes = Codes.of(names)
-    made = {
-        name: spark.createDataFrame(table, schema)
-        for name, (table, schema) in tables(spoken, names, codes).items()
-    }
+    made = {}
+    for name, (table, schema) in tables(spoken, names, codes).items():
+        keep(name.removesuffix("s"), table, schema)
+        made[name] = spark.createDataFrame(table, schema)
     return Fleet(
         **made,
         seen_brokers=tuple(

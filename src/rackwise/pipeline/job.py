@@ -4,7 +4,7 @@ Goals, in order: nothing is published unless every byte is accounted for; the sa
 same tables and the same summary; few actions, each over as little as possible.
 
 ```
-1 snapshots                names, codes, frames
+1 snapshots                names, codes, frames            -> silver/broker, partition, ..
 2 bronze: flow files       listed, columns checked, rows and bytes counted     -> bronze/ if kept
 3 silver: flow facts       every row once, with its fate                       -> silver/
 4 gold: traffic            one packed key; precedence of sources
@@ -13,8 +13,8 @@ same tables and the same summary; few actions, each over as little as possible.
 7 gold: savings                                                                -> gold/savings
 8 gold: findings                                                               -> gold/finding
 9 gold: blast radius                                                           -> gold/blast
-10 gold: plans             one per cluster, each in a task      -> silver/plan, gold/moves
-11 gold: proofs            bounds of the plans, by Spark                       -> gold/plans
+10 gold: plans             one per cluster, each in a task      -> silver/planned, gold/plan
+11 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
 12 report                  the caller's: it publishes what this gives
 ```
 
@@ -145,7 +145,7 @@ class _Run:
 
     def _made(self, files: Sequence[FlowFile], run: str, folder: str) -> Analysis:
         rows, found = self._bronze(files, folder)
-        fleet = self._fleet(found)
+        fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
         made, levels = self._bill(facts, fleet, f"{folder}/gold")
         self.step("gold: findings")
@@ -207,7 +207,7 @@ class _Run:
             rows = self.spark.read.schema(rows.schema).parquet(kept)
         return rows, names_in(rows) if is_canonical else FoundNames()
 
-    def _fleet(self, found: FoundNames) -> Fleet:
+    def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request
         racks = [*found.racks, *(subnet.rack for subnet in request.subnets)]
         racks += [rack for racks_of in request.clients.values() for rack in racks_of.values()]
@@ -217,6 +217,9 @@ class _Run:
             racks=racks,
             groups=[*found.groups, *(group for _, _, group in self.rates.outs)],
             topics=found.topics,
+            keep=lambda name, table, schema: write_arrow(
+                self.spark, table, f"{folder}/silver/{name}", schema
+            ),
         )
         if missing := unknown_topics(fleet, self.rates):
             self.notes.append(
@@ -374,7 +377,7 @@ def _csv(
     return tables | {
         "findings": _table(rows, schemas.FINDING),
         "blast": _table(losses, schemas.BLAST),
-        **({"plans": _table(planned.rows, schemas.PLANS)} if planned else {}),
+        **({"plans": _table(planned.rows, schemas.PLAN_SUMMARY)} if planned else {}),
     }
 
 

@@ -57,10 +57,10 @@ class Planning:
 
 
 def planned(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The work of a task: snapshots (`cluster`, `packed`) in, rows of PLAN out."""
+    """The work of a task: snapshots (`cluster`, `packed`) in, rows of PLANNED out."""
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = to_arrow_schema(schemas.PLAN, timezone="UTC")
+        schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         for batch in batches:
             for given in batch.to_pylist():
                 row = _row(given["cluster"], given["packed"], planning)

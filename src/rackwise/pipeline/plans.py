@@ -4,9 +4,9 @@ Goals, in order: every cluster has a row, with a plan or with the reason why the
 cluster that cannot be planned stops nobody; one proof made here, and checked elsewhere.
 
 ```
-snapshots  ->  tasks, so many at a time  ->  silver/plan     row, certificate, moves, plan file
-                                         ->  gold/moves      one row per partition that changes
-certificates  ->  Spark's own bound      ->  gold/plans      one row per cluster, gap = cost - bound
+snapshots  ->  tasks, so many at a time  ->  silver/planned     row, certificate, moves, file
+                                         ->  gold/plan          one row per partition that changes
+certificates  ->  Spark's own bound      ->  gold/plan_summary  one row per cluster, with the gap
 ```
 
 A row says `planned`, `infeasible` where no placement keeps the rules, `refused` where a plan cannot
@@ -59,7 +59,10 @@ HASH_DIGITS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """`rows` of PLANS in order of the cluster names; `files`: path -> content of the plan files."""
+    """`rows` of PLAN_SUMMARY in order of the cluster names.
+
+    `files`: path -> content of the plan files.
+    """
 
     goal: str
     rows: Sequence[Mapping[str, Any]]
@@ -86,8 +89,8 @@ def plans(
     `begin`: told the name of a step that begins, and which clusters it is about, empty for all.
     Raises `BytesLost` where a cluster has no row or two.
     """
-    made = _made(spark, fleet, planning, f"{folder}/silver/plan", begin)
-    _moves(made).write.parquet(f"{folder}/gold/moves")
+    made = _made(spark, fleet, planning, f"{folder}/silver/planned", begin)
+    _moves(made).write.parquet(f"{folder}/gold/plan")
     told = _told(made)
     _check_conserved(fleet, told)
     begin(PROOF, "")
@@ -95,8 +98,9 @@ def plans(
         _row(number, one, bound)
         for number, (one, bound) in enumerate(_bounded(spark, fleet, planning, told), start=1)
     ]
-    table = pa.Table.from_pylist(rows, schema=to_arrow_schema(schemas.PLANS, timezone="UTC"))
-    write_arrow(spark, table, f"{folder}/gold/plans", schemas.PLANS)
+    columns = to_arrow_schema(schemas.PLAN_SUMMARY, timezone="UTC")
+    table = pa.Table.from_pylist(rows, schema=columns)
+    write_arrow(spark, table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)
     content = {one["cluster"]: one["file"] for one in told}
     files = {row["file"]: content[row["cluster"]] for row in rows if row["file"] is not None}
     return Plans(goal=planning.goal_name, rows=rows, files=files)
@@ -119,12 +123,12 @@ def _made(
             for one in some:
                 _write_alone(spark, one, planning, path)
         done += len(some)
-    return spark.read.schema(schemas.PLAN).parquet(literally(path))
+    return spark.read.schema(schemas.PLANNED).parquet(literally(path))
 
 
 def _write(spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str) -> None:
     """The rows of these clusters, all of them or none."""
-    rows = one_per_task(spark, some).mapInArrow(planned(planning), schemas.PLAN)
+    rows = one_per_task(spark, some).mapInArrow(planned(planning), schemas.PLANNED)
     with large_batches(spark):
         rows.write.mode("append").parquet(path)
 
@@ -135,17 +139,17 @@ def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: s
         _write(spark, [one], planning, path)
     except spark_failures() as error:
         row = failed(outcome(one.name, planning), f"its task ended: {failure_line(error)}")
-        schema = to_arrow_schema(schemas.PLAN, timezone="UTC")
+        schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         table = pa.Table.from_pylist([row], schema=schema)
-        spark.createDataFrame(table, schemas.PLAN).write.mode("append").parquet(path)
+        spark.createDataFrame(table, schemas.PLANNED).write.mode("append").parquet(path)
 
 
 def _moves(made: DataFrame) -> DataFrame:
-    """MOVES, in order of the cluster names, then in that of the plans."""
+    """PLAN, in order of the cluster names, then in that of the plans."""
     each = made.select("cluster", F.posexplode("moved").alias("number", "move"))
     ordered = each.repartition(1).sortWithinPartitions("cluster", "number")
     return ordered.select("cluster", "number", "move.*").select(
-        *(field.name for field in schemas.MOVES)
+        *(field.name for field in schemas.PLAN)
     )
 
 
@@ -224,7 +228,7 @@ def _certificate(one: Mapping[str, Any]) -> Certificate:
 
 
 def _row(number: int, one: Mapping[str, Any], bound: int | None) -> dict[str, Any]:
-    row = {name: one.get(name) for name in schemas.PLANS.fieldNames()}
+    row = {name: one.get(name) for name in schemas.PLAN_SUMMARY.fieldNames()}
     if one["status"] != "planned":
         return row | {"file": None}
     gap = None if bound is None else one["cost"] - bound

@@ -289,7 +289,7 @@ _MOVE = _table(
     usd=USD,
     reasons=ArrayType(_STRING),  # rules that it mends
 )
-PLAN = _table(
+PLANNED = _table(
     **_OUTCOME,
     is_sound=_BOOL,  # legal, fair, and no other problem
     prices=ArrayType(_table(broker=_INT, price=_LONG)),  # of the certificate, by broker id
@@ -300,7 +300,7 @@ PLAN = _table(
     moved=ArrayType(_MOVE),
     file=BinaryType(),  # what the plan file holds
 )
-PLANS = _table(
+PLAN_SUMMARY = _table(
     **_OUTCOME,
     cost=_LONG,  # in replicas, bytes or nano-dollars, counted from the moves
     lower_bound=_LONG,  # of any plan, added up by Spark from the certificate's prices
@@ -308,4 +308,4 @@ PLANS = _table(
     verdict=_STRING,  # proved, or the gap
     file=_STRING,  # below the output folder
 )
-MOVES = StructType([StructField("cluster", _STRING), *_MOVE.fields])
+PLAN = StructType([StructField("cluster", _STRING), *_MOVE.fields])
