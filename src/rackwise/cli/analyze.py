@@ -22,7 +22,11 @@ Flows = Annotated[
     typer.Option(metavar="PATH", help="Flow files: paths, folders, globs, URIs; repeatable."),
 ]
 FlowFormat = Annotated[
-    str, typer.Option(metavar="FORMAT", help="vpc (text or Parquet) or canonical (Parquet).")
+    str,
+    typer.Option(
+        metavar="FORMAT",
+        help="vpc (text or Parquet), canonical (Parquet) or request-log (text of brokers).",
+    ),
 ]
 Subnets = Annotated[
     Path | None, typer.Option(metavar="FILE", help="CSV cidr,rack, or rack@cidr<>rack@cidr.")
@@ -167,7 +171,7 @@ def analyze(
         prices=prices,
         policy=policy,
     )
-    if clients is not None and flows and wanted.flow_format != "canonical":
+    if clients is not None and flows and wanted.flow_format == "vpc":
         shell.warn(
             f"{escaped(str(clients))} is not used for flow logs, which name no clients; "
             "give --subnets for their addresses"

@@ -15,8 +15,9 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+FlowFormat = Literal["vpc", "canonical", "request-log"]
 CHOICES = {
-    "flow_format": ("vpc", "canonical"),
+    "flow_format": ("vpc", "canonical", "request-log"),
     "side": ("auto", "egress", "broker"),
     "dedupe": ("side", "exact"),
     "keep": ("bronze",),
@@ -28,7 +29,7 @@ CHOICES = {
 class Wanted:
     """The options that are values, checked."""
 
-    flow_format: Literal["vpc", "canonical"]
+    flow_format: FlowFormat
     levels: tuple[str, ...]
     first_day: date | None
     last_day: date | None
@@ -70,7 +71,7 @@ def wanted(
     for one in keep:
         _one_of("keep", one)
     return Wanted(
-        flow_format=cast("Literal['vpc', 'canonical']", _one_of("flow_format", flow_format)),
+        flow_format=cast("FlowFormat", _one_of("flow_format", flow_format)),
         levels=_levels(levels),
         first_day=first,
         last_day=last,

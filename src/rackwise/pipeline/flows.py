@@ -1,9 +1,9 @@
 """Flow rows to facts: one row in, one row out, with the reason why it counts or does not.
 
 ```
-flow_logs  ->  log_facts (sides)  \
-                                   flow_facts  ->  schemas.FLOW_FACT + reason, source_file,
-                     input_facts  /                row_offset, raw
+flow_logs    ->  log_facts (sides)  \
+                                     flow_facts  ->  schemas.FLOW_FACT + reason, source_file,
+request_log  ->  input_facts        /                row_offset, raw
 ```
 
 Nothing is dropped here: rows in = rows kept + rows of each other reason, and so for bytes. Lookups
@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.pipeline.input_facts import input_facts
 from rackwise.pipeline.log_facts import KEPT, as_planned, log_facts
+from rackwise.pipeline.request_log import request_inputs
 from rackwise.pipeline.tables import PARTIAL
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def flow_facts(
     is the row as text for malformed rows and null for all else. Of a row that is not kept the other
     columns may be null.
     """
-    if format == "canonical":
-        facts = input_facts(bronze, fleet, buckets, days=days, clients=clients or {})
+    if format != "vpc":
+        rows = bronze if format == "canonical" else request_inputs(bronze, fleet)
+        facts = input_facts(rows, fleet, buckets, days=days, clients=clients or {})
     else:
         facts = log_facts(
             bronze,

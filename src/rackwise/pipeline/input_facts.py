@@ -9,12 +9,12 @@ orders    -81..07    ->   -81..07  orders  12       ->   12
 odd name  55..3      ->   not there                 ->   0, unknown
 ```
 
-The fate is the first that holds: `malformed:<column>`, `other-day`, `superseded`, `kept`. Malformed
-are, in this order: a cluster that is none of the fleet; a window_start that is missing or not from
-1970-01-01 to 2149-06-06; a window_s below zero or above a day; a kind other than produce, fetch,
-replicate, other; a client_address that is no address; a client_rack that is no rack; a broker or
-peer broker id that the cluster does not have; a partition, bytes or packets below zero; an unknown
-source.
+The fate is what the source has settled, else the first that holds: `malformed:<column>`,
+`other-day`, `superseded`, `kept`. Malformed are, in this order: a cluster that is none of the
+fleet; a window_start that is missing or not from 1970-01-01 to 2149-06-06; a window_s below zero or
+above a day; a kind other than produce, fetch, replicate, other; a client_address that is no
+address; a client_rack that is no rack; a broker or peer broker id that the cluster does not have; a
+partition, bytes or packets below zero; an unknown source.
 
 What an emitter said of a window it may say again with a higher revision. That replaces all it said
 before, so rows of a lower revision than the highest are superseded; a missing one is 0.
@@ -91,23 +91,26 @@ def input_facts(
     )
     placed = _with_client_rack(asked.drop("client_rack"), fleet, buckets)
     is_malformed = F.col("reason").startswith(MALFORMED)
-    raw = F.when(is_malformed, F.left(F.to_json("same"), F.lit(RAW_CHARACTERS))).alias("raw")
+    line = F.coalesce("raw", F.left(F.to_json("same"), F.lit(RAW_CHARACTERS)))
+    raw = F.when(is_malformed, line).alias("raw")
     return placed.select(*_facts(), "reason", "source_file", "row_offset", raw, "same")
 
 
 def names(bronze: DataFrame) -> DataFrame:
-    """The names in canonical rows that need codes, each once: `what, cluster, name`.
+    """The names in rows that need codes, each once: `what, cluster, name`.
 
     `what` is client_rack, client_group or topic; `cluster` is set for topics alone.
     """
+    none = F.lit(None).cast("string")
     found = F.array(
         *(
             F.struct(
                 F.lit(what).alias("what"),
-                F.when(F.lit(what == "topic"), F.col("cluster")).alias("cluster"),
+                (F.col("cluster") if what == "topic" else none).alias("cluster"),
                 F.col(what).alias("name"),
             )
             for what in NAMED
+            if what in bronze.columns
         )
     )
     return (
@@ -127,7 +130,7 @@ def _read(bronze: DataFrame) -> DataFrame:
         _place_of(F.col("kind"), KINDS).alias("kind_code"),
         _place_of(source, SOURCES[1:], first=1).alias("source_code"),
         F.struct(*FLOW_INPUT.names).alias("same"),
-    ).drop("raw", "malformed", "source")
+    ).drop("source")
 
 
 def _with_best(rows: DataFrame, bronze: DataFrame) -> DataFrame:
@@ -226,7 +229,8 @@ def _reason(days: tuple[date, date] | None) -> Column:
         return F.col(name) < 0
 
     reason = (
-        F.when(F.col("cluster_code").isNull(), "malformed:cluster")
+        F.when(F.col("fate").isNotNull(), F.col("fate"))
+        .when(F.col("cluster_code").isNull(), "malformed:cluster")
         .when(
             F.col("start").isNull() | ~F.col("start").between(0, LAST_SECOND),
             "malformed:window_start",

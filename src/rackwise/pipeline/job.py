@@ -200,12 +200,11 @@ class _Run:
                 + ", ".join(file.path for file in same)
             )
         rows = bronze(self.spark, files, self.request.flow_format)
-        is_canonical = self.request.flow_format == "canonical"
         if "bronze" in self.request.keep:
             rows.write.parquet(f"{folder}/bronze/flow")
             kept = literally(f"{folder}/bronze/flow")
             rows = self.spark.read.schema(rows.schema).parquet(kept)
-        return rows, names_in(rows) if is_canonical else FoundNames()
+        return rows, FoundNames() if self.request.flow_format == "vpc" else names_in(rows)
 
     def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request

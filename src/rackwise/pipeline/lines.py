@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -38,9 +38,9 @@ from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from rackwise.pipeline.files import FlowFile
 
@@ -48,6 +48,7 @@ LONGEST_LINE = 2**16
 """Bytes; what is longer is no row of a flow log."""
 RAW_CHARACTERS = 4096
 GZIP_WINDOW = 31
+Answer = TypeVar("Answer")
 OF_FILE = 0
 """The `row_offset` of a row for a whole file."""
 CHUNK = 2**20
@@ -79,18 +80,7 @@ def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
     Raises `InvalidFlows` for a file with lines and no header, and when files cannot be read for
     another reason than a broken gzip member.
     """
-    broken: tuple[FlowFile, ...] = ()
-    try:
-        headers = _headers(spark, files)
-    except spark_failures() as error:
-        broken = _broken(spark, [file for file in files if file.is_gzip])
-        if not broken:
-            raise _unreadable(error) from error
-        files = [file for file in files if file not in broken]
-        try:
-            headers = _headers(spark, files)
-        except spark_failures() as other:
-            raise _unreadable(other) from other
+    headers, files, broken = _looked_at(spark, files, lambda whole: _headers(spark, whole))
     for file in files:
         if file.uri not in headers:
             _check_empty(spark, file)
@@ -98,6 +88,56 @@ def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
         files=tuple(_text_file(file, headers[file.uri]) for file in files if file.uri in headers),
         broken=broken,
     )
+
+
+def marked_lines(
+    spark: SparkSession, files: Sequence[FlowFile], mark: str
+) -> tuple[DataFrame, tuple[FlowFile, ...]]:
+    """`value, source_file` of all lines of text files that can be read, and the files that cannot.
+
+    An action. Raises `InvalidFlows` when no line of any file has the mark, and when files cannot be
+    read for another reason than a broken gzip member.
+    """
+
+    def first_mark(whole: Sequence[FlowFile]) -> list[Row]:
+        if not whole:
+            return []
+        marked = F.col("value").contains(mark)
+        counts = (F.count_if(marked).alias("marked"), F.max(F.left("value", F.lit(200))))
+        return _lines(spark, whole).agg(*counts).collect()
+
+    counts, whole, broken = _looked_at(spark, files, first_mark)
+    if counts and not counts[0].marked:
+        had = escaped(counts[0][1] or "")
+        raise InvalidFlows(
+            f'lines with "{mark}" are wanted in {escaped(whole[0].uri)}; one begins "{had}"',
+            wanted=mark,
+            had=had,
+            hint="brokers write them when their logger kafka.request.logger is set to DEBUG",
+            where=whole[0].uri,
+        )
+    place = F.col("_metadata.file_path").alias("source_file")
+    empty = spark.createDataFrame([], "value string, source_file string")
+    return _lines(spark, whole).select("value", place) if whole else empty, broken
+
+
+def _looked_at(
+    spark: SparkSession,
+    files: Sequence[FlowFile],
+    look: Callable[[Sequence[FlowFile]], Answer],
+) -> tuple[Answer, Sequence[FlowFile], tuple[FlowFile, ...]]:
+    """What a look at the files that can be read gives; these files; and broken gzip files."""
+    try:
+        return look(files), files, ()
+    except spark_failures() as error:
+        broken = _broken(spark, [file for file in files if file.is_gzip])
+        if not broken:
+            raise _unreadable(error) from error
+    whole = [file for file in files if file not in broken]
+    try:
+        return look(whole), whole, broken
+    except spark_failures() as other:
+        raise _unreadable(other) from other
 
 
 def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:

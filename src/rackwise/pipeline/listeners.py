@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.addresses import NONE, PairIndex, address_number
+from rackwise.pipeline.addresses import NONE, PairIndex, address_number, keyed, never_null
 from rackwise.pipeline.clock import hour_of
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet, SeenBroker
 
 HOUR_BITS = 32
+PORT_BITS = 17
+ANY_PORT = 1 << 16
+"""No port; stands for all of them."""
 
 Key = TypeVar("Key")
 
@@ -142,26 +145,60 @@ def by_address(fleet: Fleet) -> Lookup:
 
 def with_brokers(df: DataFrame, fleet: Fleet, code: Column, at: Column, *, into: str) -> DataFrame:
     """Adds `into`, the struct `Found` of the broker of a code at an epoch second, or null."""
-    spans = _spans([(b.broker, b) for b in fleet.seen_brokers], fleet.speaking)
+    spans = _spans([((b.broker, 0), b) for b in fleet.seen_brokers], fleet.speaking)
+    return _joined(df, fleet, spans, (code, F.lit(0)), at, into=into)
+
+
+def with_listeners(
+    df: DataFrame, fleet: Fleet, ip: Column, port: Column, at: Column, *, into: str
+) -> DataFrame:
+    """Adds `into`, the struct `Found` of the broker that listens there at an epoch second, or null.
+
+    Else it is the one broker of all clusters that has the address, whatever its port.
+    """
+    brokers = fleet.seen_brokers
+    ports = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
+    owners: dict[int, set[int]] = {}
+    for broker in brokers:
+        for address in _ips(broker):
+            owners.setdefault(address, set()).add(broker.broker)
+    alone = [((ip, ANY_PORT), b) for b in brokers for ip in _ips(b) if len(owners[ip]) == 1]
+    spans = _spans([*ports, *alone], fleet.speaking)
+    found = _joined(df, fleet, spans, (ip, port), at, into="_there")
+    anywhere = _joined(found, fleet, spans, (ip, F.lit(ANY_PORT)), at, into="_owner")
+    return anywhere.withColumn(into, F.coalesce("_there", "_owner")).drop("_there", "_owner")
+
+
+def _joined(
+    df: DataFrame,
+    fleet: Fleet,
+    spans: Mapping[tuple[int, int], Spans],
+    pair: tuple[Column, Column],
+    at: Column,
+    *,
+    into: str,
+) -> DataFrame:
+    """Adds `into`, what spans say of a pair of numbers (the first is an address or small)."""
     rows = [
-        {"_broker": broker, "_spans": [{"hour": h, **f._asdict()} for h, f in own]}
-        for broker, own in spans.items()
+        {"_one": one, "_two": two, "_spans": [{"hour": h, **f._asdict()} for h, f in own]}
+        for (one, two), own in spans.items()
     ]
     found = pa.struct(
         [("hour", pa.int32()), ("is_carried", pa.bool_())]
         + [(name, pa.int32()) for name in Found._fields[1:]]
     )
-    schema = pa.schema([("_broker", pa.int32()), ("_spans", pa.list_(found))])
+    schema = pa.schema([("_one", pa.int64()), ("_two", pa.int32()), ("_spans", pa.list_(found))])
     frame = df.sparkSession.createDataFrame(pa.Table.from_pylist(rows, schema))
+    key = never_null(keyed(F.col("_one"), F.col("_two"), PORT_BITS)).alias("_pair")
     span = F.get("_spans", F.lit(0))
     if fleet.has_history:
         begun = F.filter("_spans", lambda one: one.getField("hour") <= hour_of(at))
         span = F.try_element_at(begun, F.lit(-1))
     return (
-        df.withColumn("_broker", code.cast("int"))
-        .join(F.broadcast(frame), "_broker", "left")
+        df.withColumn("_pair", keyed(pair[0].cast("long"), pair[1], PORT_BITS))
+        .join(F.broadcast(frame.select(key, "_spans")), "_pair", "left")
         .withColumn(into, span)
-        .drop("_broker", "_spans")
+        .drop("_pair", "_spans")
     )
 
 

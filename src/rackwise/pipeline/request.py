@@ -134,12 +134,12 @@ def check_request(request: AnalyzeRequest) -> None:
     """What is wrong with a request by itself, seen before Spark is asked for anything.
 
     Raises `InvalidPrices`, `InvalidRates`, and `InvalidSnapshot` for one name of two clusters and
-    for a broker without address where flow logs are read.
+    for a broker without address where logs are read that name brokers by address.
     """
     histories(request.snapshots)
     prices_of(request.prices, request.provider)
     rates_of(request.rates)
-    if request.flows and request.flow_format == "vpc":
+    if request.flows and request.flow_format != "canonical":
         require_addresses(request.snapshots)
     if request.flows or request.rates:
         brokers = (broker for one in request.snapshots for broker in one.cluster.brokers)

@@ -122,7 +122,6 @@ VPC_REQUIRED = (
     *("action", "log_status"),
 )
 _PLACE = {
-    "malformed": _STRING,  # why a line is no row; null where it is one
     "raw": _STRING,  # the line, at most 4096 characters; null for Parquet
     "source_file": _STRING,
     "row_offset": _LONG,  # row of a Parquet file, from 0; null for text
@@ -132,6 +131,7 @@ BRONZE_VPC = _table(
     pkt_srcaddr=_STRING,
     pkt_dstaddr=_STRING,
     flow_direction=_STRING,
+    malformed=_STRING,  # why a line is no row; null where it is one
     **_PLACE,
 )
 
@@ -154,7 +154,25 @@ FLOW_INPUT = _table(
     emitter=_STRING,
     revision=_INT,
 )
-BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_PLACE).fields])
+_FATE = {"fate": _STRING}  # what its source has settled of a row; null where it is to be judged
+BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_FATE, **_PLACE).fields])
+BRONZE_REQUEST = _table(
+    window_start=TimestampType(),  # when the request was finished
+    kind=_STRING,
+    client_address=_STRING,
+    client_id=_STRING,
+    client_rack=_STRING,
+    broker_address=_STRING,  # the broker's end of the connection
+    broker_port=_INT,
+    peer_broker_id=_INT,  # the replica that fetches
+    topic_name=_STRING,
+    topic_id=_STRING,
+    partition=_INT,
+    bytes=_LONG,
+    emitter=_STRING,  # the request: its connection and number there
+    **_FATE,
+    **_PLACE,
+)
 FLOW_INPUT_REQUIRED = ("cluster", "window_start", "kind", "broker_id", "bytes")
 
 TRAFFIC = _table(

@@ -53,7 +53,7 @@ GREATEST_SUM = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundNames:
-    """Names that stand in canonical flows and perhaps in no snapshot."""
+    """Names that flows tell and that stand perhaps in no snapshot."""
 
     racks: tuple[Rack, ...] = ()
     groups: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Silver:
 
 
 def names_in(bronze: DataFrame) -> FoundNames:
-    """Racks, client groups and (cluster, topic) of canonical flows, sorted; an action.
+    """Racks, client groups and (cluster, topic) that flows tell, sorted; an action.
 
     Texts that are no racks are left out: their rows are judged elsewhere.
     """

@@ -31,12 +31,16 @@ from rackwise.pipeline import schemas
 from rackwise.pipeline.files import FlowFile, flow_files, literally
 from rackwise.pipeline.flow_logs import MISSING
 from rackwise.pipeline.lines import (
+    FILE,
+    OF_FILE,
     failure_line,
     located,
+    marked_lines,
     spark_failures,
     surveyed,
     text_rows,
 )
+from rackwise.pipeline.request_log import MARK, request_rows
 from rackwise.pipeline.session import large_batches
 
 if TYPE_CHECKING:
@@ -46,11 +50,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
-FlowFormat = Literal["vpc", "canonical"]
+FlowFormat = Literal["vpc", "canonical", "request-log"]
 
 PARTIAL = "rackwise.partial"
 """Set in the metadata of a bronze column that is missing where it is needed in some rows."""
 MALFORMED = "malformed:"
+OURS = frozenset({"malformed", "fate", "raw", "source_file", "row_offset"})
+"""Columns that say where a row stands; a file's own of these names are not read."""
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -102,12 +108,13 @@ def stored(df: DataFrame, path: str) -> DataFrame:
 
 
 def read_flows(spark: SparkSession, paths: Sequence[str], format: FlowFormat) -> DataFrame:  # noqa: A002 (the word of the command line)
-    """Bronze rows of flow files: `schemas.BRONZE_VPC` or `schemas.BRONZE_INPUT`.
+    """Bronze rows: `schemas.BRONZE_VPC`, `schemas.BRONZE_INPUT` or `schemas.BRONZE_REQUEST`.
 
     `vpc`: flow logs of versions 2 to 5, Parquet (names with `_`) or text with a header line, plain
-    or compressed. `canonical`: Parquet with the columns of `schemas.FLOW_INPUT`. An action, for
-    text one pass over the lines. Raises `InvalidFlows` for a path that is not there, and for a file
-    without a column that is needed or with one of another type.
+    or compressed. `canonical`: Parquet with the columns of `schemas.FLOW_INPUT`. `request-log`:
+    text with a line per finished request. An action, for text one pass over the lines. Raises
+    `InvalidFlows` for a path that is not there, and for a file without what is needed, or with a
+    column of another type.
     """
     return bronze(spark, flow_files(spark, paths), format)
 
@@ -116,6 +123,8 @@ def bronze(spark: SparkSession, files: Sequence[FlowFile], format: FlowFormat) -
     """The same for files that are already listed."""
     if format == "canonical":
         return _canonical(spark, files)
+    if format == "request-log":
+        return _requests(spark, files)
     parquet = [file for file in files if file.is_parquet]
     if len(parquet) == len(files) > 0:
         rows, is_partial = _vpc_parquet(spark, parquet)
@@ -168,6 +177,15 @@ def _vpc_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFr
     return _shaped(rows, schemas.BRONZE_VPC), bool(rows.where(lacks).limit(1).collect())
 
 
+def _requests(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
+    lines, broken = marked_lines(spark, files, MARK)
+    strays = spark.createDataFrame(
+        [(FILE, file.uri, OF_FILE) for file in broken],
+        "fate string, source_file string, row_offset long",
+    )
+    return request_rows(lines).unionByName(_shaped(strays, schemas.BRONZE_REQUEST))
+
+
 def _canonical(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
     other = next((file for file in files if not file.is_parquet), None)
     if other is not None:
@@ -209,8 +227,9 @@ def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
             hint="try the files one by one",
             where=_first(files),
         ) from error
+    own = [name for name in rows.columns if name.lower() not in OURS]
     return rows.select(
-        "*",
+        *(F.col(f"`{name.replace('`', '``')}`") for name in own),
         F.col("_metadata.file_path").alias("source_file"),
         F.col("_metadata.row_index").alias("row_offset"),
     )
