@@ -24,6 +24,7 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 """What canonical JSON can hold."""
 
+_LEAVES = frozenset({type(None), bool, int, str})
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -51,14 +52,16 @@ def _check(value: object) -> None:
     if value is None or isinstance(value, str | int):
         return
     if isinstance(value, list):
-        for item in value:
-            _check(item)
+        items = value
     elif isinstance(value, dict):
-        for key, item in value.items():
+        items = list(value.values())
+        for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"a key of text is wanted; {type(key).__name__} was given")
-            _check(item)
     else:
         raise TypeError(
             f"null, bool, int, str, list or dict is wanted; {type(value).__name__} was given"
         )
+    for item in items:
+        if type(item) not in _LEAVES:
+            _check(item)

@@ -50,7 +50,7 @@ from rackwise.core.planning.certificate import lower_bound
 from rackwise.core.planning.goals import wanted_by
 from rackwise.core.planning.worth import believed, can_be, worth
 from rackwise.core.view import View
-from rackwise.pipeline.tasks import one_per_task
+from rackwise.pipeline.tasks import in_tasks, task_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -233,4 +233,4 @@ def _by_core(spark: SparkSession, snapshots: Sequence[Snapshot], claims: Claims)
                     names=BOUND.fieldNames(),
                 )
 
-    return one_per_task(spark, snapshots).mapInArrow(bound, BOUND)
+    return in_tasks(spark, snapshots, task_count(spark)).mapInArrow(bound, BOUND)

@@ -13,7 +13,7 @@ same tables and the same summary; few actions, each over as little as possible.
 7 gold: savings                                                                -> gold/savings
 8 gold: findings                                                               -> gold/finding
 9 gold: blast radius                                                           -> gold/blast
-10 gold: plans             one per cluster, each in a task      -> silver/planned, gold/plan
+10 gold: plans             one per cluster, by Spark tasks      -> silver/planned, gold/plan
 11 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
 12 report                  the caller's: it publishes what this gives
 ```

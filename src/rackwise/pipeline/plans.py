@@ -1,4 +1,4 @@
-"""A plan for every cluster of a fleet, each made by core's planner in a Spark task of its own.
+"""A plan for every cluster of a fleet, each made by core's planner in some Spark task.
 
 Goals, in order: every cluster has a row, with a plan or with the reason why there is none; a
 cluster that cannot be planned stops nobody; one proof made here, and checked elsewhere.
@@ -38,7 +38,7 @@ from rackwise.pipeline.lines import failure_line, spark_failures
 from rackwise.pipeline.planning import failed, outcome, planned
 from rackwise.pipeline.session import large_batches
 from rackwise.pipeline.tables import write_arrow
-from rackwise.pipeline.tasks import one_per_task
+from rackwise.pipeline.tasks import in_tasks, task_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.planning import Planning
     from rackwise.pipeline.snapshots import Snapshot
 
-LEAST_AT_ONCE, MOST_TIMES = 16, 20
+LEAST_AT_ONCE, MOST_TIMES = 32, 20
 """Clusters are planned in at most so many rounds; a small fleet in one."""
 STEP, PROOF = "gold: plans", "gold: proofs"
 FILES = "plans"
@@ -113,12 +113,12 @@ def _made(
     path: str,
     begin: Callable[[str, str], None],
 ) -> DataFrame:
-    done, count = 0, len(fleet.latest)
+    done, count, tasks = 0, len(fleet.latest), task_count(spark)
     for some in rounds(fleet.latest):
         is_all = len(some) == count
         begin(STEP, "" if is_all else f", clusters {done + 1} to {done + len(some)} of {count}")
         try:
-            _write(spark, some, planning, path)
+            _write(spark, some, planning, path, tasks)
         except spark_failures():
             for one in some:
                 _write_alone(spark, one, planning, path)
@@ -126,9 +126,11 @@ def _made(
     return spark.read.schema(schemas.PLANNED).parquet(literally(path))
 
 
-def _write(spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str) -> None:
+def _write(
+    spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str, tasks: int
+) -> None:
     """The rows of these clusters, all of them or none."""
-    rows = one_per_task(spark, some).mapInArrow(planned(planning), schemas.PLANNED)
+    rows = in_tasks(spark, some, tasks).mapInArrow(planned(planning), schemas.PLANNED)
     with large_batches(spark):
         rows.write.mode("append").parquet(path)
 
@@ -136,7 +138,7 @@ def _write(spark: SparkSession, some: Sequence[Snapshot], planning: Planning, pa
 def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: str) -> None:
     """The row of one cluster, also where its planning takes its process down with it."""
     try:
-        _write(spark, [one], planning, path)
+        _write(spark, [one], planning, path, 1)
     except spark_failures() as error:
         row = failed(outcome(one.name, planning), f"its task ended: {failure_line(error)}")
         schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
