@@ -283,6 +283,25 @@ def test_times_are_instants(kept):
     assert instants == [instant for _, instant in TIMES]
 
 
+def test_an_address_is_the_broker_s_that_had_it_then(spark, tmp_path):
+    """A history: at 13:00 broker 2 has the address that broker 1 had before."""
+
+    def seen(taken_at, addresses):
+        small = cluster(taken_at=taken_at)
+        brokers = (replace(broker, addresses=(addresses[broker.id],)) for broker in small.brokers)
+        return replace(small, brokers=tuple(brokers))
+
+    before = seen("2026-11-01T11:00:00Z", {1: BROKER, 2: SECOND, 3: THIRD})
+    after = seen("2026-11-01T13:00:00Z", {1: "10.0.0.9", 2: BROKER, 3: THIRD})
+    fleet = fleet_of(spark, {"a.json": before, "b.json": after})
+    hours = [line(at=f"2026-11-01 {hour}:30:00") for hour in (12, 13)]
+    third = f"{THIRD}:1-{CLIENT}:40000-0-3"
+    hours.append(line(at="2026-11-01 13:30:00", connection=third, request=wrote(("orders", 0, 7))))
+    (tmp_path / "server.log").write_text("\n".join(hours))
+    facts = sorted(read(spark, tmp_path, fleet), key=lambda fact: (fact.bytes, fact.window_start))
+    assert [told(fleet, fact)[4] for fact in facts] == [3, 1, 2]
+
+
 def test_all_partitions_of_a_request_are_rows(spark, fleet, tmp_path):
     many = fetch(("orders", 0, 1), ("orders", 1, 2), ("orders", 2, 4), ("odd", 0, 8))
     (tmp_path / "server.log").write_text(f"{many}\n{many}\n")

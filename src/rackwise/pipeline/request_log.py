@@ -44,7 +44,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.pipeline.addresses import with_addresses
 from rackwise.pipeline.lines import CHARSET, LINE, RAW_CHARACTERS
 from rackwise.pipeline.listeners import with_listeners
-from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, SOURCES
+from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
 
 MARK = "Completed request:"
+SOURCE = "request log"
 LONGEST_LINE = 2**22
 """Bytes; some 50,000 partitions in one request."""
 JSON, TIME, CONNECTION = (f"malformed:{what}" for what in ("json", "time", "connection"))
@@ -110,7 +111,7 @@ def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     told = {
         "topic": F.coalesce("topic_name", "_topic_of_id"),
         "client_group": F.when(F.col("kind") == "fetch", F.col("_group_of_id")),
-        "source": F.lit(SOURCES[4]),
+        "source": F.lit(SOURCE),
         "fate": F.coalesce("fate", F.when(F.col("broker_id").isNull(), NOT_KAFKA)),
     }
     return known.select(
