@@ -20,16 +20,19 @@ def explained(frame, capsys):
 
 def facts_of(spark, form, fleet):
     from rackwise.pipeline.flows import flow_facts
-    from rackwise.pipeline.schemas import BRONZE_INPUT
+    from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
 
-    rows = bronze(spark, [ROW]) if form == "vpc" else spark.createDataFrame([], BRONZE_INPUT)
+    schema = BRONZE_INPUT if form == "canonical" else BRONZE_REQUEST
+    rows = bronze(spark, [ROW]) if form == "vpc" else spark.createDataFrame([], schema)
     once = lambda df, _: df  # noqa: E731 (the whole plan at once)
     return flow_facts(rows, fleet, buckets_of(fleet), format=form, once=once)
 
 
-@pytest.mark.parametrize(("form", "reads_texts"), [("vpc", 0), ("canonical", 1)])
+@pytest.mark.parametrize(
+    ("form", "reads_texts"), [("vpc", 0), ("canonical", 1), ("request-log", 2)]
+)
 def test_facts_and_their_traffic(spark, capsys, form, reads_texts):
-    """Addresses of canonical flows are read from texts, a column at a time."""
+    """Addresses that are texts are read a column at a time."""
     from rackwise.pipeline.traffic import traffic
 
     fleet = fleet_of(spark)

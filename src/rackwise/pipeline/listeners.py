@@ -33,7 +33,7 @@ from rackwise.pipeline.addresses import NONE, PairIndex, address_number, keyed, 
 from rackwise.pipeline.clock import hour_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 HOUR_BITS = 32
 PORT_BITS = 17
-ANY_PORT = 1 << 16
-"""No port; stands for all of them."""
 
 Key = TypeVar("Key")
 
@@ -145,8 +143,8 @@ def by_address(fleet: Fleet) -> Lookup:
 
 def with_brokers(df: DataFrame, fleet: Fleet, code: Column, at: Column, *, into: str) -> DataFrame:
     """Adds `into`, the struct `Found` of the broker of a code at an epoch second, or null."""
-    spans = _spans([((b.broker, 0), b) for b in fleet.seen_brokers], fleet.speaking)
-    return _joined(df, fleet, spans, (code, F.lit(0)), at, into=into)
+    coded = [((b.broker,), b) for b in fleet.seen_brokers]
+    return _joined(df, fleet, coded, lambda code: code.cast("long"), (code,), at, into=into)
 
 
 def with_listeners(
@@ -157,48 +155,57 @@ def with_listeners(
     Else it is the one broker of all clusters that has the address, whatever its port.
     """
     brokers = fleet.seen_brokers
-    ports = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
+    listening = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
     owners: dict[int, set[int]] = {}
     for broker in brokers:
         for address in _ips(broker):
             owners.setdefault(address, set()).add(broker.broker)
-    alone = [((ip, ANY_PORT), b) for b in brokers for ip in _ips(b) if len(owners[ip]) == 1]
-    spans = _spans([*ports, *alone], fleet.speaking)
-    found = _joined(df, fleet, spans, (ip, port), at, into="_there")
-    anywhere = _joined(found, fleet, spans, (ip, F.lit(ANY_PORT)), at, into="_owner")
-    return anywhere.withColumn(into, F.coalesce("_there", "_owner")).drop("_there", "_owner")
+    alone = [((ip,), b) for b in brokers for ip in _ips(b) if len(owners[ip]) == 1]
+    there = _joined(df, fleet, listening, _listener_key, (ip, port), at, into="_there")
+    found = _joined(there, fleet, alone, lambda ip: ip, (ip,), at, into="_owner")
+    return found.withColumn(into, F.coalesce("_there", "_owner")).drop("_there", "_owner")
+
+
+def _listener_key(ip: Column, port: Column) -> Column:
+    return keyed(ip, port, PORT_BITS)
 
 
 def _joined(
     df: DataFrame,
     fleet: Fleet,
-    spans: Mapping[tuple[int, int], Spans],
-    pair: tuple[Column, Column],
+    told: Sequence[tuple[tuple[int, ...], SeenBroker]],
+    key: Callable[..., Column],
+    own: tuple[Column, ...],
     at: Column,
     *,
     into: str,
 ) -> DataFrame:
-    """Adds `into`, what spans say of a pair of numbers (the first is an address or small)."""
+    """Adds `into`: the broker told for a key, which is a long made of the numbers in `own`."""
+    names = [f"_{place}" for place in range(len(own))]
     rows = [
-        {"_one": one, "_two": two, "_spans": [{"hour": h, **f._asdict()} for h, f in own]}
-        for (one, two), own in spans.items()
+        {
+            **dict(zip(names, numbers, strict=True)),
+            "_spans": [{"hour": hour, **found._asdict()} for hour, found in each],
+        }
+        for numbers, each in _spans(told, fleet.speaking).items()
     ]
     found = pa.struct(
         [("hour", pa.int32()), ("is_carried", pa.bool_())]
         + [(name, pa.int32()) for name in Found._fields[1:]]
     )
-    schema = pa.schema([("_one", pa.int64()), ("_two", pa.int32()), ("_spans", pa.list_(found))])
-    frame = df.sparkSession.createDataFrame(pa.Table.from_pylist(rows, schema))
-    key = never_null(keyed(F.col("_one"), F.col("_two"), PORT_BITS)).alias("_pair")
+    schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", pa.list_(found))])
+    frame = df.sparkSession.createDataFrame(pa.Table.from_pylist(rows, schema)).select(
+        never_null(key(*map(F.col, names))).alias("_key"), "_spans"
+    )
     span = F.get("_spans", F.lit(0))
     if fleet.has_history:
         begun = F.filter("_spans", lambda one: one.getField("hour") <= hour_of(at))
         span = F.try_element_at(begun, F.lit(-1))
     return (
-        df.withColumn("_pair", keyed(pair[0].cast("long"), pair[1], PORT_BITS))
-        .join(F.broadcast(frame.select(key, "_spans")), "_pair", "left")
+        df.withColumn("_key", key(*own))
+        .join(F.broadcast(frame), "_key", "left")
         .withColumn(into, span)
-        .drop("_pair", "_spans")
+        .drop("_key", "_spans")
     )
 
 
