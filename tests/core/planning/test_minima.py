@@ -101,6 +101,14 @@ def test_a_rack_of_closed_brokers_that_must_hold_one_is_dear():
             assert found.values[0] >= NEVER // 2
 
 
+def test_where_nobody_takes_anything_every_set_is_dear():
+    alone = Policy(brokers=BrokerPolicy(drain=(1,), exclude=(2,)))
+    instance = instance_of({"t-0": [1], "t-1": [1]}, alone, {1: "/a", 2: "/a"})
+    for with_sets in (False, True):
+        found = minima(instance, Offers.flat(instance), with_sets=with_sets)
+        assert (found.values >= NEVER // 2).all()
+
+
 def test_closed_brokers_keep_what_they_hold_and_take_nothing():
     instance = instance_of(
         {"t-0": [1, 3], "t-1": [2, 3]}, Policy(brokers=BrokerPolicy(exclude=(1,)))

@@ -84,7 +84,8 @@ class Minima(NamedTuple):
 def minima(instance: Instance, offers: Offers, *, with_sets: bool = False) -> Minima:
     """The cheapest legal set of each partition; of equal ones, what it holds, then canonical order.
 
-    The value is `NEVER` or more where there is no legal set; prices and costs are below 2^50.
+    The value is `NEVER` or more where there is no legal set, whose brokers then mean nothing;
+    prices and costs are below 2^50.
     """
     values = np.where(instance.replicas > 0, NEVER, 0)
     offsets = np.zeros(len(instance) + 1, dtype=np.int64)
@@ -95,8 +96,8 @@ def minima(instance: Instance, offers: Offers, *, with_sets: bool = False) -> Mi
         found = solve(chunk, with_sets=with_sets)
         values[chunk.rows] = found.forced
         if with_sets:
-            places = offsets[chunk.rows][:, None] + np.arange(chunk.kind.replicas)
-            chosen[places] = np.sort(found.forced_ids[:, : chunk.kind.replicas], axis=1)
+            ids = np.sort(found.forced_ids[:, : chunk.kind.replicas], axis=1)
+            chosen[offsets[chunk.rows][:, None] + np.arange(ids.shape[1])] = ids
     values[instance.lost_pins] = NEVER
     return Minima(values, Ragged(offsets, chosen) if with_sets else Ragged.empty(len(values)))
 
