@@ -155,6 +155,8 @@ FATES = [
     (line(api=3), "other-request"),
     (fetch(), "nodata"),
     (line(request=""), "no-bytes"),
+    (line(api=1, request={"rackId": "b"}, response=""), "no-bytes"),
+    (line(api=1, request="", response={"responses": []}), "no-bytes"),
     (line(request={"topicData": []}), "no-bytes"),
     (line(request=wrote(("orders", 0, None))), "no-bytes"),
     (line(connection=f"10.9.9.9:9092-{CLIENT}:40000-0-3"), "not-kafka"),

@@ -132,6 +132,7 @@ def test_no_rows_are_no_error(spark, tmp_path):
     )
     assert read(spark, tmp_path).collect() == []
     assert read(spark, tmp_path / "empty.log", "canonical").collect() == []
+    assert read(spark, tmp_path / "empty.log", "request-log").collect() == []
 
 
 def test_a_path_that_is_not_there_is_refused(spark, tmp_path):
@@ -188,6 +189,17 @@ def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_p
     local = {"window_start": datetime(2026, 11, 1, 12)}  # noqa: DTZ001 (no zone is the point)
     canonical(tmp_path / "a.parquet", INPUT | local)
     assert "time zone" in refused(spark, tmp_path, "canonical").hint
+
+
+def test_columns_of_a_file_that_have_the_names_of_ours_are_not_read(spark, tmp_path):
+    own = {"fate": "kept", "Raw": "x", "source_file": "elsewhere", "row_offset": 9, "a`b": 1}
+    path = canonical(tmp_path / "a.parquet", INPUT | own)
+    (row,) = read(spark, path, "canonical").collect()
+    assert (row.fate, row.raw, row.row_offset) == (None, None, 0)
+    assert row.source_file.endswith("/a.parquet")
+    path = log(tmp_path / "b.parquet", [{"malformed": "malformed:all", "raw": "x"}])
+    (row,) = read(spark, path).collect()
+    assert (row.malformed, row.raw) == (None, None)
 
 
 @pytest.mark.connect

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from rackwise.pipeline.addresses import NONE, PairIndex, address_number, keyed, never_null
 from rackwise.pipeline.clock import hour_of
@@ -194,7 +195,8 @@ def _joined(
         + [(name, pa.int32()) for name in Found._fields[1:]]
     )
     schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", pa.list_(found))])
-    frame = df.sparkSession.createDataFrame(pa.Table.from_pylist(rows, schema)).select(
+    table = pa.Table.from_pylist(rows, schema)
+    frame = df.sparkSession.createDataFrame(table, from_arrow_schema(schema)).select(
         never_null(key(*map(F.col, names))).alias("_key"), "_spans"
     )
     span = F.get("_spans", F.lit(0))

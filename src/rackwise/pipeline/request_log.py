@@ -25,7 +25,7 @@ The fate of a row is the first that holds, then that of `input_facts`:
 malformed:line charset json time connection     no such line                     (quarantine)
 other-request       neither Produce nor Fetch
 nodata              a Fetch that found nothing
-no-bytes            sizes are not told: the request came before the logger was set
+no-bytes            sizes are not told: the logger was set, or unset, meanwhile
 not-kafka           the broker's end is no listener, and no address, of one broker alone
 ```
 
@@ -162,6 +162,8 @@ def _parsed(asked: DataFrame) -> DataFrame:
         ),
     )
     is_data = F.col("api").isin(PRODUCE, FETCH)
+    is_fetch_told = F.col("fetch").isNotNull() & F.col("fetched").isNotNull()
+    is_told = F.col("produced").isNotNull() | is_fetch_told
     is_broken = F.lit(0) == 1
     for part in ("produced", "fetch", "fetched"):
         is_broken = is_broken | F.col(part).getField("_bad").isNotNull()
@@ -171,7 +173,7 @@ def _parsed(asked: DataFrame) -> DataFrame:
         .when(F.col("window_start").isNull(), TIME)
         .when(~is_data, OTHER_REQUEST)
         .when(~F.coalesce(line.getField("connection"), F.lit("")).rlike(_CONNECTION), CONNECTION)
-        .when(F.col("produced").isNull() & F.col("fetch").isNull(), NO_BYTES)
+        .when(~is_told, NO_BYTES)
     )
     return parsed.withColumn("fate", fate)
 

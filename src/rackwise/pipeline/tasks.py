@@ -47,7 +47,8 @@ def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> 
         {"task": task, "cluster": one.name, "packed": one.packed}
         for task, one in zip(tasks, snapshots, strict=True)
     ]
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_SCHEMA))
+    table = pa.Table.from_pylist(rows, schema=_SCHEMA)
+    frame = spark.createDataFrame(table, "task int, cluster string, packed binary")
     return frame.repartitionById(count, F.col("task")).select("cluster", "packed")
 
 
