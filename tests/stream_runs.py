@@ -106,16 +106,17 @@ def send(bootstrap, topic, values, **options):
 
 
 class Looking(threading.Thread):
-    """Calls `look` without pause while the block runs; what it saw, fails with what it raised."""
+    """Calls `look` again and again while the block runs; what it saw, fails with what it raised."""
 
-    def __init__(self, look):
+    def __init__(self, look, *, pause_s=0.01):
         super().__init__()
+        self.pause_s = pause_s
         self.look, self.seen, self.error = look, [], None
         self.is_over = threading.Event()
 
     def run(self):
         try:
-            while not self.is_over.wait(0.01):
+            while not self.is_over.wait(self.pause_s):
                 if (found := self.look()) not in self.seen[-1:]:
                     self.seen.append(found)
         except BaseException as error:
