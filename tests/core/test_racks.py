@@ -168,6 +168,13 @@ class TestTree:
         ids = np.array([5, 1, 9, 0, -1], dtype=np.int32)
         assert self.tree.places(ids).tolist() == [4, 0, 5, 5, 5]
 
+    @pytest.mark.parametrize("large", [6, 7, 2**31 - 1])
+    def test_places_are_the_same_whether_ids_are_less_than_their_number_or_not(self, large):
+        tree = RackTree.of([(large, Rack("a")), (0, Rack("b"))])
+        ids = np.array([large, -1, 2**31 - 1, 1, 0, 3, -(2**31)], dtype=np.int32)
+        by_definition = [{0: 0, large: 1}.get(id_, 2) for id_ in ids.tolist()]
+        assert tree.places(ids).tolist() == by_definition
+
     def test_one_rack_gives_the_rackless_a_node_before_all_others(self):
         tree = RackTree.of([(1, Rack("a")), (2, None)], missing="one-rack")
         assert tree.names == (("(no rack)", "a"),)

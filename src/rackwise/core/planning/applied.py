@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from rackwise.core.planning.values import Move
 
 
-DENSE = 2**20
-"""Ids up to this one are counted, not sorted."""
-
-
 class Applied(NamedTuple):
     """`sets`: usable brokers of each row, indexes, rising; `lists`: ids of each row, in list order.
 
@@ -152,23 +148,13 @@ def _sorted(rows: Ragged) -> Ragged:
 
 def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
     """Lists of ids as rising indexes of usable brokers, and the rows with other ids in them."""
-    order = np.argsort(instance.brokers)
-    ids = instance.brokers[order]
-    values, at = _distinct(lists.values)
-    found = np.searchsorted(ids, values)
-    known = (np.append(ids, -1)[found] == values)[at]
-    index = Ragged(lists.offsets, np.append(order, 0)[found].astype(np.int32)[at]).keep(known)
-    return _sorted(index), np.unique(lists.rows[~known])
-
-
-def _distinct(values: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The distinct ids, and which of them each is; ids are small as a rule, so by counting."""
-    if not len(values) or int(values.max()) > DENSE or int(values.min()) < 0:
-        return np.unique(values, return_inverse=True)
-    distinct = np.flatnonzero(np.bincount(values))
-    place = np.zeros(int(distinct[-1]) + 1, dtype=np.int64)
-    place[distinct] = np.arange(len(distinct))
-    return distinct.astype(np.int32), place[values]
+    tree = instance.view.tree
+    index = np.full(len(tree.brokers) + 1, -1, dtype=np.int32)
+    index[tree.places(instance.brokers)] = np.arange(len(instance.brokers))
+    found = index[tree.places(lists.values)]
+    known = found >= 0
+    usable = Ragged(lists.offsets, found).keep(known)
+    return _sorted(usable), np.unique(lists.rows[~known])
 
 
 def _fault(instance: Instance, lists: Ragged, row: int) -> str:

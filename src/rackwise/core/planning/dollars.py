@@ -100,7 +100,7 @@ def steady(
     places = view.tree.places(lists.values)
     follows = (lists.values != leaders[lists.rows]) & (leaders >= 0)[lists.rows] & view.live[places]
     rows = lists.rows[follows]
-    source = leaf[view.tree.places(leaders.astype(np.int32))][rows]
+    source = leaf[view.tree.places(leaders)][rows]
     target = leaf[places[follows]]
     rates = view.table.bytes_in_per_s[rows]
     is_vague = (rates < 0) | (source < 0) | (target < 0)

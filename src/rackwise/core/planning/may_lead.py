@@ -59,7 +59,7 @@ def may_lead(instance: Instance, sets: Ragged) -> Ragged:
     """Those members of each set that the policy lets lead; rules that leave nobody are passed."""
     brokers = instance.brokers
     found = _where_any(sets, ~np.isin(brokers, instance.view.policy.brokers.no_lead)[sets.values])
-    places = instance.view.tree.places(brokers.astype(np.int32))
+    places = instance.view.tree.places(brokers)
     for code, rules in enumerate(instance.view.rules):
         is_settled = instance.view.row_rules != code
         for rack in rules.leader_racks:

@@ -112,7 +112,7 @@ class Instance:
         closed = np.isin(brokers, wanted.policy.brokers.exclude)
         if wanted.takers is not None:
             closed |= ~np.isin(brokers, wanted.takers)
-        first = view.tree.places(view.preferred.astype(np.int32))
+        first = view.tree.places(view.preferred)
         return cls(
             view=view,
             goal=goal,

@@ -46,7 +46,7 @@ def leader_rack(view: View) -> Iterator[Batch]:
 def _outside(view: View, number: int, rules: TopicRules) -> Iterator[Batch]:
     rows = np.flatnonzero(view.row_rules == number)
     lists, preferred = view.placed.take(rows), view.preferred[rows]
-    first = view.tree.places(preferred.astype(np.int32))
+    first = view.tree.places(preferred)
     is_settled = np.zeros(len(rows), dtype=np.bool_)
     for rack in rules.leader_racks:
         inside = view.below(rack)

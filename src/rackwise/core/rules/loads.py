@@ -43,7 +43,7 @@ def replica_balance(view: View, fair: FairLoads) -> Iterator[Batch]:
 def leader_balance(view: View, fair: FairLoads) -> Iterator[Batch]:
     """Brokers that are preferred leader more or less often than fair."""
     preferred = view.preferred[view.preferred >= 0]
-    led = np.bincount(view.tree.places(preferred.astype(np.int32)), minlength=len(view.live))
+    led = np.bincount(view.tree.places(preferred), minlength=len(view.live))
     yield from _outside(
         view, "leader-balance", led, fair.leader_low, fair.leader_high, "preferred leadership"
     )
