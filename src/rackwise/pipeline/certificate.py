@@ -208,8 +208,14 @@ def _racks() -> Column:
     places = F.transform("replicas", lambda code: code - F.col("first"))
 
     def held(rack: Column) -> Column:
-        here = F.filter(places, lambda place: F.get("rack", place) == rack)
-        return F.array_min(F.transform(here, lambda place: F.get("price", place)))
+        none = F.lit(None).cast("bigint")
+        return F.aggregate(
+            places,
+            none,
+            lambda least, place: F.least(
+                least, F.when(F.get("rack", place) == rack, F.get("price", place))
+            ),
+        )
 
     return F.transform("copy", lambda price, rack: F.least(price + weight, held(rack)))
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.planning import Planning
     from rackwise.pipeline.snapshots import Snapshot
 
-LEAST_AT_ONCE, MOST_TIMES = 32, 20
+LEAST_AT_ONCE, MOST_TIMES = 64, 20
 """Clusters are planned in at most so many rounds; a small fleet in one."""
 STEP, PROOF = "gold: plans", "gold: proofs"
 FILES = "plans"
