@@ -21,7 +21,7 @@ from rackwise.core.errors import InvalidConfig, RackwiseError
 SOURCE = Path(rackwise.__file__).parents[1]
 PROBE = """
 import sys, types, typer
-from rackwise.cli.app import COMMANDS
+from rackwise.cli.app import COMMANDS, Command
 from rackwise.cli.main import run
 from rackwise.core.errors import (
     InvalidPlan, OtherFormat, PartialFailure, Unreachable, AuditFailed, JavaMissing)
@@ -62,7 +62,7 @@ def probe(context: typer.Context, what: str) -> int:
 
 module = sys.modules["rackwise.cli.probe"] = types.ModuleType("probe")
 module.probe = probe
-COMMANDS["probe"] = "probe"
+COMMANDS["probe"] = Command("probe", "A probe")
 sys.exit(run(sys.argv[1:]))
 """
 

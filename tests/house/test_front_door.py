@@ -10,11 +10,15 @@ import rackwise
 from rackwise import pipeline
 from rackwise.adapters import files
 from rackwise.cli.app import COMMANDS
+from rackwise.cli.main import run
 
 HEAVY = [
     *["aiokafka", "confluent_kafka", "jinja2", "kafka", "kazoo", "numpy", "ortools"],
     *["pandas", "plotly", "pyarrow", "pyspark", "rich", "typer"],
 ]
+
+
+MODULES = {f"rackwise.cli.{command.module}" for command in COMMANDS.values()}
 
 
 def loaded(statement: str) -> list[str]:
@@ -38,8 +42,18 @@ def test_the_command_line_loads_only_what_parses_it():
 def test_a_command_loads_no_other_one():
     names = "'broker-id', 'acquire', '--server-properties', '/nonexistent', '--key', 'text:a'"
     found = loaded(f"from rackwise.cli.main import run; run([{names}])")
-    commands = {f"rackwise.cli.{module}" for module in COMMANDS.values()}
-    assert commands & set(found) == {"rackwise.cli.broker_id"}
+    assert MODULES & set(found) == {"rackwise.cli.broker_id"}
+
+
+def test_the_list_of_commands_loads_none_and_cuts_no_line_short(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    quiet = "sys.stdout = io.StringIO(); run(['--help']); sys.stdout = sys.__stdout__"
+    assert not MODULES & set(loaded(f"import io, sys; from rackwise.cli.main import run; {quiet}"))
+    assert run(["--help"]) == 0
+    listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()[: len(COMMANDS)]
+    assert [line.split(maxsplit=1) for line in listed] == [
+        [name, command.summary] for name, command in COMMANDS.items()
+    ]
 
 
 def test_what_starts_a_broker_loads_no_tables():

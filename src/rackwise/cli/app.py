@@ -3,42 +3,52 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
 
+
+class Command(NamedTuple):
+    """A command or group of commands: its module, and what it does in a few words."""
+
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "snapshot": "snapshot",
-    "audit": "audit",
-    "plan": "plan",
-    "proof": "proof",
-    "diff": "diff",
-    "what-if": "what_if",
-    "doctor": "doctor",
-    "apply": "apply",
-    "resume": "resume",
-    "cancel": "cancel",
-    "rollback": "rollback",
-    "status": "status",
-    "throttles": "throttles",
-    "place": "place",
-    "placers": "placers",
-    "serve": "serve",
-    "analyze": "analyze",
-    "report": "report",
-    "stream": "stream",
-    "spark-check": "spark_check",
-    "generate": "generate",
-    "sandbox": "sandbox",
-    "topic": "topic",
-    "consumer": "consumer",
-    "producer": "producer",
-    "broker-id": "broker_id",
-    "upgrade": "upgrade",
+    "snapshot": Command("snapshot", "Write a snapshot of a cluster to a file"),
+    "audit": Command("audit", "Judge placement, and what the loss of each rack does"),
+    "plan": Command("plan", "Plan the cheapest repair, with a proof that it is that"),
+    "proof": Command("proof", "Check a plan again: legal, fair, and the cheapest"),
+    "diff": Command("diff", "Compare replica lists and findings of two files"),
+    "what-if": Command("what_if", "Suppose a change or a lost rack: what breaks, what it costs"),
+    "doctor": Command("doctor", "Find what keeps clients from reading in their own rack"),
+    "apply": Command("apply", "Carry a plan out on its cluster"),
+    "resume": Command("resume", "Go on with a plan where it stands"),
+    "cancel": Command("cancel", "Cancel the moves of a plan that go on"),
+    "rollback": Command("rollback", "Take back what is done of a plan"),
+    "status": Command("status", "Say what of a plan is done, moving, or not begun"),
+    "throttles": Command("throttles", "List replication throttles, and those a run has left"),
+    "place": Command("place", "Print where the replicas of a new topic would go"),
+    "placers": Command("placers", "List what --placer may name"),
+    "serve": Command("serve", "Answer where replicas go, to any Kafka client"),
+    "analyze": Command("analyze", "Audit, plan and price a fleet on Spark, with a report"),
+    "report": Command("report", "Render the report again, without Spark"),
+    "stream": Command("stream", "Telemetry of Kafka clients into tables and daily bills"),
+    "spark-check": Command("spark_check", "Ask Spark's executors which rack they would tell Kafka"),
+    "generate": Command("generate", "Write a made-up fleet: snapshots, flow logs, the truth"),
+    "sandbox": Command("sandbox", "Start a real Kafka cluster on loopback"),
+    "topic": Command("topic", "Create or widen a topic, its replicas placed by racks"),
+    "consumer": Command(
+        "consumer", "How local the reads of groups are, and how local they could be"
+    ),
+    "producer": Command("producer", "What ways of choosing partitions would do"),
+    "broker-id": Command("broker_id", "Give a broker that lost its disk its own id back"),
+    "upgrade": Command("upgrade", "KIP-36's rolling upgrade of a cluster on ZooKeeper"),
 }
-"""Command or group of commands -> its module, in the order of the help."""
+"""In the order of the help."""
 
 EPILOG = (
     "Global options may stand anywhere. Exit: 0 done, 1 error, 2 there is a difference, "
@@ -48,6 +58,26 @@ EPILOG = (
 
 def app_of(*names: str) -> typer.Typer:
     """The application with these commands: a command that is started loads no other one."""
+    made = _without_commands()
+    for name in names:
+        told = COMMANDS[name].module
+        module = import_module(f"rackwise.cli.{told}")
+        if hasattr(module, "app"):
+            made.add_typer(module.app, name=name)
+        else:
+            made.command(name)(getattr(module, told))
+    return made
+
+
+def listing() -> typer.Typer:
+    """The application for those who name no command: it knows what there is and loads nothing."""
+    made = _without_commands()
+    for name, command in COMMANDS.items():
+        made.command(name, short_help=command.summary)(lambda: None)
+    return made
+
+
+def _without_commands() -> typer.Typer:
     made = typer.Typer(
         name="rackwise",
         help="Rack awareness for Apache Kafka: audit, plans with proof, placement, and the bill "
@@ -58,12 +88,6 @@ def app_of(*names: str) -> typer.Typer:
         epilog=EPILOG,
     )
     made.callback()(options)
-    for name in names:
-        module = import_module(f"rackwise.cli.{COMMANDS[name]}")
-        if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
-        else:
-            made.command(name)(getattr(module, COMMANDS[name]))
     return made
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from typer.exceptions import Exit, TyperException
 
-from rackwise.cli.app import COMMANDS, app_of
+from rackwise.cli.app import COMMANDS, app_of, listing
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.core.errors import RackwiseError, WorldError
 from rackwise.core.text import escaped
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
 def _call(arguments: list[str], shell: Shell) -> int:
     named = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
     try:
-        command = typer.main.get_command(app_of(*(named or COMMANDS)))
+        command = typer.main.get_command(app_of(*named) if named else listing())
         with command.make_context("rackwise", arguments, obj=shell) as context:
             result = command.invoke(context)
     except Exit as leave:
