@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import threading
 
 import pyarrow.parquet
 import pytest
@@ -46,6 +48,17 @@ def document(said):
     code, out, err = said
     assert code == 0, err
     return parse(out.encode(), where="stdout", error=InvalidConfig)
+
+
+def test_two_of_one_stream_wait_for_each_other(stream, tmp_path):
+    folder = os.open(tmp_path / "out" / "stream", os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    threading.Timer(1, os.close, [folder]).start()
+    code, _, err = called(*stream)
+    assert code == 0
+    assert (
+        f"another compaction is at work in {tmp_path / 'out' / 'stream'}; it is waited for" in err
+    )
 
 
 def test_the_day_is_that_of_a_batch_run(stream, tmp_path):

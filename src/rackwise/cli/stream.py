@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import nullcontext
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from rackwise.pipeline.stream import StreamOptions
     from rackwise.pipeline.stream_compact import CompactCounts
@@ -188,13 +190,17 @@ def compact_day(
     with installed("spark", "compact"):
         from rackwise.pipeline.session import session
         from rackwise.pipeline.stream_compact import FEW_MESSAGES, compact
-        from rackwise.pipeline.stream_store import Store
+        from rackwise.pipeline.stream_store import STREAM, Store
 
-        number = sum(batch.messages for batch in Store(str(out)).batches())
+        store = Store(str(out))
+        number = sum(batch.messages for batch in store.batches())
         is_small = number < FEW_MESSAGES
-        with session(
-            master=master, profile="small" if is_small else "batch", conf=wanted.conf
-        ) as spark:
+        with (
+            _alone(shell, Path(store.out, STREAM)),
+            session(
+                master=master, profile="small" if is_small else "batch", conf=wanted.conf
+            ) as spark,
+        ):
             counts, flows = compact(spark, str(out), chosen)
             try:
                 given = analyzed.gathered(
@@ -217,6 +223,16 @@ def compact_day(
     if not shell.is_json:
         analyzed.show(shell, made, place)
     return analyzed.exit_code(made, given, is_asked=exit_code)
+
+
+def _alone(shell: Shell, folder: Path) -> AbstractContextManager[None]:
+    """Keep other compactions out of a stream's folder, and wait for one that is at work."""
+    from rackwise.adapters.files.publishing import locked
+
+    if not folder.is_dir():
+        return nullcontext()
+    told = f"another compaction is at work in {escaped(str(folder))}; it is waited for"
+    return locked(folder, lambda: shell.warn(told))
 
 
 def _check_connector(

@@ -43,7 +43,7 @@ from rackwise.core.errors import InputError, InvalidConfig, InvalidSummary, Othe
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rackwise.adapters.files.node import Node
 
@@ -151,7 +151,7 @@ def publish(
     try:
         check_out(folder)
         work.make_folder(folder / RUNS)
-        with _locked(folder):
+        with locked(folder):
             old_tables = check_out(folder)
             run = free_run(folder / RUNS, run_id)
             _write_run(work, folder / RUNS / run, _with_manifest(run_id, files, tables))
@@ -268,10 +268,15 @@ def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold a folder; `wait` is called where another process does, before its end is waited for."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
