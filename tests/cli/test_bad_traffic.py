@@ -99,16 +99,18 @@ def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
     command = ("analyze", snapshot_file(tmp_path), "--out", out, "--clients", clients)
     code, text, err = called(*command, "--flows", tmp_path / "flows")
     assert (code, text) == (1, "")
-    principals, unused, *_ = err.splitlines()
-    assert principals == (
-        f"warning: {clients}: rows of principals are not used, as flows name none: 2; "
-        "give client_id or client_group instead"
-    )
-    assert unused == (
+    assert err.splitlines()[0] == (
         f"warning: {clients} is not used for flow logs, which name no clients; "
         "give --subnets for their addresses"
     )
-    assert "not used for flow logs" not in called(*command)[2]
+    assert "not used" not in called(*command)[2]
+    canonical = called(*command, "--flows", tmp_path / "flows", "--flow-format", "canonical")[2]
+    assert canonical.splitlines()[0] == (
+        f"warning: {clients}: rows of principals are not used, as canonical flows name none: 2; "
+        "give client_id or client_group instead"
+    )
+    requests = called(*command, "--flows", tmp_path / "flows", "--flow-format", "request-log")[2]
+    assert "not used" not in requests
 
 
 @spark_session

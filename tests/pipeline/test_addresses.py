@@ -46,6 +46,14 @@ def expected(text):
     return 6, high - 2**64 if high >= 2**63 else high
 
 
+def numbers(text):
+    """What Python's own reading of a text gives, null as on Spark."""
+    from rackwise.pipeline.addresses import NONE, address_number
+
+    ip, prefix = address_number(text)
+    return None if ip == NONE else ip, prefix if ip < NONE else None
+
+
 def told(row):
     if row.ip is None:
         return None
@@ -55,7 +63,7 @@ def told(row):
 def read(spark, texts):
     from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-    from rackwise.pipeline.addresses import with_addresses
+    from rackwise.pipeline.address_columns import with_addresses
 
     frame = with_addresses(
         spark.createDataFrame([(t,) for t in texts], "t string"), {"": F.col("t")}
@@ -75,6 +83,8 @@ def rows(spark):
             "1.2.3.4\n",
             "::1\n",
             "::1.2.3.4\n",
+            "1:" * 50_000,
+            "::" + "0" * 50_000 + ":1.2.3.4",
             *(drawn(rng) for _ in range(3000)),
         ],
     )
@@ -83,6 +93,11 @@ def rows(spark):
 @pytest.mark.spark
 def test_a_text_is_an_address_exactly_when_python_says_so(rows):
     assert [(row.t, told(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
+
+
+@pytest.mark.spark
+def test_its_numbers_are_the_same_in_columns_and_in_python(rows):
+    assert [(row.t, row.ip, row.prefix) for row in rows] == [(r.t, *numbers(r.t)) for r in rows]
 
 
 @pytest.mark.spark

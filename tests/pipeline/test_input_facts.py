@@ -96,7 +96,7 @@ def fleet(spark):
 def rows_of(spark, rows):
     from rackwise.pipeline.schemas import BRONZE_INPUT
 
-    place = {"fate": None, "raw": None, "source_file": "f"}
+    place = {"principal": None, "fate": None, "raw": None, "source_file": "f"}
     whole = [ROW | place | {"row_offset": n} | row for n, row in enumerate(rows)]
     names = BRONZE_INPUT.fieldNames()
     return spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_INPUT)

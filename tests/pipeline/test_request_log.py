@@ -102,6 +102,7 @@ def line(
     response=None,
     connection=f"{BROKER}:9092-{CLIENT}:40000-0-3",
     client_id="web-1",
+    principal="User:ANONYMOUS",
 ):
     """A line as brokers write it; by default a Produce of 100 bytes to orders-2."""
     document = {
@@ -109,6 +110,7 @@ def line(
         "request": wrote(("orders", 2, 100)) if request is None else request,
         "response": {} if response is None else response,
         "connection": connection,
+        "principal": principal,
     }
     text = json.dumps(document, ensure_ascii=False)
     return f"[{at}] DEBUG Completed request:{text} (kafka.request.logger)"
@@ -237,9 +239,11 @@ KEPT = [
     ),
     (fetch(("orders", 1, 9), replica=3, rack=B), ("replicate", "orders", 1, 9, 1, 3, None)),
     (
-        fetch(("orders", 1, 9), replica=-2, client_id="web-2"),
+        fetch(("orders", 1, 9), replica=-2, client_id="web-2", principal="User:shop"),
         ("fetch", "orders", 1, 9, 1, None, "/eu/a"),
     ),
+    (line(principal="User:shop"), ("produce", "orders", 2, 100, 1, None, B)),
+    (line(principal=None), ("produce", "orders", 2, 100, 1, None, "/eu/c")),
 ]
 
 
@@ -259,7 +263,7 @@ def kept(spark, fleet, tmp_path_factory):
     texts = [*(text for text, _ in KEPT), *(line(at=text) for text, _ in TIMES)]
     for place, text in enumerate(texts):
         (folder / f"server-{place:02}.log").write_text(f"{text}\n", newline="\n")
-    clients = {"client_id": {"web-2": Rack("/eu/a")}}
+    clients = {"client_id": {"web-2": Rack("/eu/a")}, "principal": {"User:shop": Rack(B)}}
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Kathmandu")
     try:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.shell import Shell
-from rackwise.core.text import escaped
 
 Snapshots = Annotated[
     list[str],
@@ -32,7 +31,8 @@ Subnets = Annotated[
     Path | None, typer.Option(metavar="FILE", help="CSV cidr,rack, or rack@cidr<>rack@cidr.")
 ]
 Clients = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Racks of clients, by client_id or client_group.")
+    Path | None,
+    typer.Option(metavar="CSV", help="Racks of clients, by client_id, client_group or principal."),
 ]
 Rates = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Bytes per second of topics, CSV or Parquet.")
@@ -171,11 +171,8 @@ def analyze(
         prices=prices,
         policy=policy,
     )
-    if clients is not None and flows and wanted.flow_format == "vpc":
-        shell.warn(
-            f"{escaped(str(clients))} is not used for flow logs, which name no clients; "
-            "give --subnets for their addresses"
-        )
+    if clients is not None and flows:
+        analyzed.warn_of_unused(shell, clients, given.clients, wanted.flow_format)
     made = analyzed.made(
         shell, given, wanted, out, provider=provider, tables=tables, master=master, remote=remote
     )

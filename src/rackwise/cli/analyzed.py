@@ -32,7 +32,7 @@ from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot, read_snapshots
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rackwise.cli.analyze_options import Wanted
+    from rackwise.cli.analyze_options import FlowFormat, Wanted
     from rackwise.cli.shell import Shell
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
@@ -111,13 +111,29 @@ def gathered(
         failed=failed,
         flows=tuple(flows),
         subnets=_subnets(reader, subnets),
-        clients={} if clients is None else _clients(shell, reader, clients),
+        clients={} if clients is None else _clients(reader, clients),
         rates=() if rates is None else _rates(reader, rates),
         prices=_prices(reader, prices),
         policy=DEFAULT_POLICY if policy is None else _policy(reader, policy, read),
         digests=reader.digests,
         input_bytes=None if flow_bytes is None else unpacked + flow_bytes,
     )
+
+
+def warn_of_unused(
+    shell: Shell, path: Path, clients: Mapping[str, Mapping[str, Rack]], flow_format: FlowFormat
+) -> None:
+    """Say which rows of a table of clients are of no use for flows of this format."""
+    if flow_format == "vpc":
+        shell.warn(
+            f"{escaped(str(path))} is not used for flow logs, which name no clients; "
+            "give --subnets for their addresses"
+        )
+    elif flow_format == "canonical" and (count := len(clients["principal"])):
+        shell.warn(
+            f"{escaped(str(path))}: rows of principals are not used, as canonical flows name none: "
+            f"{count}; give client_id or client_group instead"
+        )
 
 
 def _snapshot_files(given: Sequence[str]) -> list[str]:
@@ -173,15 +189,8 @@ def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
     return read_subnets(path, max_bytes=len(data))
 
 
-def _clients(shell: Shell, reader: _Reader, path: Path) -> Mapping[str, Mapping[str, Rack]]:
-    data = reader.read("clients", path, InvalidRates)
-    found = files.parse_clients(data, where=str(path))
-    if count := len(found["principal"]):
-        shell.warn(
-            f"{escaped(str(path))}: rows of principals are not used, as flows name none: {count}; "
-            "give client_id or client_group instead"
-        )
-    return found
+def _clients(reader: _Reader, path: Path) -> Mapping[str, Mapping[str, Rack]]:
+    return files.parse_clients(reader.read("clients", path, InvalidRates), where=str(path))
 
 
 def _rates(reader: _Reader, path: Path) -> tuple[RateRow, ...]:

@@ -1,48 +1,47 @@
 """IP addresses as integers: one long to look brokers up by, one to look subnets up by.
 
 Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every lookup is one
-of integers; each distinct text is read once, however many rows have it. Columns travel to Python
-as Arrow and come back as numbers; no Python runs per row.
+of integers; each distinct text of a batch is read once, however many rows have it. Columns of
+Spark are read without Python, see `address_columns`.
 
 ```
 text                  ip                                        prefix
 10.0.0.1              167772161, 0..2^32-1                      0
-2001:db8:0:42::7      below -1, a digest of all 128 bits        2001 0db8 0000 0042, a signed long
+2001:db8:0:42::7      below -1, by 60 bits of its SHA-256       2001 0db8 0000 0042, a signed long
 10.0.0.256            -1                                        0
 ```
 
 The upper 64 bits of IPv6 are looked up in subnets. Its digest never equals a number of IPv4; two of
-a million distinct addresses share a digest once in ten million runs.
+a million distinct addresses share a digest once in two million runs.
 
 What this does not do: zone indices (`fe80::1%eth0`); networks, see `racks`.
 """
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from hashlib import sha256
 from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.functions import arrow_udf
 
 from rackwise.core.subnets import ipv4
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 NONE = -1
 """The long of a text that is no address."""
 MOST_REMEMBERED = 2**20
-SIX_BITS = 128
 HALF_BITS = 64
+GROUPS = 8
+DIGEST_DIGITS = 15
 SIGN = 1 << 63
-
 
 Number: TypeAlias = "tuple[int, int]"
 
@@ -92,27 +91,9 @@ def address_number(text: str) -> Number:
         return NOBODY
     if "%" in text:
         return NOBODY
-    digest = int.from_bytes(blake2b(six.to_bytes(SIX_BITS // 8), digest_size=8).digest())
+    digest = sha256(f"{six:032x}".encode()).hexdigest()[:DIGEST_DIGITS]
     high = six >> HALF_BITS
-    return min(digest | SIGN, 2 * SIGN - 2) - 2 * SIGN, high - 2 * SIGN if high >= SIGN else high
-
-
-def with_addresses(df: DataFrame, texts: Mapping[str, Column]) -> DataFrame:
-    """Adds for each name of `texts` the columns `<name>_ip` and `<name>_prefix`, both bigint.
-
-    Null where the text is no address; `_prefix` also for IPv4.
-    """
-    kept = df.columns
-    read = arrow_udf(_read_texts, "ip long, prefix long")  # type: ignore[call-overload] # by hints
-    found = df.select("*", *(read(text).alias(f"_{name}_read") for name, text in texts.items()))
-    return found.select(
-        *kept,
-        *(
-            F.col(f"_{name}_read").getField(part).alias(f"{name}_{part}")
-            for name in texts
-            for part in ("ip", "prefix")
-        ),
-    )
+    return NONE - 1 - int(digest, 16), high - 2 * SIGN if high >= SIGN else high
 
 
 def keyed(ip: Column, small: Column, bits: int) -> Column:
@@ -165,9 +146,3 @@ def _searched(
         return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
     places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     return places, ordered[places] == values
-
-
-def _read_texts(texts: pa.Array) -> pa.Array:
-    ip, prefix = AddressReader().read(texts)
-    columns = [pa.array(ip, mask=ip == NONE), pa.array(prefix, mask=ip >= NONE)]
-    return pa.StructArray.from_arrays(columns, names=["ip", "prefix"])

@@ -20,7 +20,7 @@ What an emitter said of a window it may say again with a higher revision. That r
 before, so rows of a lower revision than the highest are superseded; a missing one is 0.
 
 The client's rack is the first that answers: the fact's own, the table of clients (by client id,
-then by group), a group member at its address, its subnet.
+then by group, then by principal), a group member at its address, its subnet.
 
 What this does not do: make codes for names that the fleet does not have; `names` lists them.
 """
@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.racks import MAX_LEVELS
-from rackwise.pipeline.addresses import keyed, with_addresses
+from rackwise.pipeline.address_columns import with_addresses
+from rackwise.pipeline.addresses import keyed
 from rackwise.pipeline.clock import DAY_S, LAST_SECOND, day_of, is_within
 from rackwise.pipeline.listeners import is_estimated, with_brokers
 from rackwise.pipeline.log_facts import ESTIMATED, KEPT, MEASURED, REPLICATE
@@ -71,8 +72,8 @@ def input_facts(
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, reason, place and `same` of every row of `schemas.BRONZE_INPUT`.
 
-    `days`: first and last day, both kept. `clients`: `client_id` or `client_group` -> name -> rack.
-    Rows are `same` when they are equal in all columns.
+    `days`: first and last day, both kept. `clients`: `client_id`, `client_group` or `principal` ->
+    name -> rack. Rows are `same` when they are equal in all columns.
     """
     rows = with_addresses(_read(bronze), {"client": F.col("client_address")})
     coded = _with_brokers(_with_codes(_with_best(rows, bronze), fleet, clients), fleet)
@@ -159,7 +160,7 @@ def _with_codes(
     codes = fleet.codes
     racks = {
         what: {name: codes.rack(rack) for name, rack in clients.get(what, {}).items()}
-        for what in ("client_id", "client_group")
+        for what in ("client_id", "client_group", "principal")
     }
     for column, into, known in (
         ("cluster", "cluster_code", codes.clusters),
@@ -168,10 +169,11 @@ def _with_codes(
         ("client_rack", "_own_rack", codes.racks),
         ("client_id", "_id_rack", racks["client_id"]),
         ("client_group", "_group_rack", racks["client_group"]),
+        ("principal", "_principal_rack", racks["principal"]),
     ):
         rows = _coded(rows, column, into, known)
-    told = F.coalesce("_own_rack", "_id_rack", "_group_rack")
-    return rows.withColumn("told_rack", told).drop("_own_rack", "_id_rack", "_group_rack")
+    told = ("_own_rack", "_id_rack", "_group_rack", "_principal_rack")
+    return rows.withColumn("told_rack", F.coalesce(*told)).drop(*told)
 
 
 def _coded(rows: DataFrame, column: str, into: str, known: Mapping[str, int]) -> DataFrame:

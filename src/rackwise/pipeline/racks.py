@@ -27,7 +27,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.subnets import LengthClass, length_classes
-from rackwise.pipeline.addresses import NONE, with_addresses
+from rackwise.pipeline.address_columns import with_addresses
+from rackwise.pipeline.addresses import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ def with_rack(df: DataFrame, address: str, buckets: Buckets, *, into: str) -> Da
 def with_rack_of(
     df: DataFrame, ip: Column, prefix: Column, buckets: Buckets, *, into: str
 ) -> DataFrame:
-    """The same for an address that is already a number; see `addresses.with_addresses`."""
+    """The same for an address that is already a number; see `address_columns.with_addresses`."""
     joins = _joins(buckets)
     kept = df.columns
     keys = [_key(ip, prefix, one).alias(f"_bucket{number}") for number, one in enumerate(joins)]

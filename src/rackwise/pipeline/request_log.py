@@ -16,8 +16,9 @@ one row. Brokers write such lines when their logger `kafka.request.logger` is se
 | Fetch of a client | partition answered | fetch | of the response | broker -> client |
 | Fetch of a replica | partition answered | replicate | of the response | broker -> replica |
 
-A client's Fetch says its rack. Newer versions give topics by id, which snapshots turn into names. A
-client of a group is known by its client id, where that is of one group alone.
+A line says who the client is to the broker, its principal. A client's Fetch says its rack. Newer
+versions give topics by id, which snapshots turn into names. A client of a group is known by its
+client id, where that is of one group alone.
 
 The fate of a row is the first that holds, then that of `input_facts`:
 
@@ -41,7 +42,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.addresses import with_addresses
+from rackwise.pipeline.address_columns import with_addresses
 from rackwise.pipeline.lines import CHARSET, LINE, RAW_CHARACTERS
 from rackwise.pipeline.listeners import with_listeners
 from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
@@ -66,7 +67,7 @@ _SIZES = "array<struct<{0}: int, recordsSizeInBytes: bigint>>"
 _BAD = "_bad string"
 _LINE = (
     "requestHeader struct<requestApiKey: int, correlationId: bigint, clientId: string>, "
-    f"request string, response string, connection string, {_BAD}"
+    f"request string, response string, connection string, principal string, {_BAD}"
 )
 _PRODUCE = (
     "topicData array<struct<name: string, topicId: string, "
@@ -202,6 +203,7 @@ def _rows(parsed: DataFrame) -> DataFrame:
         ends[2].alias("client_address"),
         header["clientId"].alias("client_id"),
         F.nullif(fetch.getField("rackId"), F.lit("")).alias("client_rack"),
+        line["principal"].alias("principal"),
         F.when(is_copy, replica).alias("peer_broker_id"),
         F.concat_ws("/", connection, header["correlationId"]).alias("emitter"),
         F.explode_outer(F.when(F.col("fate").isNull(), sizes)).alias("size"),

@@ -154,8 +154,11 @@ FLOW_INPUT = _table(
     emitter=_STRING,
     revision=_INT,
 )
-_FATE = {"fate": _STRING}  # what its source has settled of a row; null where it is to be judged
-BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_FATE, **_PLACE).fields])
+_TOLD = {
+    "principal": _STRING,  # the user that a client is to its broker, where its source says so
+    "fate": _STRING,  # what its source has settled of a row; null where it is to be judged
+}
+BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_TOLD, **_PLACE).fields])
 BRONZE_REQUEST = _table(
     window_start=TimestampType(),  # when the request was finished
     kind=_STRING,
@@ -170,7 +173,7 @@ BRONZE_REQUEST = _table(
     partition=_INT,
     bytes=_LONG,
     emitter=_STRING,  # the request: its connection and number there
-    **_FATE,
+    **_TOLD,
     **_PLACE,
 )
 FLOW_INPUT_REQUIRED = ("cluster", "window_start", "kind", "broker_id", "bytes")

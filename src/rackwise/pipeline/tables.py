@@ -55,8 +55,8 @@ FlowFormat = Literal["vpc", "canonical", "request-log"]
 PARTIAL = "rackwise.partial"
 """Set in the metadata of a bronze column that is missing where it is needed in some rows."""
 MALFORMED = "malformed:"
-OURS = frozenset({"malformed", "fate", "raw", "source_file", "row_offset"})
-"""Columns that say where a row stands; a file's own of these names are not read."""
+OURS = frozenset({"malformed", "principal", "fate", "raw", "source_file", "row_offset"})
+"""Columns that we tell of a row; a file's own of these names are not read."""
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
