@@ -286,11 +286,17 @@ def _read_rows(reader: Reader) -> tuple[NDArray[np.int32] | None, int]:
     if not count:
         return None, 0
     partitions, rows = _read_records(reader, count) or _read_each(reader, count)
-    order = np.argsort(partitions, kind="stable")
-    first = int(partitions[order[0]])
-    if first < 0 or (np.diff(partitions[order]) != 1).any():
+    if not _is_counted_up(partitions):
+        order = np.argsort(partitions, kind="stable")
+        partitions, rows = partitions[order], rows[order]
+    first = int(partitions[0])
+    if first < 0 or not _is_counted_up(partitions):
         raise unreadable(start, "each partition from the first on once", "other partitions")
-    return rows[order], first
+    return rows, first
+
+
+def _is_counted_up(partitions: NDArray[np.int64]) -> bool:
+    return bool((np.diff(partitions) == 1).all())
 
 
 def _read_records(reader: Reader, count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
@@ -302,21 +308,25 @@ def _read_records(reader: Reader, count: int) -> tuple[NDArray[np.int64], NDArra
     record = head + _ID_BYTES * width + 1
     if count * record > reader.left:
         return None
-    found = np.frombuffer(reader.data, np.uint8, count * record, start).reshape(count, record)
-    if (found[:, _ID_BYTES:head] != found[0, _ID_BYTES:head]).any() or found[:, -1].any():
+    fields = np.dtype(
+        [
+            ("partition", ">i4"),
+            ("width", "u1", (head - _ID_BYTES,)),
+            ("row", ">i4", (width,)),
+            ("tags", "u1"),
+        ]
+    )
+    found = np.frombuffer(reader.data, fields, count, start)
+    if (found["width"] != found["width"][0]).any() or found["tags"].any():
         return None
-    partitions = _integers(found[:, :_ID_BYTES])[:, 0].astype(np.int64)
-    rows = _integers(found[:, head:-1]) if width else np.empty((count, 0), dtype=np.int32)
+    partitions = found["partition"].astype(np.int64)
+    rows = found["row"].astype(np.int32)
     if (rows < 0).any():
         row, column = np.argwhere(rows < 0)[0].tolist()
         offset = start + row * record + head + _ID_BYTES * column
         raise unreadable(offset, "a broker id from 0 on", int(rows[row, column]))
     reader.offset += count * record
     return partitions, rows
-
-
-def _integers(octets: NDArray[np.uint8]) -> NDArray[np.int32]:
-    return np.ascontiguousarray(octets).view(">i4").astype(np.int32)
 
 
 def _read_each(reader: Reader, count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
