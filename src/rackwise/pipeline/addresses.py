@@ -51,6 +51,7 @@ NOBODY: Number = (NONE, 0)
 class AddressReader:
     """Reads texts as addresses and remembers those it has read.
 
+    >>> import pyarrow as pa
     >>> AddressReader().read(pa.array(["10.0.0.1", "::", "10.0.0.256", None]))[0] >= 0
     array([ True, False, False, False])
     """
