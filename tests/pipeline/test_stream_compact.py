@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import threading
 
 import pyarrow.parquet
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from canonical_flows import write_flows
 from rackwise.adapters.files import read_published, write_snapshot
 from rackwise.adapters.files.strict_json import parse
+from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.pipeline.stream_store import Store
 from refusals import called
@@ -50,15 +50,27 @@ def document(said):
     return parse(out.encode(), where="stdout", error=InvalidConfig)
 
 
-def test_two_of_one_stream_wait_for_each_other(stream, tmp_path):
-    folder = os.open(tmp_path / "out" / "stream", os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)
-    threading.Timer(1, os.close, [folder]).start()
-    code, _, err = called(*stream)
+def test_two_of_one_stream_wait_for_each_other(stream, tmp_path, monkeypatch):
+    folder = tmp_path / "out" / "stream"
+    descriptor, told = os.open(folder, os.O_RDONLY), []
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def warn(_shell, text):
+        told.append(text)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(Shell, "warn", warn)
+    assert called(*stream)[0] == 0
+    os.close(descriptor)
+    assert told == [f"another compaction is at work in {folder}; it is waited for"]
+
+
+def test_rows_of_clients_that_telemetry_does_not_name_are_told(stream, tmp_path):
+    clients = tmp_path / "clients.csv"
+    clients.write_text("principal,rack\nUser:a,/eu/a\n")
+    code, _, err = called(*stream, "--clients", clients)
     assert code == 0
-    assert (
-        f"another compaction is at work in {tmp_path / 'out' / 'stream'}; it is waited for" in err
-    )
+    assert f"warning: {clients}: rows of principals are not used" in err
 
 
 def test_the_day_is_that_of_a_batch_run(stream, tmp_path):

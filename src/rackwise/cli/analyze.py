@@ -165,14 +165,13 @@ def analyze(
         shell,
         snapshots,
         flows=flows or (),
+        flow_format=wanted.flow_format,
         subnets=subnets,
         clients=clients,
         rates=rates,
         prices=prices,
         policy=policy,
     )
-    if clients is not None and flows:
-        analyzed.warn_of_unused(shell, clients, given.clients, wanted.flow_format)
     made = analyzed.made(
         shell, given, wanted, out, provider=provider, tables=tables, master=master, remote=remote
     )

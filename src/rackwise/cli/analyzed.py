@@ -86,6 +86,7 @@ def gathered(
     snapshots: Sequence[str],
     *,
     flows: Sequence[str],
+    flow_format: FlowFormat,
     subnets: Path | None,
     clients: Path | None,
     rates: Path | None,
@@ -101,6 +102,7 @@ def gathered(
     places = _snapshot_files(snapshots)
     read, failed, unpacked = _snapshots(shell, places)
     flow_bytes = _sizes(flows)
+    used = flow_format if flows else None
     if not read:
         raise failed[0].error
     for one in failed:
@@ -111,29 +113,13 @@ def gathered(
         failed=failed,
         flows=tuple(flows),
         subnets=_subnets(reader, subnets),
-        clients={} if clients is None else _clients(reader, clients),
+        clients={} if clients is None else _clients(shell, reader, clients, used),
         rates=() if rates is None else _rates(reader, rates),
         prices=_prices(reader, prices),
         policy=DEFAULT_POLICY if policy is None else _policy(reader, policy, read),
         digests=reader.digests,
         input_bytes=None if flow_bytes is None else unpacked + flow_bytes,
     )
-
-
-def warn_of_unused(
-    shell: Shell, path: Path, clients: Mapping[str, Mapping[str, Rack]], flow_format: FlowFormat
-) -> None:
-    """Say which rows of a table of clients are of no use for flows of this format."""
-    if flow_format == "vpc":
-        shell.warn(
-            f"{escaped(str(path))} is not used for flow logs, which name no clients; "
-            "give --subnets for their addresses"
-        )
-    elif flow_format == "canonical" and (count := len(clients["principal"])):
-        shell.warn(
-            f"{escaped(str(path))}: rows of principals are not used, as canonical flows name none: "
-            f"{count}; give client_id or client_group instead"
-        )
 
 
 def _snapshot_files(given: Sequence[str]) -> list[str]:
@@ -189,8 +175,22 @@ def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
     return read_subnets(path, max_bytes=len(data))
 
 
-def _clients(reader: _Reader, path: Path) -> Mapping[str, Mapping[str, Rack]]:
-    return files.parse_clients(reader.read("clients", path, InvalidRates), where=str(path))
+def _clients(
+    shell: Shell, reader: _Reader, path: Path, flow_format: FlowFormat | None
+) -> Mapping[str, Mapping[str, Rack]]:
+    """The racks of clients; says which rows are of no use for flows of this format."""
+    found = files.parse_clients(reader.read("clients", path, InvalidRates), where=str(path))
+    if flow_format == "vpc":
+        shell.warn(
+            f"{escaped(str(path))} is not used for flow logs, which name no clients; "
+            "give --subnets for their addresses"
+        )
+    elif flow_format == "canonical" and (count := len(found["principal"])):
+        shell.warn(
+            f"{escaped(str(path))}: rows of principals are not used, as canonical flows name none: "
+            f"{count}; give client_id or client_group instead"
+        )
+    return found
 
 
 def _rates(reader: _Reader, path: Path) -> tuple[RateRow, ...]:

@@ -207,6 +207,7 @@ def compact_day(
                     shell,
                     snapshots,
                     flows=[flows],
+                    flow_format=wanted.flow_format,
                     subnets=subnets,
                     clients=clients,
                     rates=None,

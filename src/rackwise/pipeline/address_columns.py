@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.pipeline.addresses import DIGEST_DIGITS, GROUPS
+from rackwise.pipeline.addresses import DIGEST_DIGITS, NONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ _LIST = f"{_GROUP}(?::{_GROUP}){{0,7}}"
 FOUR = rf"\A{_FOUR}\z"
 SIX = rf"\A(?:{_LIST}|(?:{_LIST})?::(?:{_LIST})?)\z"
 ENDS_IN_FOUR = rf":{_FOUR}\z"
-GROUP_DIGITS = 4
+GROUPS, GROUP_DIGITS = 8, 4
 HALF_DIGITS = 16
 
 
@@ -104,7 +104,7 @@ def _length(groups: str) -> Column:
 def _numbers(name: str, text: Column) -> tuple[Column, Column]:
     digits = F.col(f"_{name}_digits")
     digest = F.substring(F.sha2(digits, 256), 1, DIGEST_DIGITS)
-    six = -2 - F.conv(digest, 16, 10).try_cast("long")
+    six = NONE - 1 - F.conv(digest, 16, 10).try_cast("long")
     four = F.when(text.rlike(FOUR), _four(text))
     prefix = F.conv(F.substring(digits, 1, HALF_DIGITS), 16, -10).try_cast("long")
     return F.coalesce(four, six).alias(f"{name}_ip"), prefix.alias(f"{name}_prefix")

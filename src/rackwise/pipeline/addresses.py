@@ -39,7 +39,6 @@ NONE = -1
 """The long of a text that is no address."""
 MOST_REMEMBERED = 2**20
 HALF_BITS = 64
-GROUPS = 8
 DIGEST_DIGITS = 15
 SIGN = 1 << 63
 
