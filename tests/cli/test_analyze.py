@@ -239,7 +239,7 @@ class TestSnapshots:
 
 def test_packed_snapshots_weigh_what_they_are_unpacked(tmp_path):
     file = snapshot_file(tmp_path)
-    names = ("subnets", "clients", "rates", "prices", "policy")
+    names = ("flow_format", "subnets", "clients", "rates", "prices", "policy")
     given = analyzed.gathered(Shell(), [str(file)], flows=[str(file)], **dict.fromkeys(names))
     packed = file.read_bytes()
     assert given.input_bytes == len(gzip.decompress(packed)) + len(packed)

@@ -44,6 +44,16 @@ def test_every_total_is_the_truth(spark, tmp_path, case):
     check_truth(spark, told, request)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("flow_format", FlowFormat)
+def test_five_million_rows_are_told_to_the_byte(spark, tmp_path, flow_format):
+    options = FleetOptions(seed=104, flows=5_000_000, flow_format=flow_format)
+    told, request = write_fleet(options, tmp_path)
+    assert told["rows"] >= 5_000_000
+    check_truth(spark, told, request)
+
+
 def test_the_bundled_day_is_told_to_the_byte(spark, tmp_path):
     told, request = request_of(DEMO)
     assert told["rows"] == 42_000
