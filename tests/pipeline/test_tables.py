@@ -255,3 +255,32 @@ def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
     ]
     (same,) = repeated(files)
     assert [file.uri[-7:] for file in same] == ["x/a.log", "y/a.log"]
+
+
+@pytest.mark.connect
+def test_files_with_odd_names_are_numbered_and_named_again(spark, tmp_path):
+    from rackwise.pipeline.files import file_named, flow_files, read_files, with_file_numbers
+
+    for name in ("a b.parquet", "%41ü.parquet", "two\nlines.parquet", r"[x]\*{1}.parquet"):
+        log(tmp_path / name, [{}])
+    rows = read(spark, tmp_path)
+    uris = read_files(rows)
+    assert list(uris) == [file.uri for file in flow_files(spark, [str(tmp_path)])]
+    for known in (uris, uris[1:], ()):
+        sent = with_file_numbers(rows, known)
+        numbers = {row.file: row.source_file for row in sent.collect()}
+        assert numbers.keys() == ({*range(len(known)), None} if known != uris else {0, 1, 2, 3})
+        assert {numbers[number] for number in range(len(known))} <= {None}
+        named = sent.select(file_named(known).alias("source_file")).collect()
+        assert sorted(row.source_file for row in named) == list(uris)
+
+
+@pytest.mark.connect
+def test_too_many_files_and_rows_of_none_have_no_numbers(spark, tmp_path, monkeypatch):
+    from rackwise.pipeline import files
+
+    rows = [log(tmp_path / name, [{}]) for name in ("a.parquet", "b.parquet")]
+    monkeypatch.setattr(files, "MOST_NUMBERED", 1)
+    assert files.read_files(read(spark, tmp_path)) == ()
+    assert len(files.read_files(read(spark, rows[0]))) == 1
+    assert files.read_files(spark.createDataFrame([("x",)], "source_file string")) == ()

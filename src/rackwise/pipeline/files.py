@@ -1,4 +1,13 @@
-"""Flow files of a run, found by Spark wherever Spark can look."""
+"""Flow files of a run, found by Spark wherever Spark can look.
+
+The name of a file is long, and every row has one. Where rows travel to Python and back, and are
+stored on the way, a number travels in its place:
+
+```
+source_file  file:/day/a.parquet     with_file_numbers ->  file 0     file_named ->  the same again
+             elsewhere, or too many                        file null, the name stays
+```
+"""
 
 from __future__ import annotations
 
@@ -9,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
@@ -16,8 +26,12 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+MOST_NUMBERED = 1_000
+"""Names of so many files are part of Spark's plan, where people and event logs see them."""
+BETWEEN_NAMES = "\n"
+_NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")
 
 
@@ -86,3 +100,24 @@ def repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:
     for file in files:
         places[PurePosixPath(file.path).name, file.size].append(file)
     return tuple(tuple(same) for same in places.values() if len(same) > 1)
+
+
+def read_files(rows: DataFrame) -> tuple[str, ...]:
+    """The files that rows come from, as `FlowFile.uri` has them; none where they are too many."""
+    uris = {_NO_HOST.sub("file:/", uri) for uri in rows.inputFiles()}
+    return tuple(sorted(uris)) if len(uris) <= MOST_NUMBERED else ()
+
+
+def with_file_numbers(rows: DataFrame, uris: Sequence[str]) -> DataFrame:
+    """Adds `file`, the place of `source_file` in `uris`, and leaves the name where it is none."""
+    numbered = [(uri, number) for number, uri in enumerate(uris)]
+    files = rows.sparkSession.createDataFrame(numbered, "_uri string, file int")
+    found = rows.join(F.broadcast(files), F.col("source_file") == F.col("_uri"), "left")
+    name = F.when(F.col("file").isNull(), F.col("source_file"))
+    return found.drop("_uri").withColumn("source_file", name)
+
+
+def file_named(uris: Sequence[str]) -> Column:
+    """The `source_file` of rows from `with_file_numbers`, for the same `uris`."""
+    names = F.split(F.lit(BETWEEN_NAMES.join(uris)), BETWEEN_NAMES)
+    return F.coalesce(F.get(names, F.col("file")), "source_file")

@@ -38,10 +38,18 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from rackwise.pipeline.addresses import NONE, AddressReader, PairIndex
 from rackwise.pipeline.clock import DAY_S, HOUR_S, day_number, day_of
+from rackwise.pipeline.files import file_named, read_files, with_file_numbers
 from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, Reasons, Words, read_rows
 from rackwise.pipeline.listeners import Lookup, by_address, by_listener, chosen
 from rackwise.pipeline.members import member_racks
@@ -103,7 +111,8 @@ def log_facts(
         [
             *(StructField(name, LongType()) for name in (*key_names(bits), *LONGS)),
             StructField("reason", StringType()),
-            *(bronze.schema[name] for name in PLACE[:2]),
+            StructField("file", IntegerType()),
+            *(StructField(name, bronze.schema[name].dataType) for name in PLACE[:2]),
             StructField("raw", StringType()),
             StructField("is_egress", BooleanType()),
             *(StructField(name, LongType()) for name in dict.fromkeys(further)),
@@ -120,7 +129,8 @@ def log_facts(
         bits=bits,
         schema=to_arrow_schema(columns, timezone="UTC"),
     )
-    rows = once(bronze.mapInArrow(judge, columns), "row")
+    uris = read_files(bronze)
+    rows = once(with_file_numbers(bronze, uris).mapInArrow(judge, columns), "row")
     if not is_told:
         rows = once(with_direction(rows, fleet), "row_of_side")
     judged = _with_duplicates(rows, bits, side, once)
@@ -131,7 +141,8 @@ def log_facts(
     return judged.select(
         *_facts(bits),
         F.coalesce("reason", reason).alias("reason"),
-        *PLACE,
+        file_named(uris).alias("source_file"),
+        *PLACE[1:],
         *([same] if is_exact else ()),
     )
 
@@ -214,7 +225,7 @@ class _Judge:
             "bytes": _nullable(rows.numbers["bytes"]),
             "reason": reasons.words().strings(),
             "raw": rows.raw,
-            **{name: batch.column(name) for name in PLACE[:2]},
+            **{name: batch.column(name) for name in ("file", *PLACE[:2])},
         }
         for name, values in facts.items():
             whole = np.zeros(len(rows), dtype=np.int64)

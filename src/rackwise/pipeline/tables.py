@@ -174,7 +174,7 @@ def _vpc_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFr
         return _shaped(rows, schemas.BRONZE_VPC), True
     is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
     lacks = (F.col("log_status") == "OK") & is_missing
-    return _shaped(rows, schemas.BRONZE_VPC), bool(rows.where(lacks).limit(1).collect())
+    return _shaped(rows, schemas.BRONZE_VPC), rows.where(lacks).count() > 0
 
 
 def _requests(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
