@@ -246,6 +246,7 @@ REAL = [
     ("variable-unset", client_rack_options("NOT_SET"), None),
     ("reading-client-rack", {RACK: "z"}, healthy()),
     ("reading-selector", {RACK: "a"}, healthy(values=SELECTORS_OFF)),
+    ("reading-broker-rack", {RACK: "a"}, healthy({1: "a", 2: "b", 3: None})),
     ("rf-below-racks", {RACK: "a"}, healthy(lists={"t-0": [2, 3]}, groups=[])),
 ]
 

@@ -25,6 +25,7 @@ REASONS = [
     (None, "malformed:json"),
     (b"", "malformed:json"),
     (b"\xff\xfe", "malformed:json"),
+    (message().replace(b'"e1"', b'"e\xff"'), "malformed:json"),
     (b'{"v":1', "malformed:json"),
     (b"[1]", "malformed:json"),
     (message(v="one"), "malformed:json"),
@@ -54,6 +55,7 @@ REASONS = [
 
 @pytest.mark.spark
 class TestMessages:
+    @pytest.mark.connect
     def test_each_has_one_reason_and_its_text_is_kept_where_it_is_malformed(self, spark):
         from rackwise.pipeline.stream_messages import TELEMETRY, messages
 

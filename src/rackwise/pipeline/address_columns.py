@@ -105,7 +105,7 @@ def _numbers(name: str, text: Column) -> tuple[Column, Column]:
     digits = F.col(f"_{name}_digits")
     digest = F.substring(F.sha2(digits, 256), 1, DIGEST_DIGITS)
     six = NONE - 1 - F.conv(digest, 16, 10).try_cast("long")
-    four = F.when(text.rlike(FOUR), _four(text))
+    four = _four(F.when(text.rlike(FOUR), text))  # else the text is split for each octet
     prefix = F.conv(F.substring(digits, 1, HALF_DIGITS), 16, -10).try_cast("long")
     return F.coalesce(four, six).alias(f"{name}_ip"), prefix.alias(f"{name}_prefix")
 

@@ -52,6 +52,9 @@ LARGEST_DRIVER_BYTES = 4 * 2**30
 ALL_CORES = "local[*]"
 OLDEST = (4, 2)
 
+_COMPILED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
+"""Java compiles no method above 8000 bytes: a stage as one such method runs five times slower than
+in pieces, which is what Spark does with those above the limit."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -148,6 +151,7 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
     java = [f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}", *(_SMALL_JAVA if is_small else ())]
     return {
         **_QUIET,
+        **_COMPILED,
         **(_LOCAL if is_local(master) else {}),
         **({"spark.sql.shuffle.partitions": "2"} if is_small else {}),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
@@ -177,7 +181,7 @@ def _made(app: str, master: str | None, profile: Profile, conf: Mapping[str, str
 
     builder = SparkSession.builder.appName(app)
     if SUBMITTED in os.environ and master is None:
-        return _with(builder, {**_EXACT, **conf}).getOrCreate()
+        return _with(builder, {**_EXACT, **_COMPILED, **conf}).getOrCreate()
     wanted = settings(master or ALL_CORES, profile, conf)
     with _environment(_needed(master or ALL_CORES)), _staying_up():
         return _with(builder.master(master or ALL_CORES), wanted).getOrCreate()
@@ -202,7 +206,7 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
                 return _with(builder, wanted).getOrCreate()
         check_answers(remote)
         try:
-            return _with(builder, {**_EXACT, **conf}).getOrCreate()
+            return _with(builder, {**_EXACT, **_COMPILED, **conf}).getOrCreate()
         except PySparkException as error:
             told = escaped(str(error).strip().partition("\n")[0])
             raise WorldError(

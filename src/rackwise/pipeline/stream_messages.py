@@ -10,7 +10,7 @@ A message is what one emitter moved in one window, in full; a later revision rep
 ```
 
 A message is kept whole or not at all: one bad row makes it malformed, as half a window would look
-like a quiet one. The reason is the first that holds: `malformed:size` (over 1 MiB), `json`,
+like a quiet one. The reason is the first that holds: `malformed:size` (over 1 MiB), `json` (UTF-8),
 `version`, then the fields in the order above, then `rows`, `kind`, `partition`, `broker_id`,
 `bytes`; last `too-late`, three days after the window has ended. Unknown fields are ignored.
 
@@ -104,7 +104,7 @@ def messages(kafka: DataFrame) -> DataFrame:
         F.col("timestamp").alias("arrived"),
         is_small.alias("is_small"),
         text.alias("text"),
-        F.from_json(F.when(is_small, text), _JSON, options).alias("m"),
+        F.from_json(F.when(is_small & F.is_valid_utf8(text), text), _JSON, options).alias("m"),
     )
     flat = read.select("*", "m.*").drop("m").withColumn("revision", _or_zero("revision"))
     judged = flat.withColumn("reason", _reason())
@@ -117,7 +117,7 @@ def messages(kafka: DataFrame) -> DataFrame:
         "reason",
         *TOLD[:-1],
         F.when(is_kept, rows).alias("rows"),
-        F.when(~is_kept, F.left("text", F.lit(RAW_CHARACTERS))).alias("raw"),
+        F.when(~is_kept, F.left(F.make_valid_utf8("text"), F.lit(RAW_CHARACTERS))).alias("raw"),
     )
 
 
