@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from kafka_traffic import until
+from kafka_traffic import first, until
 from rackwise.adapters.sandbox import KAFKA_4, resolve
 
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
@@ -41,6 +41,10 @@ def executed(java_home, bootstrap, file, names):
 def verified(java_home, admin, bootstrap, file, names):
     """The tool says of each partition that its reassignment is complete."""
     until(lambda: not admin.list_partition_reassignments(), "the reassignment to end")
-    said = kafkas_tool(java_home, bootstrap, "--reassignment-json-file", file, "--verify")
-    for name in names:
-        assert f"Reassignment of partition {name} is completed." in said.splitlines(), said
+    wanted = {f"Reassignment of partition {name} is completed." for name in names}
+    asked = ("--reassignment-json-file", file, "--verify")
+    first(
+        lambda: kafkas_tool(java_home, bootstrap, *asked).splitlines(),
+        wanted.issubset,
+        "every broker to know that the reassignment is complete",
+    )

@@ -203,6 +203,7 @@ def test_racks_that_only_clients_say_have_codes(spark, tmp_path):
     assert names_in(rows) == FoundNames(racks=(Rack("/mars"),))
 
 
+@pytest.mark.long
 def test_malformed_lines_are_found_again_by_their_number(spark, fleet, written):
     from rackwise.pipeline.files import flow_files
     from rackwise.pipeline.flows import flow_facts

@@ -35,9 +35,13 @@ CASES = {
         racks=(Rack("/eu/a"), Rack("/eu/b"), Rack("/us/a")),
     ),
 }
+SLOW = ("Parquet of version 2, two clusters, two days",)
+"""Cases for long runs alone."""
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.long] * (case in SLOW)) for case in CASES]
+)
 def test_every_total_is_the_truth(spark, tmp_path, case):
     told, request = write_fleet(CASES[case], tmp_path)
     assert told["fates"]["kept"]["rows"] > 15_000
