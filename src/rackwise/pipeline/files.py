@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MOST_NUMBERED = 1_000
-"""Names of so many files are part of Spark's plan, where people and event logs see them."""
+"""Files; the names of those that are numbered stand in Spark's plan, for people and event logs."""
 BETWEEN_NAMES = "\n"
 _NO_HOST = re.compile("^file:///")
 _PATTERN = re.compile(r"([\[\]{}*?,\\])")

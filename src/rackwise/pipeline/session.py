@@ -53,8 +53,8 @@ ALL_CORES = "local[*]"
 OLDEST = (4, 2)
 
 _COMPILED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
-"""Java compiles no method above 8000 bytes: a stage as one such method runs five times slower than
-in pieces, which is what Spark does with those above the limit."""
+"""Java compiles no method above 8000 bytes. A stage that is one such method runs up to three
+times slower than in pieces, which is what Spark makes of those above the limit."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
