@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Cluster
 
-CORES, ROUNDS = 2, 3
+CORES, ROUNDS = 2, 5
 HOP_ROWS = 5_000_000
 HOP_GATE, BOUND_GATE, FLEET_GATE = 1 / 3, 20, 1.5
 BROKERS, RACKS, PARTITIONS = 300, 5, 1_000_000

@@ -1,9 +1,9 @@
-"""Flow logs to facts against a bare scan: `python tests/bench/bench_flows.py [FLOWS]`.
+"""Flows to facts against a bare scan: `python tests/bench/bench_flows.py [FLOWS] [FORMAT]..`.
 
-Pairs: bronze to silver, that is `flow_fact` written and every row counted, from Parquet and from
-text, against reading the columns that the job reads from Parquet and summing each; two cores,
-interleaved, one warm-up, best of five. Rows and bytes are compared with the truth of the generated
-logs before anything is timed.
+Pairs: bronze to silver, that is `flow_fact` written, every row counted and, of canonical flows, the
+names collected, against reading the columns that the job reads from Parquet and summing each; two
+cores, interleaved, one warm-up, best of five. Rows and bytes are compared with the truth of the
+generated flows before anything is timed. Formats are canonical, vpc (Parquet) and vpc-text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pairs import seconds, tell
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import StringType
+from pyspark.sql.types import StringType, TimestampType
 
 from rackwise.adapters.files.flow_text import write_flow_text
 from rackwise.core.fleet import Fleet as GeneratedFleet
@@ -29,27 +29,34 @@ from rackwise.pipeline.fleet import fleet_frames
 from rackwise.pipeline.flows import flow_facts
 from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.racks import subnet_buckets
-from rackwise.pipeline.schemas import VPC_REQUIRED
+from rackwise.pipeline.schemas import FLOW_INPUT, VPC_REQUIRED
 from rackwise.pipeline.session import session
-from rackwise.pipeline.silver import counted, once_in, silver
+from rackwise.pipeline.silver import counted, names_in, once_in, silver
 from rackwise.pipeline.tables import bronze
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+    from pyspark.sql.types import DataType
 
     from rackwise.pipeline.fates import Fates
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
 FLOWS, ROUNDS = 5_000_000, 5
-GATES = {FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}
-NAMES = {FlowFormat.VPC: "flow logs in Parquet", FlowFormat.VPC_TEXT: "flow logs as text"}
-OPTIONAL = ("pkt_srcaddr", "pkt_dstaddr", "flow_direction")
-"""Columns of version 5 that are read where they are there."""
+GATES = {FlowFormat.CANONICAL: 8, FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}
+NAMES = {
+    FlowFormat.CANONICAL: "canonical flows",
+    FlowFormat.VPC: "flow logs in Parquet",
+    FlowFormat.VPC_TEXT: "flow logs as text",
+}
+VPC = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction")
+"""Columns of version 5 that are read."""
 
 
-def write_logs(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
-    """The flow logs of a fleet in a new folder; their rows, and the rows that are traffic."""
+def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
+    """The flows of a fleet in a new folder; their rows, and the rows that are traffic."""
     folder.mkdir()
     rows = kept = 0
     for index in range(fleet.options.files):
@@ -63,58 +70,70 @@ def write_logs(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
     return rows, kept
 
 
-def to_silver(spark: SparkSession, logs: Path, fleet: Fleet, buckets: Buckets) -> Fates:
+def to_silver(
+    spark: SparkSession, flows: Path, form: FlowFormat, fleet: Fleet, buckets: Buckets
+) -> Fates:
     """The step of the job: facts written, all rows counted; what was written is removed."""
-    with tempfile.TemporaryDirectory(dir=logs.parent) as folder:
-        listed = flow_files(spark, [str(logs)])
-        rows = bronze(spark, listed, "vpc")
-        facts = flow_facts(rows, fleet, buckets, format="vpc", once=once_in(folder))
+    read_as = "canonical" if form is FlowFormat.CANONICAL else "vpc"
+    with tempfile.TemporaryDirectory(dir=flows.parent) as folder:
+        listed = flow_files(spark, [str(flows)])
+        rows = bronze(spark, listed, read_as)
+        if form is FlowFormat.CANONICAL:
+            names_in(rows)
+        facts = flow_facts(rows, fleet, buckets, format=read_as, once=once_in(folder))
         return silver(facts, counts=counted(rows), files=listed, folder=folder).fates
 
 
-def scan(spark: SparkSession, logs: Path) -> None:
+def scan(spark: SparkSession, flows: Path, columns: Sequence[str]) -> None:
     """One sum over each of the columns."""
-    rows = spark.read.parquet(str(logs))
-    names = [name.replace("_", "-") for name in (*VPC_REQUIRED, *OPTIONAL)]
-    names = [name if name in rows.columns else name.replace("-", "_") for name in names]
-    sums = [
-        F.sum(F.length(name) if isinstance(rows.schema[name].dataType, StringType) else F.col(name))
-        for name in names
-    ]
+    rows = spark.read.parquet(str(flows))
+    names = [name if name in rows.columns else name.replace("_", "-") for name in columns]
+    sums = [F.sum(number(rows.schema[name].dataType, name)) for name in names]
     rows.agg(*sums).write.format("noop").mode("overwrite").save()
 
 
-def compare(spark: SparkSession, folder: Path, count: int) -> None:
+def number(kind: DataType, name: str) -> Column:
+    """What of a column can be summed."""
+    if isinstance(kind, StringType):
+        return F.length(name)
+    return F.unix_seconds(name) if isinstance(kind, TimestampType) else F.col(name)
+
+
+def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowFormat]) -> None:
     """Check each format against its truth, then print the ratio of the best."""
-    parquet = folder / "parquet"
-    for flow_format, gate in GATES.items():
-        options = FleetOptions(flows=count, flow_format=flow_format)
-        generated = generated_fleet(options)
-        logs = parquet if flow_format is FlowFormat.VPC else folder / "text"
-        wanted = write_logs(generated, logs)
+    for form in forms:
+        generated = generated_fleet(FleetOptions(flows=count, flow_format=form))
+        flows = scanned = folder / form.value
+        wanted = write_flows(generated, flows)
+        if form is FlowFormat.VPC_TEXT:
+            scanned = folder / "as-parquet"
+            write_flows(generated_fleet(FleetOptions(flows=count)), scanned)
         (snapshot,) = generated.clusters
         lines = [f"{cidr},{rack}" for cidr, rack in generated.subnets]
         subnets = parse_subnets("\n".join(lines))
         fleet = fleet_frames(spark, [("bench.json", b"")], lambda _, made=snapshot: made)
         buckets = subnet_buckets(subnets, fleet.codes.racks)
-        fates = to_silver(spark, logs, fleet, buckets)
+        fates = to_silver(spark, flows, form, fleet, buckets)
         if (had := (fates.rows_in, fates.rows_of(KEPT))) != wanted:
             raise SystemExit(f"{wanted} is wanted; {had} was found")
-        ours, floor = partial(to_silver, spark, logs, fleet, buckets), partial(scan, spark, parquet)
+        columns = FLOW_INPUT.names if form is FlowFormat.CANONICAL else VPC
+        ours = partial(to_silver, spark, flows, form, fleet, buckets)
+        floor = partial(scan, spark, scanned, columns)
         floor()
         times = [(seconds(ours), seconds(floor)) for _ in range(ROUNDS)]
         best = [min(column) for column in zip(*times, strict=True)]
         print(f"{best[0]:.2f} s, scan {best[1]:.2f} s", file=sys.stderr)
-        pair = f"{NAMES[flow_format]} to silver / scan, {wanted[0]:,} rows"
-        tell(pair, best[0] / best[1], gate=gate)
-        if logs != parquet:
-            shutil.rmtree(logs)
+        pair = f"{NAMES[form]} to silver / scan, {wanted[0]:,} rows"
+        tell(pair, best[0] / best[1], gate=GATES[form])
+        for made in {flows, scanned}:
+            shutil.rmtree(made)
 
 
 if __name__ == "__main__":
-    flows = int(sys.argv[1]) if len(sys.argv) > 1 else FLOWS
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else FLOWS
+    forms = [FlowFormat(word) for word in sys.argv[2:]] or list(GATES)
     with (
         tempfile.TemporaryDirectory() as folder,
         session("rackwise-bench", master="local[2]", profile="batch") as spark,
     ):
-        compare(spark, Path(folder), flows)
+        compare(spark, Path(folder), count, forms)

@@ -29,7 +29,6 @@ from rackwise import Broker, Cluster, Rack, Topic
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.subnets import Subnet
 from rackwise.pipeline.fleet import frames
-from rackwise.pipeline.listeners import with_brokers
 from rackwise.pipeline.racks import subnet_buckets, with_rack_of
 from rackwise.pipeline.session import session
 from rackwise.pipeline.snapshots import read_snapshots
@@ -118,8 +117,10 @@ def write_facts(folder: Path, count: int) -> None:
 def matrix(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
     """The daily topic matrix of facts that have no racks yet."""
     at = F.unix_seconds("window_start")
-    rows = with_brokers(facts, fleet, F.col("broker"), at, into="_near")
-    rows = with_brokers(rows, fleet, F.col("peer"), at, into="_far")
+    rows = facts
+    for end in ("broker", "peer"):
+        known = fleet.brokers.select(F.col("broker").alias(end), F.col("rack").alias(f"_{end}"))
+        rows = rows.join(F.broadcast(known), end, "left")
     rows = with_rack_of(
         rows, F.col("client_ip"), F.lit(None).cast("long"), buckets, into="client_rack"
     )
@@ -127,8 +128,8 @@ def matrix(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
     return traffic(
         rows.withColumns(
             {
-                "broker_rack": F.coalesce(F.col("_near.rack"), zero),
-                "peer_rack": F.coalesce(F.col("_far.rack"), zero),
+                "broker_rack": F.coalesce("_broker", zero),
+                "peer_rack": F.coalesce("_peer", zero),
                 "day": F.call_function("div", at, F.lit(DAY_S)),
                 "cluster": F.lit(1),
                 "source": F.lit(1),

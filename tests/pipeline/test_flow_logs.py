@@ -73,8 +73,14 @@ def read(rows):
     from rackwise.pipeline.flow_logs import read_rows
 
     whole = [ROW | {"malformed": None, "raw": None} | row for row in rows]
-    columns = {name: pa.array([row[name] for row in whole], pa.string()) for name in whole[0]}
+    columns = {name: strings(row[name] for row in whole) for name in whole[0]}
     return read_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
+
+
+def strings(texts):
+    """As Parquet may have them: bytes are text that is perhaps no UTF-8."""
+    cells = [text.encode() if isinstance(text, str) else text for text in texts]
+    return pa.array(cells, pa.binary()).view(pa.string())
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +110,15 @@ def test_a_malformed_row_is_shown_as_a_line_and_a_sound_one_is_not(found):
 
 def test_a_row_without_a_line_is_shown_up_to_4096_characters():
     assert len(read([{"srcaddr": "x" * 5000}]).raw[0].as_py()) == 4096
+
+
+def test_text_that_is_no_utf8_is_malformed_like_any_other():
+    columns = ("srcaddr", "dstport", "bytes", "log_status", "flow_direction")
+    rows = read([*({name: b"1\xff"} for name in columns), {"interface_id": b"\xc3("}])
+    faults = [*(f"malformed:{name}" for name in columns), None]
+    assert rows.malformed.strings().to_pylist() == faults
+    assert all("1\ufffd" in line for line in rows.raw.to_pylist()[:4])
+    assert rows.words["interface_id"].names[-1] == "\ufffd("
 
 
 def test_the_line_of_a_text_file_is_shown_as_it_is():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from flow_rows import BROKER, NOON, buckets_of, fleet_of
 from rackwise.core.errors import InvalidRack
@@ -102,17 +104,16 @@ def rows_of(spark, rows):
     return spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_INPUT)
 
 
-def judged(spark, fleet, rows, **options):
+def flow_facts_of(fleet, rows, **options):
     from rackwise.pipeline.flows import flow_facts
 
-    facts = flow_facts(
-        rows_of(spark, rows),
-        fleet,
-        buckets_of(fleet),
-        format="canonical",
-        clients=CLIENTS,
-        **options,
+    return flow_facts(
+        rows, fleet, buckets_of(fleet), format="canonical", clients=CLIENTS, **options
     )
+
+
+def judged(spark, fleet, rows, **options):
+    facts = flow_facts_of(fleet, rows_of(spark, rows), **options)
     return sorted(facts.collect(), key=lambda fact: fact.row_offset)
 
 
@@ -205,11 +206,7 @@ def test_a_client_without_rack_moves_bytes_only_into_unknown(spark, fleet):
     more = [*known, *(nobody | kind | {"broker_id": n} for kind in kinds for n in (1, 2, 3))]
 
     def sums(rows):
-        from rackwise.pipeline.flows import flow_facts
-
-        facts = flow_facts(
-            rows_of(spark, rows), fleet, buckets_of(fleet), format="canonical", clients=CLIENTS
-        )
+        facts = flow_facts_of(fleet, rows_of(spark, rows))
         moved = traffic(facts.where("reason = 'kept'"), fleet).collect()
         assert sum(row.bytes for row in moved) == sum((ROW | row)["bytes"] for row in rows)
         between = Counter()
@@ -229,18 +226,54 @@ def test_the_address_of_a_broker_is_a_client_s_like_any_other(spark, fleet):
     assert (fact.kind, fact.client_ip) == (0, 10 * 2**24 + 1)
 
 
-def test_a_text_is_a_rack_exactly_when_the_core_says_so(spark):
-    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-
-    from rackwise.pipeline.input_facts import RACK
-
+def test_a_text_is_a_rack_exactly_when_the_core_says_so(spark, fleet):
     texts = ["a", "/", "a/b", "a b", "/a b", "/a/b", "/a/b/", "//", "a//", "/1/2/3/4", "/1/2/3/4/5"]
     texts += ["", " ", "\u200b", "\x1b", "/a\n", "\u2028", "\u00a0", "z\u00fcrich", "\u6771/\u4eac"]
-    rows = spark.createDataFrame([(text,) for text in texts], "text string")
-    found = rows.select(F.col("text").rlike(RACK)).collect()
-    assert [(text, row[0]) for text, row in zip(texts, found, strict=True)] == [
-        (text, is_rack(text)) for text in texts
+    found = judged(spark, fleet, [{"client_rack": text} for text in texts])
+    assert [(text, fact.reason) for text, fact in zip(texts, found, strict=True)] == [
+        (text, "kept" if is_rack(text) else "malformed:client_rack") for text in texts
     ]
+
+
+@pytest.mark.connect
+def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
+    """Text that is no UTF-8, numbers too wide for a fact, moments beyond any calendar."""
+    from rackwise.pipeline.silver import counted, names_in, once_in, silver
+    from rackwise.pipeline.tables import read_flows
+
+    odd = [{}, {"topic": b"t\xff"}, {"cluster": b"\xff"}, {"client_address": b"10.1.0.3\xff"}]
+    odd += [{"partition": 2**40}, {"broker_id": -(2**63)}, {"window_start": 2**62}]
+    odd += [{"window_start": -(2**62)}, {"window_s": 2**40}, {"emitter": b"\xc3", "revision": 1}]
+    rows = [ROW | {"window_start": NOON * 10**6} | row for row in odd]
+    parquet.write_table(
+        pa.table({name: column(name, rows) for name in ROW}), tmp_path / "a.parquet"
+    )
+
+    bronze = read_flows(spark, [str(tmp_path)], "canonical")
+    assert {name for _, name in names_in(bronze).topics} == {"orders", "t\ufffd"}
+    folder = str(tmp_path / "silver")
+    facts = flow_facts_of(fleet, bronze, once=once_in(folder))
+    fates = silver(facts, counts=counted(bronze), files=(), folder=folder).fates
+    assert {reason: rows for reason, rows, _ in fates.by_reason} == {
+        "kept": 3,
+        **{f"malformed:{name}": 1 for name in ("cluster", "client_address", "partition")},
+        **{f"malformed:{name}": 1 for name in ("broker_id", "window_s")},
+        "malformed:window_start": 2,
+    }
+    raws = [row.raw for row in spark.read.parquet(f"{folder}/quarantine").collect()]
+    assert [raw for raw in raws if '"cluster":"\ufffd"' in raw]
+    assert [raw for raw in raws if f'"window_start":{2**62}' in raw]
+
+
+def column(name, rows):
+    """As a file has it; bytes make a column of text that is not always UTF-8."""
+    values = [row[name] for row in rows]
+    if name == "window_start":
+        return pa.array(values, pa.timestamp("us", tz="UTC"))
+    if not isinstance(ROW[name], str):
+        return pa.array(values, pa.int64())
+    texts = [v.encode() if isinstance(v, str) else v for v in values]
+    return pa.array(texts, pa.binary()).view(pa.string())
 
 
 def is_rack(text):

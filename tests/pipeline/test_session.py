@@ -67,7 +67,7 @@ def test_large_batches_are_for_the_time_of_an_action(spark):
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(key)
     with large_batches(spark):
-        assert spark.conf.get(key) == "131072" != before
+        assert spark.conf.get(key) == "32768" != before
     assert spark.conf.get(key) == before
     with pytest.raises(ZeroDivisionError), large_batches(spark):
         1 / 0  # noqa: B018 (an action that fails)

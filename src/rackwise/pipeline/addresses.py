@@ -27,9 +27,10 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.subnets import ipv4
+from rackwise.pipeline.arrays import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -61,11 +62,11 @@ class AddressReader:
     def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Longs `ip` and `prefix` of strings, shape (n,) each; a null is no address."""
         coded = texts.dictionary_encode()
-        ip, prefix = self._numbers(coded.dictionary.to_pylist()).T.copy()
+        ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
         places = coded.indices.fill_null(len(ip) - 1).to_numpy(zero_copy_only=False)
         return ip[places], prefix[places]
 
-    def _numbers(self, texts: list[str]) -> NDArray[np.int64]:
+    def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Of each text and, last, of none."""
         known = self._known
         if len(known) > MOST_REMEMBERED:

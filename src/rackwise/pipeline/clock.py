@@ -34,9 +34,3 @@ def day_of(at: Column) -> Column:
 def day_number(day: date) -> int:
     """Days since 1970-01-01."""
     return day.toordinal() - EPOCH_ORDINAL
-
-
-def is_within(at: Column, days: tuple[date, date]) -> Column:
-    """Whether an epoch second lies in these days, first and last included."""
-    first, last = map(day_number, days)
-    return day_of(at).between(first, last)

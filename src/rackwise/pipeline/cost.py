@@ -44,6 +44,7 @@ from rackwise.core.racks import MAX_LEVELS, Rack
 from rackwise.core.traffic import REGION, price_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.schemas import (
+    ESTIMATED,
     KINDS,
     QUALITIES,
     UNKNOWN_GROUP,
@@ -51,7 +52,6 @@ from rackwise.pipeline.schemas import (
     UNKNOWN_TOPIC,
     USD,
 )
-from rackwise.pipeline.traffic import ESTIMATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

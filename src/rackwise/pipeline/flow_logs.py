@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rackwise.pipeline.addresses import NONE, AddressReader
+from rackwise.pipeline.arrays import NO_NUMBER, Reasons, Words, flags, longs, read_texts
 from rackwise.pipeline.clock import DAY_S, LAST_SECOND
 from rackwise.pipeline.schemas import VPC_NUMBERS, VPC_REQUIRED
 
@@ -52,56 +53,8 @@ DIRECTIONS = ("egress", "ingress")
 RAW_CHARACTERS = 4096
 MISSING = "-"
 OK, NO_DATA, SKIP_DATA = "OK", "NODATA", "SKIPDATA"
-NO_NUMBER = -1
-"""Stands for text where a number belongs."""
 SURE_DIGITS = 18
 """A number of so many digits fits a long, whatever they are."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """Texts of a column: `codes` of shape (n,), an index into `names`; -1 where none is given."""
-
-    codes: NDArray[np.int64]
-    names: tuple[str, ...]
-
-    def is_any(self, *words: str) -> NDArray[np.bool_]:
-        """Whether the text is one of `words`."""
-        wanted = np.array([name in words for name in (*self.names, None)])
-        return wanted[self.codes]
-
-    @property
-    def is_given(self) -> NDArray[np.bool_]:
-        """Whether there is a text."""
-        return self.codes >= 0
-
-    def strings(self) -> pa.Array:
-        """As Arrow strings, null where none is given."""
-        return pa.array(self.names, pa.string()).take(pa.array(self.codes, mask=self.codes < 0))
-
-
-class Reasons:
-    """The first reason of each row; those given at the start come before all."""
-
-    def __init__(self, first: Words) -> None:
-        self._codes = first.codes.copy()
-        self._names = list(first.names)
-
-    def add(self, name: str, holds: NDArray[np.bool_]) -> None:
-        """A reason of the rows that have none so far."""
-        rows = holds & self.is_open
-        if rows.any():
-            self._codes[rows] = len(self._names)
-            self._names.append(name)
-
-    @property
-    def is_open(self) -> NDArray[np.bool_]:
-        """Whether a row has no reason."""
-        return self._codes < 0
-
-    def words(self) -> Words:
-        """The reasons, none where a row is open."""
-        return Words(codes=self._codes.copy(), names=tuple(self._names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,14 +79,14 @@ class LogRows:
 
 def read_rows(batch: pa.RecordBatch, reader: AddressReader) -> LogRows:
     """The rows of a batch of `schemas.BRONZE_VPC`."""
-    words = {name: _words(batch.column(name)) for name in WORDS}
+    words = {name: Words.of(batch.column(name), missing=MISSING) for name in WORDS}
     numbers, is_number = {}, {}
     for name in VPC_NUMBERS:
         numbers[name], is_number[name] = _numbers(batch.column(name))
     is_given, read = {}, {}
     for name in ADDRESSES:
         texts = _present(batch.column(name))
-        is_given[name] = _flags(pc.is_valid(texts))
+        is_given[name] = flags(pc.is_valid(texts))
         read[name] = reader.read(texts)
     addresses = {}
     for end in ("src", "dst"):
@@ -142,7 +95,7 @@ def read_rows(batch: pa.RecordBatch, reader: AddressReader) -> LogRows:
         addresses[f"own_{end}_ip"] = own[0]
         addresses[f"{end}_ip"] = np.where(is_packet, packet[0], own[0])
         addresses[f"{end}_prefix"] = np.where(is_packet, packet[1], own[1])
-    faults = Reasons(_words(batch.column("malformed")))
+    faults = Reasons(Words.of(batch.column("malformed")))
     has_data = ~words["log_status"].is_any(NO_DATA, SKIP_DATA)
     for name in ADDRESSES:
         is_needed = has_data & (name in VPC_REQUIRED)
@@ -173,28 +126,19 @@ def _present(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(column, MISSING), None, column)
 
 
-def _words(column: pa.Array) -> Words:
-    coded = column.dictionary_encode()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    names = tuple(coded.dictionary.to_pylist())
-    if MISSING in names:
-        codes[codes == names.index(MISSING)] = -1
-    return Words(codes=codes, names=names)
-
-
 def _numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Numbers of a column of integers or text, -1 for what is none; whether anything is there."""
     if pa.types.is_integer(column.type):
-        return _longs(column), _flags(pc.is_valid(column))
+        return longs(column), flags(pc.is_valid(column))
     texts = _present(column)
-    is_given = _flags(pc.is_valid(texts))
+    is_given = flags(pc.is_valid(texts))
     is_sure = pc.and_(
         pc.ascii_is_decimal(texts), pc.less_equal(pc.binary_length(texts), SURE_DIGITS)
     )
-    numbers = _longs(pc.if_else(is_sure, texts, None).cast(pa.int64()))
-    is_odd = is_given & ~_flags(is_sure)
+    numbers = longs(pc.if_else(is_sure, texts, None).cast(pa.int64()))
+    is_odd = is_given & ~flags(is_sure)
     if is_odd.any():
-        odd = texts.filter(pa.array(is_odd)).to_pylist()
+        odd = read_texts(texts.filter(pa.array(is_odd)))
         numbers[is_odd] = [_number(text) for text in odd]
     return numbers, is_given
 
@@ -206,18 +150,6 @@ def _number(text: str) -> int:
     return number if number <= LARGEST else NO_NUMBER
 
 
-def _longs(column: pa.Array) -> NDArray[np.int64]:
-    longs = column.cast(pa.int64()).fill_null(NO_NUMBER)
-    numbers: NDArray[np.int64] = np.maximum(longs.to_numpy(zero_copy_only=False), NO_NUMBER)
-    return numbers
-
-
-def _flags(column: pa.Array) -> NDArray[np.bool_]:
-    no = pa.scalar(False)  # noqa: FBT003 (the value)
-    flags: NDArray[np.bool_] = column.fill_null(no).to_numpy(zero_copy_only=False)
-    return flags
-
-
 def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
     """The line where there is one, else the columns used as a line of a log."""
     raw = np.full(batch.num_rows, None, dtype=object)
@@ -225,8 +157,8 @@ def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
     if len(places):
         bad = batch.take(pa.array(places))
         rows = zip(
-            bad.column("raw").to_pylist(),
-            *(bad.column(name).to_pylist() for name in VPC_REQUIRED),
+            read_texts(bad.column("raw")),
+            *(read_texts(bad.column(name)) for name in VPC_REQUIRED),
             strict=True,
         )
         raw[places] = [line if line is not None else _as_line(cells) for line, *cells in rows]

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+from rackwise.pipeline.facts import as_planned
+from rackwise.pipeline.fates import KEPT
 from rackwise.pipeline.input_facts import input_facts
-from rackwise.pipeline.log_facts import KEPT, as_planned, log_facts
+from rackwise.pipeline.log_facts import log_facts
 from rackwise.pipeline.request_log import request_inputs
 from rackwise.pipeline.tables import PARTIAL
 
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from rackwise.core.racks import Rack
+    from rackwise.pipeline.facts import Once
     from rackwise.pipeline.fleet import Fleet
-    from rackwise.pipeline.log_facts import Once
     from rackwise.pipeline.racks import Buckets
     from rackwise.pipeline.sides import Side
     from rackwise.pipeline.tables import FlowFormat
@@ -68,7 +70,15 @@ def flow_facts(
     """
     if format != "vpc":
         rows = bronze if format == "canonical" else request_inputs(bronze, fleet)
-        facts = input_facts(rows, fleet, buckets, days=days, clients=clients or {})
+        facts = input_facts(
+            rows,
+            fleet,
+            buckets,
+            days=days,
+            clients=clients or {},
+            is_exact=dedupe == "exact",
+            once=once,
+        )
     else:
         facts = log_facts(
             bronze,

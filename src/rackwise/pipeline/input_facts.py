@@ -1,20 +1,11 @@
 """Facts out of the canonical format: names become codes, and every row has its fate.
 
-Names meet codes by a digest, so that each join is one of integers; the name itself is then
-compared, so that two names of one digest are never taken for each other:
-
-```
-topic     xxhash64        codes frame                    fact
-orders    -81..07    ->   -81..07  orders  12       ->   12
-odd name  55..3      ->   not there                 ->   0, unknown
-```
-
 The fate is what the source has settled, else the first that holds: `malformed:<column>`,
 `other-day`, `superseded`, `kept`. Malformed are, in this order: a cluster that is none of the
 fleet; a window_start that is missing or not from 1970-01-01 to 2149-06-06; a window_s below zero or
 above a day; a kind other than produce, fetch, replicate, other; a client_address that is no
 address; a client_rack that is no rack; a broker or peer broker id that the cluster does not have; a
-partition, bytes or packets below zero; an unknown source.
+partition below zero or above 2^31 - 1; bytes or packets below zero; an unknown source.
 
 What an emitter said of a window it may say again with a higher revision. That replaces all it said
 before, so rows of a lower revision than the highest are superseded; a missing one is 0.
@@ -22,44 +13,79 @@ before, so rows of a lower revision than the highest are superseded; a missing o
 The client's rack is the first that answers: the fact's own, the table of clients (by client id,
 then by group, then by principal), a group member at its address, its subnet.
 
+```
+client_rack /eu/a           id web-1         group billing    10.1.5.20
+none, or in no code   ->    not told   ->    /eu/b
+```
+
+All of this but the revisions is settled batch by batch, in numpy: each name is looked up once for
+all rows of a batch that have it.
+
 What this does not do: make codes for names that the fleet does not have; `names` lists them.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import LongType, StructField
 
-from rackwise.core.racks import MAX_LEVELS
-from rackwise.pipeline.address_columns import with_addresses
-from rackwise.pipeline.addresses import keyed
-from rackwise.pipeline.clock import DAY_S, LAST_SECOND, day_of, is_within
-from rackwise.pipeline.listeners import is_estimated, with_brokers
-from rackwise.pipeline.log_facts import ESTIMATED, KEPT, MEASURED, REPLICATE
-from rackwise.pipeline.members import member_racks
-from rackwise.pipeline.racks import with_rack_of
-from rackwise.pipeline.schemas import FLOW_FACT, FLOW_INPUT, KINDS, SOURCES
-from rackwise.pipeline.traffic import CLUSTER_BITS
+from rackwise.core.errors import InvalidRack
+from rackwise.core.override import override
+from rackwise.core.racks import Rack
+from rackwise.pipeline.addresses import NONE, AddressReader, PairIndex
+from rackwise.pipeline.arrays import (
+    Reasons,
+    Words,
+    flags,
+    longs,
+    nullable,
+    read_texts,
+)
+from rackwise.pipeline.clock import DAY_S, HOUR_S, LAST_SECOND, day_of
+from rackwise.pipeline.facts import PLACE, Judge, fact_bits, fact_columns, judged_columns
+from rackwise.pipeline.fates import KEPT, MALFORMED
+from rackwise.pipeline.files import file_named, read_files, with_file_numbers
+from rackwise.pipeline.listeners import Lookup, by_code
+from rackwise.pipeline.members import ClientRacks
+from rackwise.pipeline.packing import packed_arrays
+from rackwise.pipeline.schemas import (
+    ESTIMATED,
+    FLOW_INPUT,
+    KINDS,
+    MEASURED,
+    REPLICATE,
+    SOURCES,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date
 
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from rackwise.core.racks import Rack
+    from rackwise.pipeline.facts import Once
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
-BROKER_BITS = 32
 RAW_CHARACTERS = 4096
-MALFORMED = "malformed:"
+SECOND_US = 1_000_000
 DEFAULT_SOURCE = "telemetry"
-_PRINTABLE = r"[^/\p{C}\p{Z}]| "
-RACK = rf"^(/|({_PRINTABLE})({_PRINTABLE}|/)*|(/({_PRINTABLE})+){{1,{MAX_LEVELS}}})\z"
-"""What `core.racks` reads as a rack."""
+GREATEST = {"window_s": DAY_S, "partition": 2**31 - 1}
+WORDS = ("fate", "cluster", "kind", "topic", "source")
+WORDS_OF_CLIENTS = ("client_rack", "client_id", "client_group", "principal")
+"""What tells a client's rack, in this order."""
+NUMBERS = ("window_s", "broker_id", "peer_broker_id", "partition", "bytes", "packets")
 NAMED = ("client_rack", "client_group", "topic")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def input_facts(
@@ -69,32 +95,58 @@ def input_facts(
     *,
     days: tuple[date, date] | None,
     clients: Mapping[str, Mapping[str, Rack]],
+    is_exact: bool,
+    once: Once,
 ) -> DataFrame:
-    """`schemas.FLOW_FACT`, reason, place and `same` of every row of `schemas.BRONZE_INPUT`.
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `schemas.BRONZE_INPUT`.
 
     `days`: first and last day, both kept. `clients`: `client_id`, `client_group` or `principal` ->
-    name -> rack. Rows are `same` when they are equal in all columns.
+    name -> rack. `is_exact`: there is also `same`, equal for rows that are equal in all columns.
+    `once`: see `flows.flow_facts`.
     """
-    rows = with_addresses(_read(bronze), {"client": F.col("client_address")})
-    coded = _with_brokers(_with_codes(_with_best(rows, bronze), fleet, clients), fleet)
-    judged = coded.withColumn("reason", _reason(days))
-    is_client = (F.col("kind_code") != REPLICATE) & F.col("cluster").isNotNull()
-    asked = (
-        judged.drop("cluster")
-        .withColumnsRenamed({"cluster_code": "cluster"})
-        .withColumns(
-            {
-                "ip": F.when(is_client, F.col("client_ip")),
-                "prefix": F.when(is_client, F.col("client_prefix")),
-                "told_rack": F.when(is_client, F.col("told_rack")),
-            }
-        )
+    uris = read_files(bronze)
+    numbered = with_file_numbers(_with_revisions(bronze), uris)
+    instant = F.unix_micros("window_start").alias("window_start")
+    asked = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
+    more = [StructField("window_start", LongType()), StructField("partition", LongType())]
+    if is_exact:
+        asked = asked.withColumn("same", F.struct(*FLOW_INPUT.names))
+        more.append(asked.schema["same"])
+    codes = fleet.codes
+    bits = fact_bits(fleet) | {
+        "source": len(SOURCES).bit_length(),
+        "client": len(codes.clients).bit_length(),
+        "topic": len(codes.topics).bit_length(),
+    }
+    columns = judged_columns(bits, more)
+    judge = _Judge(
+        names={
+            "cluster": codes.clusters,
+            "topic": codes.topics,
+            "client_group": codes.clients,
+        },
+        told_racks=(
+            (WORDS_OF_CLIENTS[0], codes.racks),
+            *(
+                (what, {name: codes.rack(rack) for name, rack in clients.get(what, {}).items()})
+                for what in WORDS_OF_CLIENTS[1:]
+            ),
+        ),
+        broker_ids=_BrokerIds(fleet),
+        brokers=by_code(fleet),
+        client_racks=ClientRacks(fleet, buckets),
+        days=days,
+        bits=bits,
+        columns=columns,
     )
-    placed = _with_client_rack(asked.drop("client_rack"), fleet, buckets)
-    is_malformed = F.col("reason").startswith(MALFORMED)
-    line = F.coalesce("raw", F.left(F.to_json("same"), F.lit(RAW_CHARACTERS)))
-    raw = F.when(is_malformed, line).alias("raw")
-    return placed.select(*_facts(), "reason", "source_file", "row_offset", raw, "same")
+    judged = once(asked.mapInArrow(judge, columns), "row")
+    return judged.select(
+        *_facts(bits),
+        "reason",
+        file_named(uris).alias("source_file"),
+        *PLACE[1:],
+        *(["same"] if is_exact else ()),
+    )
 
 
 def names(bronze: DataFrame) -> DataFrame:
@@ -114,176 +166,232 @@ def names(bronze: DataFrame) -> DataFrame:
             if what in bronze.columns
         )
     )
+    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
     return (
-        bronze.select(F.explode(found).alias("found"))
+        bronze.select(*(F.make_valid_utf8(name).alias(name) for name in named))
+        .distinct()
+        .select(F.explode(found).alias("found"))
         .select("found.*")
         .where(F.col("name").isNotNull())
         .distinct()
     )
 
 
-def _read(bronze: DataFrame) -> DataFrame:
-    """Times as seconds, codes of words, and the row as it came in `same`."""
-    source = F.coalesce("source", F.lit(DEFAULT_SOURCE))
-    return bronze.select(
-        "*",
-        F.unix_seconds("window_start").alias("start"),
-        _place_of(F.col("kind"), KINDS).alias("kind_code"),
-        _place_of(source, SOURCES[1:], first=1).alias("source_code"),
-        F.struct(*FLOW_INPUT.names).alias("same"),
-    ).drop("source")
-
-
-def _with_best(rows: DataFrame, bronze: DataFrame) -> DataFrame:
-    """Adds `best`, the highest revision of what a row is part of; null where none is above 0."""
+def _with_revisions(bronze: DataFrame) -> DataFrame:
+    """Adds `is_old`: what a row is part of was said again with a higher revision."""
     said = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
         bronze.where((F.col("revision") > 0) & F.col("emitter").isNotNull())
         .groupBy(said.alias("_said"))
-        .agg(F.max("revision").alias("best"))
+        .agg(F.max("revision").alias("_best"))
     )
     key = F.when(F.col("emitter").isNotNull(), said)
-    return rows.withColumn("_said", key).join(F.broadcast(best), "_said", "left").drop("_said")
+    is_old = F.coalesce("revision", F.lit(0)) < F.col("_best")
+    found = bronze.withColumn("_said", key).join(F.broadcast(best), "_said", "left")
+    return found.withColumn("is_old", is_old).drop("_said", "_best")
 
 
-def _place_of(word: Column, words: tuple[str, ...], *, first: int = 0) -> Column:
-    code = F.when(word == words[0], first)
-    for place, other in enumerate(words[1:], start=first + 1):
-        code = code.when(word == other, place)
-    return code
+def _facts(bits: Mapping[str, int]) -> list[Column]:
+    """The columns of `schemas.FLOW_FACT`; of a row that is malformed most are null."""
+    at = F.timestamp_micros("window_start")
+    return fact_columns(bits, {"window_start": at, "day": day_of(F.unix_seconds(at))})
 
 
-def _with_codes(
-    rows: DataFrame, fleet: Fleet, clients: Mapping[str, Mapping[str, Rack]]
-) -> DataFrame:
-    """Adds `cluster_code` (null where unknown), `topic_code`, `client_code`, and `told_rack`."""
-    codes = fleet.codes
-    racks = {
-        what: {name: codes.rack(rack) for name, rack in clients.get(what, {}).items()}
-        for what in ("client_id", "client_group", "principal")
-    }
-    for column, into, known in (
-        ("cluster", "cluster_code", codes.clusters),
-        ("topic", "topic_code", codes.topics),
-        ("client_group", "client_code", codes.clients),
-        ("client_rack", "_own_rack", codes.racks),
-        ("client_id", "_id_rack", racks["client_id"]),
-        ("client_group", "_group_rack", racks["client_group"]),
-        ("principal", "_principal_rack", racks["principal"]),
+class _BrokerIds:
+    """Codes of brokers by cluster code and id."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        codes = fleet.codes
+        places = [(codes.clusters[cluster], id_) for cluster, id_ in codes.brokers]
+        self._index = PairIndex((id_ for _, id_ in places), (cluster for cluster, _ in places))
+        self._codes = np.array([*codes.brokers.values(), 0], dtype=np.int64)
+
+    def find(self, cluster: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The code of each, 0 where there is no such broker; shape (n,)."""
+        return self._codes[self._index.find(ids, cluster)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judge(Judge):
+    """Judges canonical rows.
+
+    `names`: column -> name -> code. `told_racks`: columns by which racks are told, in their order,
+    each with name -> rack code.
+    """
+
+    names: Mapping[str, Mapping[str, int]]
+    told_racks: tuple[tuple[str, Mapping[str, int]], ...]
+    broker_ids: _BrokerIds
+    brokers: Lookup
+
+    @override
+    def judged(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
+        """The columns of the facts."""
+        rows = self._read(batch, reader)
+        reasons = _malformed(rows)
+        is_sound = reasons.is_open
+        self.add_other_day(reasons, rows.start)
+        reasons.add("superseded", flags(batch.column("is_old")))
+        reasons.add(KEPT, reasons.is_open)
+        words = reasons.words()
+        is_copy = rows.codes["kind"] == REPLICATE
+        ip = np.where(is_copy, NONE, rows.ip)
+        facts = {name: np.where(is_sound, values, 0) for name, values in self._placed(rows).items()}
+        made = {
+            **{n: nullable(v, is_sound) for n, v in packed_arrays(facts, self.bits).items()},
+            **{n: nullable(rows.numbers[n]) for n in ("bytes", "packets")},
+            "partition": nullable(rows.numbers["partition"], is_sound & rows.is_given["partition"]),
+            **{n: batch.column(n) for n in ("window_start", "file", *PLACE[:2])},
+            "client_ip": nullable(ip),
+            "reason": words.strings(),
+            "raw": _raw(batch, words),
+        }
+        if "same" in self.columns.names:
+            made["same"] = batch.column("same")
+        return made
+
+    def _read(self, batch: pa.RecordBatch, reader: AddressReader) -> _Rows:
+        words = {name: Words.of(batch.column(name)) for name in (*WORDS, *WORDS_OF_CLIENTS)}
+        numbers = {name: longs(batch.column(name)) for name in NUMBERS}
+        is_given = {
+            name: flags(pc.is_valid(batch.column(name))) for name in (*NUMBERS, "client_address")
+        }
+        codes = {name: words[name].numbers(known) for name, known in self.names.items()}
+        kinds = {kind: code for code, kind in enumerate(KINDS)}
+        codes["kind"] = words["kind"].numbers(kinds, unknown=-1)
+        sources = {source: code for code, source in enumerate(SOURCES) if source}
+        codes["source"] = np.where(
+            words["source"].is_given, words["source"].numbers(sources), sources[DEFAULT_SOURCE]
+        )
+        for name, into in (("broker_id", "broker"), ("peer_broker_id", "peer")):
+            codes[into] = self.broker_ids.find(codes["cluster"], numbers[name])
+        ip, prefix = reader.read(batch.column("client_address"))
+        return _Rows(
+            words=words,
+            numbers=numbers,
+            is_given=is_given,
+            codes=codes,
+            start=longs(batch.column("window_start")) // SECOND_US,
+            ip=ip,
+            prefix=prefix,
+        )
+
+    def _placed(self, rows: _Rows) -> dict[str, NDArray[np.int64]]:
+        """What of the facts is packed; of rows that are not sound no matter what."""
+        cluster, hours = rows.codes["cluster"], np.maximum(rows.start, 0) // HOUR_S
+        is_copy = rows.codes["kind"] == REPLICATE
+        near = self.brokers.find(rows.codes["broker"], cluster, hours)
+        far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, hours)
+        is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
+        client_rack = np.zeros_like(cluster)
+        for name, known in self.told_racks:
+            found = rows.words[name].numbers(known)
+            client_rack = np.where(client_rack == 0, found, client_rack)
+        found = self.client_racks.find(rows.ip, rows.prefix, cluster)
+        client_rack = np.where(client_rack == 0, found, client_rack)
+        return {
+            "kind": rows.codes["kind"],
+            "quality": np.where(is_guess, ESTIMATED, MEASURED),
+            "window_s": np.maximum(rows.numbers["window_s"], 0),
+            "cluster": cluster,
+            "broker": rows.codes["broker"],
+            "broker_rack": near.rack,
+            "peer": np.where(is_copy, rows.codes["peer"], 0),
+            "peer_rack": far.rack,
+            "client_rack": np.where(is_copy, 0, client_rack),
+            "source": rows.codes["source"],
+            "client": rows.codes["client_group"],
+            "topic": rows.codes["topic"],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows as arrays of shape (n,).
+
+    `numbers`: from 0; -1 where one is below or missing, which `is_given` tells. `codes`: 0 where a
+    name is unknown, of `kind` -1. `start`: epoch second, -1 where it is missing or below 0. `ip`,
+    `prefix`: of the client, as in `addresses`.
+    """
+
+    words: Mapping[str, Words]
+    numbers: Mapping[str, NDArray[np.int64]]
+    is_given: Mapping[str, NDArray[np.bool_]]
+    codes: Mapping[str, NDArray[np.int64]]
+    start: NDArray[np.int64]
+    ip: NDArray[np.int64]
+    prefix: NDArray[np.int64]
+
+
+def _malformed(rows: _Rows) -> Reasons:
+    """What the source has settled, else the first column that is wrong."""
+    codes, is_given = rows.codes, rows.is_given
+
+    def is_out(name: str) -> NDArray[np.bool_]:
+        number = rows.numbers[name]
+        return is_given[name] & ((number < 0) | (number > GREATEST.get(name, number)))
+
+    racks = rows.words["client_rack"]
+    reasons = Reasons(rows.words["fate"])
+    for column, is_wrong in (
+        ("cluster", codes["cluster"] == 0),
+        ("window_start", (rows.start < 0) | (rows.start > LAST_SECOND)),
+        ("window_s", is_out("window_s")),
+        ("kind", codes["kind"] < 0),
+        ("client_address", is_given["client_address"] & (rows.ip == NONE)),
+        ("client_rack", racks.is_any(*(name for name in racks.names if read_rack(name) is None))),
+        ("broker_id", codes["broker"] == 0),
+        ("peer_broker_id", is_given["peer_broker_id"] & (codes["peer"] == 0)),
+        ("partition", is_out("partition")),
+        ("bytes", rows.numbers["bytes"] < 0),
+        ("packets", is_out("packets")),
+        ("source", codes["source"] == 0),
     ):
-        rows = _coded(rows, column, into, known)
-    told = ("_own_rack", "_id_rack", "_group_rack", "_principal_rack")
-    return rows.withColumn("told_rack", F.coalesce(*told)).drop(*told)
+        reasons.add(f"{MALFORMED}{column}", is_wrong)
+    return reasons
 
 
-def _coded(rows: DataFrame, column: str, into: str, known: Mapping[str, int]) -> DataFrame:
-    """Adds `into`, the code of the name in `column`; null where it is not known."""
-    frame = rows.sparkSession.createDataFrame(
-        list(known.items()), f"_{into}_name string, _{into}_code int"
-    ).withColumn(f"_{into}_key", F.xxhash64(f"_{into}_name"))
-    found = rows.withColumn(f"_{into}_key", F.xxhash64(column)).join(
-        F.broadcast(frame), f"_{into}_key", "left"
-    )
-    is_same = F.col(f"_{into}_name") == F.col(column)
-    return found.withColumn(into, F.when(is_same, F.col(f"_{into}_code"))).drop(
-        f"_{into}_key", f"_{into}_name", f"_{into}_code"
-    )
+def read_rack(text: str) -> Rack | None:
+    """The rack that a text tells; None where it tells none."""
+    rack = Rack(text)
+    try:
+        rack.levels  # noqa: B018 (reading it is the check)
+    except InvalidRack:
+        return None
+    return rack
 
 
-def _with_brokers(rows: DataFrame, fleet: Fleet) -> DataFrame:
-    """Adds `broker`, `peer` (null where unknown) and what is known of them, `_near` and `_far`."""
-    known = fleet.codes
-    brokers = rows.sparkSession.createDataFrame(
-        [(known.clusters[cluster], id_, code) for (cluster, id_), code in known.brokers.items()],
-        "_in int, _id int, _code int",
-    ).select(_broker_key(F.col("_in"), F.col("_id")).alias("_key"), "_code")
-    for column, into, found in (
-        ("broker_id", "broker", "_near"),
-        ("peer_broker_id", "peer", "_far"),
-    ):
-        key = _broker_key(F.col("cluster_code"), F.col(column))
-        frame = brokers.withColumnsRenamed({"_code": into})
-        rows = rows.withColumn("_key", key).join(F.broadcast(frame), "_key", "left").drop("_key")
-        rows = with_brokers(rows, fleet, F.col(into), F.col("start"), into=found)
-    return rows
+def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
+    """Of malformed rows the line where there is one, else the columns as JSON."""
+    is_malformed = [name.startswith(MALFORMED) for name in reasons.names]
+    raw = np.full(batch.num_rows, None, dtype=object)
+    places = np.flatnonzero(np.array(is_malformed, dtype=np.bool_)[reasons.codes])
+    if len(places):
+        bad = batch.take(pa.array(places))
+        lines = read_texts(bad.column("raw"))
+        cells = zip(*(_cells(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
+        raw[places] = [
+            line if line is not None else _as_json(row)
+            for line, row in zip(lines, cells, strict=True)
+        ]
+    return pa.array(raw, pa.string())
 
 
-def _broker_key(cluster: Column, broker_id: Column) -> Column:
-    return F.shiftleft(cluster.cast("long"), BROKER_BITS).bitwiseOR(broker_id.cast("long"))
+def _cells(column: pa.Array) -> list[str | None] | list[int | None]:
+    is_text = pa.types.is_string(column.type)
+    return read_texts(column) if is_text else column.to_pylist()
 
 
-def _with_client_rack(facts: DataFrame, fleet: Fleet, buckets: Buckets) -> DataFrame:
-    """Adds `client_rack` by `ip` and `prefix` (null: no client) and `cluster`; 0 = unknown."""
-    kept = facts.columns
-    placed = with_rack_of(facts, F.col("ip"), F.col("prefix"), buckets, into="client_rack")
-    said = [(ip, cluster, rack) for (ip, cluster), rack in member_racks(fleet).items()]
-    members = facts.sparkSession.createDataFrame(said, "ip long, cluster int, _member_rack int")
-    key = keyed(F.col("ip"), F.col("cluster"), CLUSTER_BITS).alias("_member_key")
-    return (
-        placed.select("*", key)
-        .join(F.broadcast(members.select(key, "_member_rack")), "_member_key", "left")
-        .select(*kept, F.coalesce("_member_rack", "client_rack").alias("client_rack"))
-    )
+def _as_json(cells: Iterable[str | int | None]) -> str:
+    row = {n: cell for n, cell in zip(FLOW_INPUT.names, cells, strict=True) if cell is not None}
+    if isinstance(at := row.get("window_start"), int):
+        row["window_start"] = _instant(at)
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))[:RAW_CHARACTERS]
 
 
-def _reason(days: tuple[date, date] | None) -> Column:
-    def is_below_zero(name: str) -> Column:
-        return F.col(name) < 0
-
-    reason = (
-        F.when(F.col("fate").isNotNull(), F.col("fate"))
-        .when(F.col("cluster_code").isNull(), "malformed:cluster")
-        .when(
-            F.col("start").isNull() | ~F.col("start").between(0, LAST_SECOND),
-            "malformed:window_start",
-        )
-        .when(~F.col("window_s").between(0, DAY_S), "malformed:window_s")
-        .when(F.col("kind_code").isNull(), "malformed:kind")
-        .when(
-            F.col("client_address").isNotNull() & F.col("client_ip").isNull(),
-            "malformed:client_address",
-        )
-        .when(~F.col("client_rack").rlike(RACK), "malformed:client_rack")
-        .when(F.col("broker").isNull(), "malformed:broker_id")
-        .when(
-            F.col("peer_broker_id").isNotNull() & F.col("peer").isNull(),
-            "malformed:peer_broker_id",
-        )
-        .when(is_below_zero("partition"), "malformed:partition")
-        .when(F.col("bytes").isNull() | is_below_zero("bytes"), "malformed:bytes")
-        .when(is_below_zero("packets"), "malformed:packets")
-        .when(F.col("source_code").isNull(), "malformed:source")
-    )
-    if days is not None:
-        reason = reason.when(~is_within(F.col("start"), days), "other-day")
-    is_old = F.coalesce("revision", F.lit(0)) < F.col("best")
-    return reason.when(is_old, "superseded").otherwise(KEPT)
-
-
-def _facts() -> list[Column]:
-    """The columns of `schemas.FLOW_FACT`; of a row that is not kept they may be null."""
-    at, near, far = F.col("start"), F.col("_near"), F.col("_far")
-    is_copy = F.col("kind_code") == REPLICATE
-    is_guess = F.coalesce(is_estimated(near, at), F.lit(0) == 1) | F.coalesce(
-        is_copy & is_estimated(far, at), F.lit(0) == 1
-    )
-    zero = F.lit(0)
-    values = {
-        "window_s": F.coalesce("window_s", zero),
-        "day": day_of(at),
-        "kind": F.col("kind_code"),
-        "source": F.col("source_code"),
-        "quality": F.when(is_guess, ESTIMATED).otherwise(MEASURED),
-        "client_ip": F.col("ip"),
-        "client": F.coalesce("client_code", zero),
-        "client_rack": F.coalesce(F.nullif("told_rack", zero), "client_rack"),
-        "broker_rack": F.coalesce(near.getField("rack"), zero),
-        "peer": F.when(is_copy, F.coalesce("peer", zero)).otherwise(zero),
-        "peer_rack": F.when(is_copy, F.coalesce(far.getField("rack"), zero)).otherwise(zero),
-        "topic": F.coalesce("topic_code", zero),
-        "bytes": F.when(F.col("bytes") >= 0, F.col("bytes")),
-    }
-    return [
-        values.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
-        for field in FLOW_FACT.fields
-    ]
+def _instant(micros: int) -> str | int:
+    """As text; as the number where no calendar holds it."""
+    try:
+        return (EPOCH + timedelta(microseconds=micros)).isoformat()
+    except OverflowError:
+        return micros

@@ -95,7 +95,7 @@ class Seen:
 
 
 class Lookup:
-    """Brokers by an address and a small number (a port, a cluster) at an hour."""
+    """Brokers by an address or a code and a small number (a port, a cluster) at an hour."""
 
     def __init__(self, spans: Mapping[tuple[int, int], Spans]) -> None:
         self._index = PairIndex((ip for ip, _ in spans), (small for _, small in spans))
@@ -142,10 +142,9 @@ def by_address(fleet: Fleet) -> Lookup:
     return Lookup(_spans(keyed, fleet.speaking))
 
 
-def with_brokers(df: DataFrame, fleet: Fleet, code: Column, at: Column, *, into: str) -> DataFrame:
-    """Adds `into`, the struct `Found` of the broker of a code at an epoch second, or null."""
-    coded = [((b.broker,), b) for b in fleet.seen_brokers]
-    return _joined(df, fleet, coded, lambda code: code.cast("long"), (code,), at, into=into)
+def by_code(fleet: Fleet) -> Lookup:
+    """By code and cluster."""
+    return Lookup(_spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.speaking))
 
 
 def with_listeners(
@@ -209,11 +208,6 @@ def _joined(
         .withColumn(into, span)
         .drop("_key", "_spans")
     )
-
-
-def is_estimated(found: Column, at: Column) -> Column:
-    """Whether what was found is said of an hour of which no snapshot speaks."""
-    return found.getField("is_carried") | (hour_of(at) < found.getField("since"))
 
 
 def _ips(broker: SeenBroker) -> list[int]:

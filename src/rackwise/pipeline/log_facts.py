@@ -32,54 +32,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BooleanType,
-    IntegerType,
     LongType,
-    StringType,
     StructField,
-    StructType,
 )
 
-from rackwise.pipeline.addresses import NONE, AddressReader, PairIndex
-from rackwise.pipeline.clock import DAY_S, HOUR_S, day_number, day_of
+from rackwise.core.override import override
+from rackwise.pipeline.addresses import NONE, AddressReader
+from rackwise.pipeline.arrays import Reasons, Words, nullable
+from rackwise.pipeline.clock import HOUR_S, day_of
+from rackwise.pipeline.facts import PLACE, Judge, fact_bits, fact_columns, judged_columns
+from rackwise.pipeline.fates import KEPT
 from rackwise.pipeline.files import file_named, read_files, with_file_numbers
-from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, Reasons, Words, read_rows
+from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, read_rows
 from rackwise.pipeline.listeners import Lookup, by_address, by_listener, chosen
-from rackwise.pipeline.members import member_racks
-from rackwise.pipeline.packing import key_names, packed_arrays, unpacked
-from rackwise.pipeline.racks import RackLookup
-from rackwise.pipeline.schemas import FLOW_FACT, KINDS, SOURCES
+from rackwise.pipeline.members import ClientRacks
+from rackwise.pipeline.packing import packed_arrays, unpacked
+from rackwise.pipeline.schemas import ESTIMATED, FETCH, MEASURED, PRODUCE, REPLICATE, SOURCES
 from rackwise.pipeline.sides import day_key, logged_addresses, with_direction, with_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import date
 
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
+    from rackwise.pipeline.facts import Once
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.flow_logs import LogRows
-    from rackwise.pipeline.listeners import Seen
     from rackwise.pipeline.racks import Buckets
     from rackwise.pipeline.sides import Side
 
-Once: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
-
 TCP = 6
-PRODUCE, FETCH, REPLICATE = (KINDS.index(kind) for kind in ("produce", "fetch", "replicate"))
-MEASURED, ESTIMATED = 0, 2
-KEPT = "kept"
-LONGS = ("client_ip", "bytes", "packets")
-"""Columns of a fact that are large."""
-PLACE = ("source_file", "row_offset", "raw")
 SEEN = ("start", "src_ip", "own_ip")
 """What tells on which side a row was logged, and when."""
 OWN = ("interface", "own_src_ip", "own_dst_ip", "dst_ip")
@@ -105,29 +96,22 @@ def log_facts(
     `is_exact`: there is also `same`, equal for rows to keep that are equal in interface, ends,
     times, direction, bytes and packets. `once`: see `flows.flow_facts`.
     """
-    bits = _bits(fleet)
+    bits = fact_bits(fleet)
     further = [*SEEN, *(() if is_told else OWN), *(SAME if is_exact else ())]
-    columns = StructType(
+    columns = judged_columns(
+        bits,
         [
-            *(StructField(name, LongType()) for name in (*key_names(bits), *LONGS)),
-            StructField("reason", StringType()),
-            StructField("file", IntegerType()),
-            *(StructField(name, bronze.schema[name].dataType) for name in PLACE[:2]),
-            StructField("raw", StringType()),
             StructField("is_egress", BooleanType()),
             *(StructField(name, LongType()) for name in dict.fromkeys(further)),
-        ]
+        ],
     )
-    members = member_racks(fleet)
     judge = _Judge(
         listeners=by_listener(fleet),
         addresses=by_address(fleet),
-        members=PairIndex((ip for ip, _ in members), (cluster for _, cluster in members)),
-        member_racks=np.array(list(members.values()), dtype=np.int64),
-        subnets=RackLookup(buckets),
-        days=None if days is None else (day_number(days[0]), day_number(days[1])),
+        client_racks=ClientRacks(fleet, buckets),
+        days=days,
         bits=bits,
-        schema=to_arrow_schema(columns, timezone="UTC"),
+        columns=columns,
     )
     uris = read_files(bronze)
     rows = once(with_file_numbers(bronze, uris).mapInArrow(judge, columns), "row")
@@ -147,31 +131,10 @@ def log_facts(
     )
 
 
-def as_planned(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Once`)
-    """Nothing is stored: Spark plans, and computes, the rows wherever they are needed."""
-    return df
-
-
-def _bits(fleet: Fleet) -> dict[str, int]:
-    """What of a fact is small and travels in one long or two."""
-    racks, brokers = len(fleet.names.racks).bit_length(), len(fleet.names.brokers).bit_length()
-    return {
-        "kind": (len(KINDS) - 1).bit_length(),
-        "quality": ESTIMATED.bit_length(),
-        "window_s": DAY_S.bit_length(),
-        "cluster": len(fleet.names.clusters).bit_length(),
-        "broker": brokers,
-        "broker_rack": racks,
-        "peer": brokers,
-        "peer_rack": racks,
-        "client_rack": racks,
-    }
-
-
 def _facts(bits: Mapping[str, int]) -> list[Column]:
     """The columns of `schemas.FLOW_FACT`; of a row that talks no Kafka most are null."""
     at = F.col("start")
-    made = unpacked(bits) | {
+    made = {
         "window_start": F.timestamp_seconds(at),
         "day": day_of(at),
         "source": F.lit(SOURCES.index("flow log")),
@@ -179,10 +142,7 @@ def _facts(bits: Mapping[str, int]) -> list[Column]:
         "topic": F.lit(0),
         "partition": F.lit(None),
     }
-    return [
-        made.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
-        for field in FLOW_FACT.fields
-    ]
+    return fact_columns(bits, made)
 
 
 def _with_duplicates(rows: DataFrame, bits: Mapping[str, int], side: Side, once: Once) -> DataFrame:
@@ -194,35 +154,24 @@ def _with_duplicates(rows: DataFrame, bits: Mapping[str, int], side: Side, once:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judge:
-    """What turns batches of bronze rows into batches of `schema`; it travels to the workers."""
+class _Judge(Judge):
+    """Judges flow logs."""
 
     listeners: Lookup
     addresses: Lookup
-    members: PairIndex
-    member_racks: NDArray[np.int64]
-    subnets: RackLookup
-    days: tuple[int, int] | None
-    bits: Mapping[str, int]
-    schema: pa.Schema
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = AddressReader()
-        for batch in batches:
-            yield self._judged(batch, reader)
-
-    def _judged(self, batch: pa.RecordBatch, reader: AddressReader) -> pa.RecordBatch:
+    @override
+    def judged(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
+        """The columns of the facts."""
         rows = read_rows(batch, reader)
         reasons = _before_lookup(rows)
         places, facts = self._placed(rows, np.flatnonzero(reasons.is_open))
         is_placed = np.zeros(len(rows), dtype=np.bool_)
         is_placed[places] = True
         reasons.add("not-kafka", ~is_placed)
-        if self.days is not None:
-            day = rows.numbers["start"] // DAY_S
-            reasons.add("other-day", (day < self.days[0]) | (day > self.days[1]))
+        self.add_other_day(reasons, rows.numbers["start"])
         made = _sides(rows) | {
-            "bytes": _nullable(rows.numbers["bytes"]),
+            "bytes": nullable(rows.numbers["bytes"]),
             "reason": reasons.words().strings(),
             "raw": rows.raw,
             **{name: batch.column(name) for name in ("file", *PLACE[:2])},
@@ -231,10 +180,7 @@ class _Judge:
             whole = np.zeros(len(rows), dtype=np.int64)
             whole[places] = values
             made[name] = pa.array(whole, mask=~is_placed | (whole == NONE))
-        return pa.RecordBatch.from_arrays(
-            [_cast(made.get(field.name), field, len(rows)) for field in self.schema],
-            schema=self.schema,
-        )
+        return made
 
     def _placed(
         self, rows: LogRows, places: NDArray[np.int64]
@@ -264,7 +210,7 @@ class _Judge:
             "cluster": near.cluster,
             "kind": np.where(is_copy, REPLICATE, np.where(is_to, PRODUCE, FETCH)),
             "quality": np.where(is_guess, ESTIMATED, MEASURED),
-            "client_rack": np.where(is_copy, 0, self._client_rack(ip, prefix, near)),
+            "client_rack": np.where(is_copy, 0, self.client_racks.find(ip, prefix, near.cluster)),
             "broker": sender.broker,
             "broker_rack": sender.rack,
             "peer": np.where(is_copy, receiver.broker, 0),
@@ -274,14 +220,6 @@ class _Judge:
             "client_ip": np.where(is_copy, NONE, ip),
             "packets": rows.numbers["packets"][places],
         }
-
-    def _client_rack(
-        self, ip: NDArray[np.int64], prefix: NDArray[np.int64], near: Seen
-    ) -> NDArray[np.int64]:
-        racks = self.subnets.find(ip, prefix).astype(np.int64)
-        rows = self.members.find(ip, near.cluster)
-        racks[rows >= 0] = self.member_racks[rows[rows >= 0]]
-        return racks
 
 
 def _before_lookup(rows: LogRows) -> Reasons:
@@ -307,7 +245,7 @@ def _sides(rows: LogRows) -> dict[str, pa.Array]:
     return {
         "is_egress": pa.array(is_egress, mask=~direction.is_given),
         "interface": pa.array(_digests(rows.words["interface_id"])),
-        **{name: _nullable(values) for name, values in (addresses | ports).items()},
+        **{name: nullable(values) for name, values in (addresses | ports).items()},
     }
 
 
@@ -316,11 +254,3 @@ def _digests(words: Words) -> NDArray[np.int64]:
     digests = [blake2b(name.encode(), digest_size=8).digest() for name in words.names]
     numbers = [int.from_bytes(digest, signed=True) for digest in digests]
     return np.array([*numbers, 0], dtype=np.int64)[words.codes]
-
-
-def _nullable(values: NDArray[np.int64]) -> pa.Array:
-    return pa.array(values, mask=values == NONE)
-
-
-def _cast(column: pa.Array | None, field: pa.Field, rows: int) -> pa.Array:
-    return pa.nulls(rows, field.type) if column is None else column.cast(field.type)

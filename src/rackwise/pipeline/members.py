@@ -1,4 +1,4 @@
-"""Racks of clients by the group members at their addresses.
+"""Racks of clients by the group members at their addresses, else by their subnets.
 
 A member says its rack and has an address; where all members of a cluster at one address say the
 same rack, that is the rack of what talks from there. Members are those of each cluster's last
@@ -9,10 +9,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.pipeline.addresses import NONE, address_number
+import numpy as np
+
+from rackwise.pipeline.addresses import NONE, PairIndex, address_number
+from rackwise.pipeline.racks import RackLookup
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.racks import Buckets
+
+
+class ClientRacks:
+    """The rack of whoever talks from an address to a cluster."""
+
+    def __init__(self, fleet: Fleet, buckets: Buckets) -> None:
+        members = member_racks(fleet)
+        self._members = PairIndex((ip for ip, _ in members), (cluster for _, cluster in members))
+        self._racks = np.array(list(members.values()), dtype=np.int64)
+        self._subnets = RackLookup(buckets)
+
+    def find(
+        self, ip: NDArray[np.int64], prefix: NDArray[np.int64], cluster: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Rack codes of addresses as `addresses.AddressReader` gives them; 0 = unknown."""
+        racks = self._subnets.find(ip, prefix).astype(np.int64)
+        rows = self._members.find(ip, cluster)
+        racks[rows >= 0] = self._racks[rows[rows >= 0]]
+        return racks
 
 
 def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:

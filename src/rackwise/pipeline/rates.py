@@ -33,8 +33,14 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from rackwise.pipeline.schemas import FLOW_FACT, SOURCES
-from rackwise.pipeline.traffic import ESTIMATED, FETCH, PRODUCE, REPLICATE
+from rackwise.pipeline.schemas import (
+    ESTIMATED,
+    FETCH,
+    FLOW_FACT,
+    PRODUCE,
+    REPLICATE,
+    SOURCES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,12 +26,14 @@ from pyspark.sql.types import (
 
 KINDS = ("produce", "fetch", "replicate", "other")
 """Kind code -> name: clients write, clients read, brokers copy, neither."""
+PRODUCE, FETCH, REPLICATE, _ = range(len(KINDS))
 
 SOURCES = ("", "flow log", "rates", "otlp", "request log", "model", "telemetry")
 """Source code -> name."""
 
 QUALITIES = ("measured", "apportioned", "estimated")
 """Quality code -> name."""
+MEASURED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
 
 UNKNOWN_TOPIC = "(unknown)"
 UNKNOWN_GROUP = "(unknown)"

@@ -6,7 +6,7 @@ logged a row too is cheaper to look up again than to keep:
 
 ```
 bronze        counted on its own                             rows_in, bytes_in
-_row          flow logs as numbers, racks and brokers found  (not for readers)
+_row          flows as numbers, racks and brokers found      (not for readers)
 _row_of_side  and whose they are, where no row says it       (not for readers)
 _logged       whose addresses are logged on which day        (not for readers)
 _flow_row     and which are equal, with `--dedupe exact`     (not for readers)
@@ -30,11 +30,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import StringType
 
-from rackwise.core.errors import InvalidFlows, InvalidRack
-from rackwise.core.racks import Rack
+from rackwise.core.errors import InvalidFlows
 from rackwise.pipeline.fates import KEPT, Fates
 from rackwise.pipeline.files import literally
-from rackwise.pipeline.input_facts import names
+from rackwise.pipeline.input_facts import names, read_rack
 from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
 from rackwise.pipeline.session import large_batches
 from rackwise.pipeline.tables import quarantined, stored, write_table
@@ -44,8 +43,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
+    from rackwise.core.racks import Rack
+    from rackwise.pipeline.facts import Once
     from rackwise.pipeline.files import FlowFile
-    from rackwise.pipeline.log_facts import Once
 
 HALF_BITS = 32
 GREATEST_SUM = 2**63 - 1
@@ -79,21 +79,12 @@ def names_in(bronze: DataFrame) -> FoundNames:
         found.setdefault(row.what, []).append((row.cluster, row.name))
     racks = sorted(name for _, name in found.get("client_rack", ()))
     return FoundNames(
-        racks=tuple(rack for text in racks if (rack := _rack(text)) is not None),
+        racks=tuple(rack for text in racks if (rack := read_rack(text)) is not None),
         groups=tuple(sorted(name for _, name in found.get("client_group", ()))),
         topics=tuple(
             sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)
         ),
     )
-
-
-def _rack(text: str) -> Rack | None:
-    rack = Rack(text)
-    try:
-        rack.levels  # noqa: B018 (reading it is the check)
-    except InvalidRack:
-        return None
-    return rack
 
 
 def counted(bronze: DataFrame) -> tuple[int, int]:

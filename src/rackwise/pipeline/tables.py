@@ -9,7 +9,7 @@ raw          the line (text alone)
 source_file  row_offset      row number from 0 in a Parquet file; null in text until `located`
 ```
 
-Values are as the file has them, numbers or text: `flow_logs` and `flow_inputs` judge them.
+Values are as the file has them, numbers or text: `flow_logs` and `input_facts` judge them.
 
 What this does not do: keep what it has read; text is parsed again by each action unless `stored`.
 """

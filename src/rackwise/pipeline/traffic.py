@@ -31,7 +31,14 @@ from rackwise.core.traffic import PRECEDENCE
 from rackwise.pipeline.addresses import NONE, address_number, keyed, never_null
 from rackwise.pipeline.clock import DAY_BITS
 from rackwise.pipeline.packing import packed, unpacked
-from rackwise.pipeline.schemas import KINDS, SOURCES
+from rackwise.pipeline.schemas import (
+    APPORTIONED,
+    ESTIMATED,
+    KINDS,
+    PRODUCE,
+    REPLICATE,
+    SOURCES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +47,6 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet import Fleet
 
-PRODUCE, FETCH, REPLICATE = (KINDS.index(name) for name in ("produce", "fetch", "replicate"))
-MEASURED, APPORTIONED, ESTIMATED = range(3)
 IP_BITS = 32
 CLUSTER_BITS = 24
 

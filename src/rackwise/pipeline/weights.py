@@ -30,12 +30,11 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.pipeline.addresses import address_number
-from rackwise.pipeline.schemas import WEIGHT
+from rackwise.pipeline.schemas import REPLICATE, WEIGHT
 from rackwise.pipeline.traffic import (
     BY_ADDRESS,
     BY_CLIENT,
     BY_PAIR,
-    REPLICATE,
     client_place,
     member_addresses,
 )
