@@ -36,6 +36,7 @@ class TestLevels:
         assert rack.levels == levels
         assert rack.is_path == text.startswith("/")
         assert str(rack) == text
+        assert rack.is_sound
 
     @pytest.mark.parametrize(
         ("text", "message", "hint"),
@@ -56,6 +57,7 @@ class TestLevels:
             Rack(text).levels  # noqa: B018 (reading it is the check)
         assert str(caught.value) == message
         assert hint in caught.value.hint
+        assert not Rack(text).is_sound
 
     @given(PATHS)
     def test_prefix_of_all_levels_is_the_rack(self, rack):

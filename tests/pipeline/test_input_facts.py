@@ -153,6 +153,41 @@ def test_names_become_codes_and_unknown_ones_zero(facts):
     assert (dead.reason, dead.broker, dead.broker_rack) == ("kept", 4, 0)
 
 
+HOURS = {
+    "between 1969 and the first of the day": (-13, 1, (0, B)),
+    "the first's": (-9, 1, (0, A)),
+    "its last hour": (-3, 1, (0, A)),
+    "the second's first hour": (-2, 1, (0, C)),
+    "long after": (9, 1, (0, C)),
+    "a broker that came later": (-5, 3, (2, C)),
+    "the same where it is told": (-1, 3, (0, C)),
+    "a broker that left": (3, 2, (2, B)),
+}
+
+
+def test_racks_of_brokers_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
+    seen = {
+        "1969-01-01T00:00:00Z": {1: "/eu/a"},
+        "1969-06-01T00:00:00Z": {1: "/eu/b"},
+        "2026-11-01T01:20:00Z": {1: "/eu/a", 2: "/eu/b"},
+        "2026-11-01T10:00:00Z": {1: "/eu/c", 3: "/eu/c"},
+    }
+    files = {
+        f"{n}.json": cluster(racks, {}, taken_at=at) for n, (at, racks) in enumerate(seen.items())
+    }
+    rows = [
+        {"broker_id": id_, "window_start": AT + timedelta(hours=hour)}
+        for hour, id_, _ in HOURS.values()
+    ]
+    copy = {"kind": "replicate", "peer_broker_id": 3, "window_start": AT - timedelta(hours=5)}
+    facts = judged(spark, fleet_of(spark, files), [row | {"cluster": "demo"} for row in rows])
+    assert {
+        case: (fact.quality, fact.broker_rack) for case, fact in zip(HOURS, facts, strict=True)
+    } == {case: wanted for case, (_, _, wanted) in HOURS.items()}
+    (fact,) = judged(spark, fleet_of(spark, files), [copy])
+    assert (fact.quality, fact.broker_rack, fact.peer_rack) == (2, A, C)
+
+
 def test_a_replicate_row_has_its_receiver_as_peer(facts):
     fact = facts[len(FAULTS) + len(RACKS) - 1]
     assert (fact.kind, fact.broker, fact.broker_rack, fact.peer, fact.peer_rack) == (2, 1, A, 3, C)
@@ -243,19 +278,26 @@ def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
 
     odd = [{}, {"topic": b"t\xff"}, {"cluster": b"\xff"}, {"client_address": b"10.1.0.3\xff"}]
     odd += [{"partition": 2**40}, {"broker_id": -(2**63)}, {"window_start": 2**62}]
-    odd += [{"window_start": -(2**62)}, {"window_s": 2**40}, {"emitter": b"\xc3", "revision": 1}]
+    odd += [
+        {"client_group": "g" * 5000},
+        {"window_start": -(2**62)},
+        {"window_s": 2**40},
+        {"emitter": b"\xc3", "revision": 1},
+    ]
     rows = [ROW | {"window_start": NOON * 10**6} | row for row in odd]
     parquet.write_table(
         pa.table({name: column(name, rows) for name in ROW}), tmp_path / "a.parquet"
     )
 
     bronze = read_flows(spark, [str(tmp_path)], "canonical")
-    assert {name for _, name in names_in(bronze).topics} == {"orders", "t\ufffd"}
+    found = names_in(bronze)
+    assert {name for _, name in found.topics} == {"orders", "t\ufffd"}
+    assert found.groups == ("g" * 4096, "readers")
     folder = str(tmp_path / "silver")
     facts = flow_facts_of(fleet, bronze, once=once_in(folder))
     fates = silver(facts, counts=counted(bronze), files=(), folder=folder).fates
     assert {reason: rows for reason, rows, _ in fates.by_reason} == {
-        "kept": 3,
+        "kept": 4,
         **{f"malformed:{name}": 1 for name in ("cluster", "client_address", "partition")},
         **{f"malformed:{name}": 1 for name in ("broker_id", "window_s")},
         "malformed:window_start": 2,

@@ -98,6 +98,19 @@ class Rack:
         return levels
 
     @property
+    def is_sound(self) -> bool:
+        """Whether the text is a rack at all, that is, has `levels`.
+
+        >>> Rack("/eu/a").is_sound, Rack("/eu//a").is_sound
+        (True, False)
+        """
+        try:
+            self.levels  # noqa: B018 (reading it is the check)
+        except InvalidRack:
+            return False
+        return True
+
+    @property
     def is_path(self) -> bool:
         """Whether the text is a path, that is, begins with `/`."""
         return self.text.startswith("/")

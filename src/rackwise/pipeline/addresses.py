@@ -27,7 +27,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.subnets import ipv4
-from rackwise.pipeline.arrays import read_texts
+from rackwise.pipeline.arrays import NO_NUMBER, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column
 
-NONE = -1
+NONE = NO_NUMBER
 """The long of a text that is no address."""
 MOST_REMEMBERED = 2**20
 HALF_BITS = 64

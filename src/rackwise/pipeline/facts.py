@@ -1,10 +1,10 @@
 """What facts of every format have in common: how they travel from Python and become columns.
 
 A fact is judged in numpy, batch by batch, and leaves Python as few longs: what of it is small lies
-side by side in `key1` and `key2` (see `packing`), the rest are `LONGS`. Such rows are what `Once`
+side by side in `key1` and its like (see `packing`), the rest are `LONGS`. Such rows are what `Once`
 may store; the columns of `schemas.FLOW_FACT` are made where they are written.
 
-What this does not do: judge (`log_facts`, `input_facts`).
+What this does not do: judge rows of one format (`log_facts`, `input_facts`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rackwise.pipeline.addresses import AddressReader
 from rackwise.pipeline.arrays import as_batch
 from rackwise.pipeline.clock import DAY_S, day_number
 from rackwise.pipeline.packing import key_names, unpacked
-from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS
+from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,7 +49,7 @@ def as_planned(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shap
 
 
 def fact_bits(fleet: Fleet) -> dict[str, int]:
-    """What of a fact is small and travels in one long or two."""
+    """What of a fact is small and travels in few longs."""
     racks, brokers = len(fleet.names.racks).bit_length(), len(fleet.names.brokers).bit_length()
     return {
         "kind": (len(KINDS) - 1).bit_length(),
@@ -62,6 +62,23 @@ def fact_bits(fleet: Fleet) -> dict[str, int]:
         "peer_rack": racks,
         "client_rack": racks,
     }
+
+
+def short_texts(rows: DataFrame) -> DataFrame:
+    """The same rows, their texts cut: a batch of them is thousands of times as long as a text.
+
+    Names in Kafka are shorter.
+    """
+    return rows.select(
+        *(
+            F.when(F.octet_length(field.name) <= LONGEST_TEXT, F.col(field.name))
+            .otherwise(F.left(field.name, F.lit(LONGEST_TEXT)))
+            .alias(field.name, metadata=field.metadata)
+            if isinstance(field.dataType, StringType)
+            else F.col(field.name)
+            for field in rows.schema.fields
+        )
+    )
 
 
 def judged_columns(bits: Mapping[str, int], more: Iterable[StructField]) -> StructType:

@@ -10,7 +10,7 @@ kept     = sum over the traffic                                   of the run
 traffic that is money = sum over the bill                         per cluster, day and kind
 ```
 
-What this does not do: give rows their reasons (see `flow_logs`, `input_facts`).
+What this does not do: give rows their reasons (see `flows`).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ import pyarrow.compute as pc
 from rackwise.pipeline.addresses import NONE, AddressReader
 from rackwise.pipeline.arrays import NO_NUMBER, Reasons, Words, flags, longs, read_texts
 from rackwise.pipeline.clock import DAY_S, LAST_SECOND
-from rackwise.pipeline.schemas import VPC_NUMBERS, VPC_REQUIRED
+from rackwise.pipeline.schemas import LONGEST_TEXT, VPC_NUMBERS, VPC_REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,6 @@ ALWAYS = ("start", "end")
 ADDRESSES = ("srcaddr", "dstaddr", "pkt_srcaddr", "pkt_dstaddr")
 WORDS = ("interface_id", "action", "log_status", "flow_direction")
 DIRECTIONS = ("egress", "ingress")
-RAW_CHARACTERS = 4096
 MISSING = "-"
 OK, NO_DATA, SKIP_DATA = "OK", "NODATA", "SKIPDATA"
 SURE_DIGITS = 18
@@ -166,4 +165,4 @@ def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
 
 
 def _as_line(cells: Sequence[object]) -> str:
-    return " ".join(MISSING if cell is None else str(cell) for cell in cells)[:RAW_CHARACTERS]
+    return " ".join(MISSING if cell is None else str(cell) for cell in cells)[:LONGEST_TEXT]

@@ -14,8 +14,8 @@ The client's rack is the first that answers: the fact's own, the table of client
 then by group, then by principal), a group member at its address, its subnet.
 
 ```
-client_rack /eu/a           id web-1         group billing    10.1.5.20
-none, or in no code   ->    not told   ->    /eu/b
+client_rack    client id    group           principal    member at 10.1.5.20    subnet
+none      ->   untold  ->   told /eu/b      -            -                      -
 ```
 
 All of this but the revisions is settled batch by batch, in numpy: each name is looked up once for
@@ -37,7 +37,6 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import LongType, StructField
 
-from rackwise.core.errors import InvalidRack
 from rackwise.core.override import override
 from rackwise.core.racks import Rack
 from rackwise.pipeline.addresses import NONE, AddressReader, PairIndex
@@ -50,7 +49,14 @@ from rackwise.pipeline.arrays import (
     read_texts,
 )
 from rackwise.pipeline.clock import DAY_S, HOUR_S, LAST_SECOND, day_of
-from rackwise.pipeline.facts import PLACE, Judge, fact_bits, fact_columns, judged_columns
+from rackwise.pipeline.facts import (
+    PLACE,
+    Judge,
+    fact_bits,
+    fact_columns,
+    judged_columns,
+    short_texts,
+)
 from rackwise.pipeline.fates import KEPT, MALFORMED
 from rackwise.pipeline.files import file_named, read_files, with_file_numbers
 from rackwise.pipeline.listeners import Lookup, by_code
@@ -60,6 +66,7 @@ from rackwise.pipeline.schemas import (
     ESTIMATED,
     FLOW_INPUT,
     KINDS,
+    LONGEST_TEXT,
     MEASURED,
     REPLICATE,
     SOURCES,
@@ -76,7 +83,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet import Fleet
     from rackwise.pipeline.racks import Buckets
 
-RAW_CHARACTERS = 4096
 SECOND_US = 1_000_000
 DEFAULT_SOURCE = "telemetry"
 GREATEST = {"window_s": DAY_S, "partition": 2**31 - 1}
@@ -105,7 +111,7 @@ def input_facts(
     `once`: see `flows.flow_facts`.
     """
     uris = read_files(bronze)
-    numbered = with_file_numbers(_with_revisions(bronze), uris)
+    numbered = with_file_numbers(_with_revisions(short_texts(bronze)), uris)
     instant = F.unix_micros("window_start").alias("window_start")
     asked = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
     more = [StructField("window_start", LongType()), StructField("partition", LongType())]
@@ -114,7 +120,7 @@ def input_facts(
         more.append(asked.schema["same"])
     codes = fleet.codes
     bits = fact_bits(fleet) | {
-        "source": len(SOURCES).bit_length(),
+        "source": (len(SOURCES) - 1).bit_length(),
         "client": len(codes.clients).bit_length(),
         "topic": len(codes.topics).bit_length(),
     }
@@ -168,7 +174,8 @@ def names(bronze: DataFrame) -> DataFrame:
     )
     named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
     return (
-        bronze.select(*(F.make_valid_utf8(name).alias(name) for name in named))
+        short_texts(bronze.select(*named))
+        .select(*(F.make_valid_utf8(name).alias(name) for name in named))
         .distinct()
         .select(F.explode(found).alias("found"))
         .select("found.*")
@@ -339,7 +346,7 @@ def _malformed(rows: _Rows) -> Reasons:
         ("window_s", is_out("window_s")),
         ("kind", codes["kind"] < 0),
         ("client_address", is_given["client_address"] & (rows.ip == NONE)),
-        ("client_rack", racks.is_any(*(name for name in racks.names if read_rack(name) is None))),
+        ("client_rack", racks.is_any(*(name for name in racks.names if not Rack(name).is_sound))),
         ("broker_id", codes["broker"] == 0),
         ("peer_broker_id", is_given["peer_broker_id"] & (codes["peer"] == 0)),
         ("partition", is_out("partition")),
@@ -351,16 +358,6 @@ def _malformed(rows: _Rows) -> Reasons:
     return reasons
 
 
-def read_rack(text: str) -> Rack | None:
-    """The rack that a text tells; None where it tells none."""
-    rack = Rack(text)
-    try:
-        rack.levels  # noqa: B018 (reading it is the check)
-    except InvalidRack:
-        return None
-    return rack
-
-
 def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
     """Of malformed rows the line where there is one, else the columns as JSON."""
     is_malformed = [name.startswith(MALFORMED) for name in reasons.names]
@@ -369,7 +366,7 @@ def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
     if len(places):
         bad = batch.take(pa.array(places))
         lines = read_texts(bad.column("raw"))
-        cells = zip(*(_cells(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
+        cells = zip(*(read_texts(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
         raw[places] = [
             line if line is not None else _as_json(row)
             for line, row in zip(lines, cells, strict=True)
@@ -377,16 +374,11 @@ def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
     return pa.array(raw, pa.string())
 
 
-def _cells(column: pa.Array) -> list[str | None] | list[int | None]:
-    is_text = pa.types.is_string(column.type)
-    return read_texts(column) if is_text else column.to_pylist()
-
-
 def _as_json(cells: Iterable[str | int | None]) -> str:
     row = {n: cell for n, cell in zip(FLOW_INPUT.names, cells, strict=True) if cell is not None}
     if isinstance(at := row.get("window_start"), int):
         row["window_start"] = _instant(at)
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))[:RAW_CHARACTERS]
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))[:LONGEST_TEXT]
 
 
 def _instant(micros: int) -> str | int:

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from rackwise.pipeline.files import FlowFile
+from rackwise.pipeline.schemas import LONGEST_TEXT
 
 LONGEST_LINE = 2**16
 """Bytes; what is longer is no row of a flow log."""
-RAW_CHARACTERS = 4096
 GZIP_WINDOW = 31
 Answer = TypeVar("Answer")
 OF_FILE = 0
@@ -260,7 +260,7 @@ def _rows(
     lines = _lines(spark, files).where((F.trim(value) != "") & ~_is_header(value))
     is_short = F.octet_length(value) <= LONGEST_LINE
     cut = lines.select(
-        F.left(F.make_valid_utf8(value), F.lit(RAW_CHARACTERS)).alias("raw"),
+        F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
         F.when(is_short & F.is_valid_utf8(value), F.split(value, " ", -1)).alias("cells"),
         is_short.alias("is_short"),
         F.col("_metadata.file_path").alias("source_file"),
@@ -287,7 +287,7 @@ def _cell(cell: Column | None, is_whole: Column) -> Column:
 def _strays(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
     """A row for each pasted header and each broken file."""
     rows: list[tuple[str, str | None, str, int | None, int]] = [
-        (HEADER, line[:RAW_CHARACTERS], text.file.uri, None, count)
+        (HEADER, line[:LONGEST_TEXT], text.file.uri, None, count)
         for text in texts.files
         for line, count in text.pasted
     ]
@@ -346,7 +346,7 @@ def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], wanted: DataFr
         F.col("_metadata.file_path").alias("source_file"),
         F.col("_metadata.file_block_start").alias("block"),
         F.monotonically_increasing_id().alias("id"),
-        F.left(F.make_valid_utf8("value"), F.lit(RAW_CHARACTERS)).alias("raw"),
+        F.left(F.make_valid_utf8("value"), F.lit(LONGEST_TEXT)).alias("raw"),
     )
     earlier = (
         Window.partitionBy("source_file")

@@ -150,7 +150,7 @@ def by_code(fleet: Fleet) -> Lookup:
 def with_listeners(
     df: DataFrame, fleet: Fleet, ip: Column, port: Column, at: Column, *, into: str
 ) -> DataFrame:
-    """Adds `into`, the struct `Found` of the broker that listens there at an epoch second, or null.
+    """Adds `into`, the code of the broker that listens there at an epoch second, or null.
 
     Else it is the one broker of all clusters that has the address, whatever its port.
     """
@@ -185,15 +185,12 @@ def _joined(
     rows = [
         {
             **dict(zip(names, numbers, strict=True)),
-            "_spans": [{"hour": hour, **found._asdict()} for hour, found in each],
+            "_spans": [{"hour": hour, "broker": found.broker} for hour, found in each],
         }
         for numbers, each in _spans(told, fleet.speaking).items()
     ]
-    found = pa.struct(
-        [("hour", pa.int32()), ("is_carried", pa.bool_())]
-        + [(name, pa.int32()) for name in Found._fields[1:]]
-    )
-    schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", pa.list_(found))])
+    found = pa.list_(pa.struct([("hour", pa.int32()), ("broker", pa.int32())]))
+    schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", found)])
     table = pa.Table.from_pylist(rows, schema)
     frame = df.sparkSession.createDataFrame(table, from_arrow_schema(schema)).select(
         never_null(key(*map(F.col, names))).alias("_key"), "_spans"
@@ -205,7 +202,7 @@ def _joined(
     return (
         df.withColumn("_key", key(*own))
         .join(F.broadcast(frame), "_key", "left")
-        .withColumn(into, span)
+        .withColumn(into, span.getField("broker"))
         .drop("_key", "_spans")
     )
 
@@ -232,10 +229,15 @@ def _spans(
     return {
         key: [
             (hour, min(_at(hour, own, speaking[cluster]) for cluster, own in per_cluster.items()))
-            for hour in sorted({0, *(h for cluster in per_cluster for h in speaking[cluster][1:])})
+            for hour in _begins(speaking[cluster] for cluster in per_cluster)
         ]
         for key, per_cluster in told.items()
     }
+
+
+def _begins(first_hours: Iterable[Sequence[int]]) -> list[int]:
+    """Hours from 0 at which some snapshot takes over from an earlier one."""
+    return sorted({0, *(hour for own in first_hours for hour in own[1:] if hour > 0)})
 
 
 def _at(hour: int, told: Mapping[int, Found], first_hours: Sequence[int]) -> Found:

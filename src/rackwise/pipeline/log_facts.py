@@ -47,7 +47,14 @@ from rackwise.core.override import override
 from rackwise.pipeline.addresses import NONE, AddressReader
 from rackwise.pipeline.arrays import Reasons, Words, nullable
 from rackwise.pipeline.clock import HOUR_S, day_of
-from rackwise.pipeline.facts import PLACE, Judge, fact_bits, fact_columns, judged_columns
+from rackwise.pipeline.facts import (
+    PLACE,
+    Judge,
+    fact_bits,
+    fact_columns,
+    judged_columns,
+    short_texts,
+)
 from rackwise.pipeline.fates import KEPT
 from rackwise.pipeline.files import file_named, read_files, with_file_numbers
 from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, read_rows
@@ -114,7 +121,7 @@ def log_facts(
         columns=columns,
     )
     uris = read_files(bronze)
-    rows = once(with_file_numbers(bronze, uris).mapInArrow(judge, columns), "row")
+    rows = once(with_file_numbers(short_texts(bronze), uris).mapInArrow(judge, columns), "row")
     if not is_told:
         rows = once(with_direction(rows, fleet), "row_of_side")
     judged = _with_duplicates(rows, bits, side, once)
@@ -250,7 +257,7 @@ def _sides(rows: LogRows) -> dict[str, pa.Array]:
 
 
 def _digests(words: Words) -> NDArray[np.int64]:
-    """A long of each text, 0 where none is given."""
+    """A long of each text as it is read, 0 where none is given."""
     digests = [blake2b(name.encode(), digest_size=8).digest() for name in words.names]
     numbers = [int.from_bytes(digest, signed=True) for digest in digests]
     return np.array([*numbers, 0], dtype=np.int64)[words.codes]

@@ -22,6 +22,7 @@ does, from what is given back).
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,14 +91,16 @@ def plans(
     Raises `BytesLost` where a cluster has no row or two.
     """
     made = _made(spark, fleet, planning, f"{folder}/silver/planned", begin)
-    _moves(made).write.parquet(f"{folder}/gold/plan")
-    told = _told(made)
-    _check_conserved(fleet, told)
-    begin(PROOF, "")
-    rows = [
-        _row(number, one, bound)
-        for number, (one, bound) in enumerate(_bounded(spark, fleet, planning, told), start=1)
-    ]
+    with ThreadPoolExecutor(1) as beside:  # each of the two leaves Spark's cores idle for the most
+        written = beside.submit(_moves(made).write.parquet, f"{folder}/gold/plan")
+        told = _told(made)
+        _check_conserved(fleet, told)
+        begin(PROOF, "")
+        rows = [
+            _row(number, one, bound)
+            for number, (one, bound) in enumerate(_bounded(spark, fleet, planning, told), start=1)
+        ]
+        written.result()
     columns = to_arrow_schema(schemas.PLAN_SUMMARY, timezone="UTC")
     table = pa.Table.from_pylist(rows, schema=columns)
     write_arrow(spark, table, f"{folder}/gold/plan_summary", schemas.PLAN_SUMMARY)

@@ -1,8 +1,8 @@
 """Racks of addresses: a subnet table in at most three classes, looked up by equal integers.
 
 The table is cut into length classes by `core.subnets`; each class is a lookup of
-`address >> shift`, and the finest class that answers wins. On frames a lookup is a broadcast LEFT
-join, on arrays (`RackLookup`) a binary search in the same buckets:
+`address >> shift`, and the finest class that answers wins. On arrays, as facts are judged, a lookup
+is a binary search (`RackLookup`), on frames (`with_rack`) a broadcast LEFT join:
 
 ```
 buckets of /24          facts                    joined                       client_rack

@@ -43,9 +43,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.pipeline.address_columns import with_addresses
-from rackwise.pipeline.lines import CHARSET, LINE, RAW_CHARACTERS
+from rackwise.pipeline.lines import CHARSET, LINE
 from rackwise.pipeline.listeners import with_listeners
-from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
+from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def request_rows(lines: DataFrame) -> DataFrame:
     is_text = is_short & F.is_valid_utf8(value)
     asked = lines.where(value.contains(MARK)).select(
         "source_file",
-        F.left(F.make_valid_utf8(value), F.lit(RAW_CHARACTERS)).alias("raw"),
+        F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
         F.when(~is_short, LINE).when(~F.is_valid_utf8(value), CHARSET).alias("fate"),
         _instant(value).alias("window_start"),
         _json(F.when(is_text, F.regexp_extract(value, rf"(?s){MARK}\s*(\{{.*\}})", 1)), _LINE),
@@ -104,9 +104,7 @@ def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     )
     ids = [(code, *pair) for pair, code in fleet.codes.brokers.items()]
     brokers = found.sparkSession.createDataFrame(ids, "_code int, cluster string, broker_id int")
-    placed = found.join(
-        F.broadcast(brokers), F.col("_near").getField("broker") == F.col("_code"), "left"
-    )
+    placed = found.join(F.broadcast(brokers), F.col("_near") == F.col("_code"), "left")
     named = _looked_up(placed, "topic_id", "_topic_of_id", _topics_by_id(fleet))
     known = _looked_up(named, "client_id", "_group_of_id", _groups_by_client(fleet))
     told = {

@@ -35,6 +35,8 @@ QUALITIES = ("measured", "apportioned", "estimated")
 """Quality code -> name."""
 MEASURED, APPORTIONED, ESTIMATED = range(len(QUALITIES))
 
+LONGEST_TEXT = 4096
+"""Characters of a text that are kept: of a name, of a malformed row."""
 UNKNOWN_TOPIC = "(unknown)"
 UNKNOWN_GROUP = "(unknown)"
 UNKNOWN_RACK = "(unknown)"

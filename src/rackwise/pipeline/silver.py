@@ -31,9 +31,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
+from rackwise.core.racks import Rack
 from rackwise.pipeline.fates import KEPT, Fates
 from rackwise.pipeline.files import literally
-from rackwise.pipeline.input_facts import names, read_rack
+from rackwise.pipeline.input_facts import names
 from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
 from rackwise.pipeline.session import large_batches
 from rackwise.pipeline.tables import quarantined, stored, write_table
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from rackwise.core.racks import Rack
     from rackwise.pipeline.facts import Once
     from rackwise.pipeline.files import FlowFile
 
@@ -77,9 +77,9 @@ def names_in(bronze: DataFrame) -> FoundNames:
     found: dict[str, list[tuple[str | None, str]]] = {}
     for row in names(bronze).collect():
         found.setdefault(row.what, []).append((row.cluster, row.name))
-    racks = sorted(name for _, name in found.get("client_rack", ()))
+    racks = (Rack(name) for name in sorted(name for _, name in found.get("client_rack", ())))
     return FoundNames(
-        racks=tuple(rack for text in racks if (rack := read_rack(text)) is not None),
+        racks=tuple(rack for rack in racks if rack.is_sound),
         groups=tuple(sorted(name for _, name in found.get("client_group", ()))),
         topics=tuple(
             sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from rackwise.core.errors import InputError, InvalidRack, InvalidSnapshot
+from rackwise.core.errors import InputError, InvalidSnapshot
 from rackwise.core.model import Note
 from rackwise.core.racks import check_one_form
 from rackwise.core.text import escaped
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rackwise.core.model import Cluster
-    from rackwise.core.racks import Rack
 
 HOUR_S = 3600
 
@@ -117,7 +116,7 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
 
 def _without_odd_racks(cluster: Cluster) -> Cluster:
     """The cluster, its members without racks that are none."""
-    odd = {m.rack for g in cluster.groups for m in g.members if m.rack and not _is_rack(m.rack)}
+    odd = {m.rack for g in cluster.groups for m in g.members if m.rack and not m.rack.is_sound}
     if not odd:
         return cluster
     first = min(escaped(rack.text) for rack in odd)
@@ -131,14 +130,6 @@ def _without_odd_racks(cluster: Cluster) -> Cluster:
     )
     notes = (*cluster.notes, Note(kind="client-rack", text=text))
     return replace(cluster, groups=groups, notes=notes)
-
-
-def _is_rack(rack: Rack) -> bool:
-    try:
-        rack.levels  # noqa: B018 (reading it is the check)
-    except InvalidRack:
-        return False
-    return True
 
 
 def _stem(file: str) -> str:

@@ -37,7 +37,7 @@ from pyspark.sql.types import (
 
 from rackwise.pipeline.clock import DAY_S, day_of
 from rackwise.pipeline.fates import KEPT, MALFORMED
-from rackwise.pipeline.schemas import KINDS
+from rackwise.pipeline.schemas import KINDS, LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 LARGEST_BYTES = 1 << 20
-RAW_CHARACTERS = 4096
 FIELDS_OF_A_ROW = 5
 LATEST_MS = 253_402_300_800_000
 """The year 10000."""
@@ -117,7 +116,7 @@ def messages(kafka: DataFrame) -> DataFrame:
         "reason",
         *TOLD[:-1],
         F.when(is_kept, rows).alias("rows"),
-        F.when(~is_kept, F.left(F.make_valid_utf8("text"), F.lit(RAW_CHARACTERS))).alias("raw"),
+        F.when(~is_kept, F.left(F.make_valid_utf8("text"), F.lit(LONGEST_TEXT))).alias("raw"),
     )
 
 

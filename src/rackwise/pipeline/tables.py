@@ -28,6 +28,7 @@ from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
 from rackwise.pipeline import schemas
+from rackwise.pipeline.fates import MALFORMED
 from rackwise.pipeline.files import FlowFile, flow_files, literally
 from rackwise.pipeline.flow_logs import MISSING
 from rackwise.pipeline.lines import (
@@ -54,7 +55,6 @@ FlowFormat = Literal["vpc", "canonical", "request-log"]
 
 PARTIAL = "rackwise.partial"
 """Set in the metadata of a bronze column that is missing where it is needed in some rows."""
-MALFORMED = "malformed:"
 OURS = frozenset({"malformed", "principal", "fate", "raw", "source_file", "row_offset"})
 """Columns that we tell of a row; a file's own of these names are not read."""
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
