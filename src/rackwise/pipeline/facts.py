@@ -67,7 +67,7 @@ def fact_bits(fleet: Fleet) -> dict[str, int]:
 def short_texts(rows: DataFrame) -> DataFrame:
     """The same rows, their texts cut: a batch of them is thousands of times as long as a text.
 
-    Names in Kafka are shorter.
+    Whoever looks names up has them cut alike, so that one name stays one.
     """
     return rows.select(
         *(
