@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner_vectors import CENTS, generated_cluster, tiny_cases
 from planning_problems import PRICES, problems
 from proved_plans import grown, with_certificate
-from rackwise.core.errors import Infeasible, InvalidPolicy
+from rackwise.core.errors import Infeasible, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.certificate import bound, check, lower_bound
 from rackwise.core.planning.front import plan
 from rackwise.core.planning.rules import Instance
@@ -21,6 +21,10 @@ from rackwise.core.policy import Policy, TopicBlock, check_policy
 from small_clusters import small_cluster
 
 CASES = [case for case in tiny_cases() if case.expect["feasible"]]
+
+
+def with_a_lost_replica(size):
+    return small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]}, dead=[1], sizes={"t-0": size})
 
 
 def test_a_plan_that_is_right_is_proved():
@@ -126,6 +130,14 @@ class TestPrices:
         with pytest.raises(Infeasible, match="t-0 wants 2 brokers; 1 is usable") as told:
             lower_bound(small, Policy(), made.certificates[0])
         assert told.value.impossible == ("t-0 wants 2 brokers; 1 is usable",)
+
+    @pytest.mark.parametrize("bits", [56, 60, 62])
+    def test_of_copies_too_dear_to_be_told_from_brokers_that_cannot_be_taken(self, bits):
+        with pytest.raises(OptimumTooLarge, match=f"cost less than {2**56} are wanted"):
+            plan(with_a_lost_replica(2**bits), minimise="bytes")
+
+    def test_of_the_dearest_copies(self):
+        assert plan(with_a_lost_replica(2**55), minimise="bytes").verdict.lower_bound == 2**55
 
 
 def test_sets_stay_where_only_leaders_are_chosen():

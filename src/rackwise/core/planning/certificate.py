@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rackwise.core.errors import Infeasible
+from rackwise.core.errors import Infeasible, OptimumTooLarge
 from rackwise.core.planning.applied import applied
 from rackwise.core.planning.fairness import unfair
 from rackwise.core.planning.leadership import leaders_found
@@ -120,7 +120,7 @@ def lower_bound(
     """What no plan with these groups and caps costs less than.
 
     `prices`: price rows of one provider, wanted where the certificate is about dollars. Raises what
-    `Instance.of` raises, and `Infeasible` where a partition has no legal set.
+    `Instance.of` and `bound` raise.
     """
     minimise = cast("Minimise", certificate.objective)
     instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
@@ -132,7 +132,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
 
     Prices of brokers and topics that are not there, negative topic prices, and prices that nobody
     can believe count as 0; groups that cannot be are left out. Raises `Infeasible` where a
-    partition has no legal set.
+    partition has no legal set, `OptimumTooLarge` where copies cost `NEVER // 2` or more.
     """
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     prices = believed(instance.brokers, certificate.prices)
@@ -145,7 +145,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     offers = _offers(instance, prices, {key: one.price for key, one in topic_prices.items()})
     values = minima(instance, offers).values
     if (values >= NEVER // 2).any():
-        raise infeasible(instance)
+        raise infeasible(instance) if impossible(instance) else _too_dear()
     groups = [group for group in certificate.groups if can_be(group)]
     grouped = [id_ for group in groups for id_ in group.brokers]
     free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
@@ -166,6 +166,14 @@ def infeasible(instance: Instance) -> Infeasible:
         wanted=len(instance),
         had=len(instance) - len(reasons),
         hint="add brokers, or ask for less in the policy",
+    )
+
+
+def _too_dear() -> OptimumTooLarge:
+    return OptimumTooLarge(
+        f"partitions whose copies cost less than {NEVER // 2} are wanted; those of one do not",
+        wanted=f"less than {NEVER // 2}",
+        hint="correct that size in the snapshot, or plan with --minimise moves",
     )
 
 
