@@ -62,7 +62,8 @@ class TestReadAndWritten:
     def test_without_its_line_feeds_it_is_canonical(self, plan):
         data = plan_bytes(plan)
         body = strict_json.parse(data, where="p", error=InvalidConfig)
-        assert data.replace(b"\n", b"").decode() == canonical_json(body)
+        told = plan_body(plan) | {"sha256": plan.sha256}
+        assert data.replace(b"\n", b"").decode() == canonical_json(body) == canonical_json(told)
         assert plan.sha256 == body.pop("sha256") == sha256_of(body)
 
     def test_the_format_stays_as_it_is(self):

@@ -105,15 +105,18 @@ def test_bytes_brokers_to_drain_and_brokers_that_take_nothing_new(spark):
     full = cluster(racks, {"t": [(1, 2, 4)], "empty": []}, size=1)
     lost = cluster(racks, {"t": [(1, 2, 5)]}, size=1)
     nothing = cluster(racks, {})
-    clusters = named({"sized": sized, "full": full, "lost": lost, "nothing": nothing})
+    vast = cluster(racks, {"t": [(2, 3)] * 20_000}, size=2**50)
+    clusters = {"sized": sized, "full": full, "lost": lost, "nothing": nothing, "vast": vast}
+    clusters = named(clusters)
     made = plan(clusters["sized"], policy, Repair(), minimise="bytes")
     none = Certificate(
         objective="bytes", unit="bytes", groups=(), cuts=(), prices={1: 5, 2: -1}, lower_bound=0
     )
-    certificates = dict.fromkeys(("full", "lost", "nothing"), none)
+    certificates = dict.fromkeys(("full", "lost", "nothing", "vast"), none)
     certificates["sized"] = made.certificates[0]
     how = {"goal": Repair(), "policy": policy}
     found = spark_bounds(spark, clusters, certificates, **how)
     assert found == core_bounds(clusters, certificates, **how)
     assert found["sized"] == made.verdict.cost > 2**40
     assert found["lost"] is None
+    assert found["vast"] > 2**64

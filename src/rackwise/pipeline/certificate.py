@@ -1,11 +1,11 @@
 """The lower bound of every cluster's plan, added up by Spark from prices alone.
 
 Goals, in order: the bound of `core.planning.certificate`, to the integer; nothing here knows how a
-plan was found, nor what it moves; partitions never leave Spark.
+plan was found, nor what it moves; partitions are summed where they are, in the tasks.
 
-What each partition costs at least is a column. Where it has at most one replica in a rack, that is
-the sum of its cheapest racks, and a rack costs the cheaper of its cheapest open broker with a copy
-and the cheapest broker that holds the partition there already:
+Where a partition has at most one replica in a rack, what it costs at least is the sum of its
+cheapest racks, and a rack costs the cheaper of its cheapest open broker with a copy and the
+cheapest broker that holds the partition there already:
 
 ```
 racks a: 1 4   b: 2 5   c: 3        prices 1: 1, 4: 0, 2: 0, 5: 0, 3: 0       a copy costs 1
@@ -13,9 +13,11 @@ replicas [1 2 3]     held  a 1, b 0, c 0     open  a 0, b 0, c 0
 rack                 a min(0 + 1, 1) = 1     b min(0 + 1, 0) = 0     c 0      least 1 + 0 + 0
 ```
 
-Prices of brokers, a few hundred per cluster, are broadcast beside the partitions of all clusters at
-once; the sum is an aggregate by cluster. What fair groups are worth comes off it, and that is the
-bound.
+Prices of brokers, a few hundred per cluster, travel with the tasks; a task works on a batch of
+partitions of any clusters at once, as a matrix of partitions by racks, and gives one sum for each
+cluster that it met; Spark adds the sums up. What fair groups are worth is one more row, below
+nought, and that is the bound. Array columns of Spark say the same in twice the time, as they call a
+lambda for each rack of each partition.
 
 Other shapes (more replicas than racks, several racks on several levels, numbers per rack, pins,
 topics spread, dollars) are left to the same function of core that a proof calls, one cluster a
@@ -29,18 +31,15 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
     BooleanType,
     DecimalType,
-    IntegerType,
-    LongType,
     StringType,
     StructField,
     StructType,
@@ -55,7 +54,8 @@ from rackwise.pipeline.tasks import in_tasks, task_count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.values import Certificate, Goal
@@ -66,19 +66,16 @@ if TYPE_CHECKING:
 
 EXACT = DecimalType(38, 0)
 BOUND = StructType([StructField("cluster", StringType()), StructField("lower_bound", EXACT)])
-_PRICED = StructType(
+_SUM = StructType(
     [
-        StructField("cluster", IntegerType()),
-        StructField("name", StringType()),
-        StructField("first", IntegerType()),  # code of the first broker; the lists begin there
-        StructField("rack", ArrayType(IntegerType())),  # of each broker, -1 = not usable
-        StructField("price", ArrayType(LongType())),  # of each broker
-        StructField("copy", ArrayType(LongType())),  # cheapest open broker of each rack, or null
-        StructField("by_bytes", BooleanType()),
-        StructField("worth", EXACT),
-        StructField("free", EXACT),  # for each partition
+        StructField("cluster", StringType()),
+        StructField("sum", EXACT),
+        StructField("is_whole", BooleanType()),  # whether each partition has a legal set
     ]
 )
+_NEVER = np.iinfo(np.int64).max
+_HALF = 32
+_LOW = 2**_HALF - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,28 +93,107 @@ class Claims:
     prices: tuple[Price, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Priced:
+    """Prices of a cluster's brokers, those by code from the code `first` on.
+
+    `rack` [codes], -1 for a broker that is not usable; `price` [codes]; `copy` [racks], of the
+    cheapest open broker of each, or `_NEVER`; `free`: what brokers that no group holds to anything
+    take off each partition.
+    """
+
+    name: str
+    code: int
+    first: int
+    rack: Sequence[int]
+    price: Sequence[int]
+    copy: Sequence[int]
+    is_by_bytes: bool
+    worth: int
+    free: int
+
+
+class _Prices:
+    """Prices of many clusters as arrays, by the place of a cluster in the order of the codes."""
+
+    def __init__(self, priced: Sequence[_Priced]) -> None:
+        clusters = sorted(priced, key=lambda one: one.code)
+        self.names = [one.name for one in clusters]
+        self.free = [one.free for one in clusters]
+        self.codes = np.array([one.code for one in clusters], dtype=np.int64)
+        self.is_by_bytes = np.array([one.is_by_bytes for one in clusters], dtype=bool)
+        self.rack = np.array([rack for one in clusters for rack in one.rack], dtype=np.int64)
+        self.price = np.array([price for one in clusters for price in one.price], dtype=np.int64)
+        starts = np.cumsum([0, *(len(one.rack) for one in clusters)])[:-1]
+        self.shift = starts - np.array([one.first for one in clusters], dtype=np.int64)
+        self.copy = np.full(
+            (len(clusters), max((len(one.copy) for one in clusters), default=0)), _NEVER
+        )
+        for place, one in enumerate(clusters):
+            self.copy[place, : len(one.copy)] = one.copy
+
+    def sums(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The work of a task: partitions (`cluster`, `replicas`, `bytes`) in, rows of _SUM out."""
+        for batch in batches:
+            yield self._summed(batch)
+
+    def _summed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        place = np.searchsorted(self.codes, batch["cluster"].to_numpy())
+        count = batch["replicas"].value_lengths().to_numpy()
+        cells = self._cells(place, batch)
+        cells.sort(axis=1)
+        is_taken = np.arange(cells.shape[1]) < count[:, None]
+        owner, taken = np.repeat(place, count), cells[is_taken]
+        missed = np.bincount(owner[taken == _NEVER], minlength=len(self.names))
+        partitions = np.bincount(place, minlength=len(self.names))
+        halves = np.zeros((2, len(self.names)), dtype=np.int64)
+        np.add.at(halves[0], owner, taken >> _HALF)
+        np.add.at(halves[1], owner, taken & _LOW)
+        met = np.flatnonzero(partitions).tolist()
+        found = [
+            (int(halves[0, at]) << _HALF) + int(halves[1, at]) - self.free[at] * int(partitions[at])
+            for at in met
+        ]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array([self.names[at] for at in met], pa.string()),
+                pa.array([Decimal(one) for one in found], pa.decimal128(38, 0)),
+                pa.array([not missed[at] for at in met], pa.bool_()),
+            ],
+            names=_SUM.fieldNames(),
+        )
+
+    def _cells(self, place: NDArray[np.int64], batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """What each rack asks of each partition for one replica; `_NEVER` where none is there."""
+        size = batch["bytes"].fill_null(0).to_numpy()
+        weight = np.where(self.is_by_bytes[place], size, 1)
+        cells = self.copy[place]
+        np.add(cells, weight[:, None], out=cells, where=cells != _NEVER)
+        replicas = batch["replicas"]
+        row = np.repeat(np.arange(len(place)), replicas.value_lengths().to_numpy())
+        broker = replicas.flatten().to_numpy() + self.shift[place[row]]
+        rack = self.rack[broker]
+        is_held = rack >= 0
+        np.minimum.at(cells, (row[is_held], rack[is_held]), self.price[broker[is_held]])
+        return cells
+
+
 def bounds(spark: SparkSession, fleet: Fleet, claims: Claims) -> DataFrame:
     """BOUND: one row per certificate; null where a partition has no legal set."""
     claimed = [one for one in fleet.latest if one.name in claims.certificates]
-    rows, others = [], []
+    priced, others = [], []
     for snapshot in claimed:
-        row = _priced(fleet, snapshot, claims)
-        if row is None:
+        one = _priced(fleet, snapshot, claims)
+        if one is None:
             others.append(snapshot)
         else:
-            rows.append(row)
-    made = _added_up(fleet, spark.createDataFrame(_table(rows), _PRICED))
+            priced.append(one)
+    made = _added_up(spark, fleet, priced)
     return made.unionByName(_by_core(spark, others, claims)) if others else made
 
 
-def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    schema = to_arrow_schema(_PRICED)
-    names = _PRICED.fieldNames()
-    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema=schema)
-
-
-def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> tuple[Any, ...] | None:
-    """Prices of a cluster's brokers as a row; None where columns cannot say what is legal."""
+def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
+    """Prices of a cluster's brokers; None where racks alone cannot say what is legal."""
     certificate = claims.certificates[snapshot.name]
     wanted = wanted_by(claims.goal, snapshot.cluster, claims.policy)
     view = View(wanted.cluster, wanted.policy)
@@ -134,16 +210,19 @@ def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> tuple[Any, ...]
     rack_of = dict(zip(ids.tolist(), leaf.tolist(), strict=True))
     price_of = dict(zip(ids.tolist(), prices.tolist(), strict=True))
     known = [id_ for name, id_ in fleet.names.brokers if name == snapshot.name]
-    return (
-        fleet.codes.clusters[snapshot.name],
-        snapshot.name,
-        fleet.codes.brokers[snapshot.name, known[0]] if known else 1,
-        [rack_of.get(id_, -1) for id_ in known],
-        [price_of.get(id_, 0) for id_ in known],
-        [min(prices[(leaf == rack) & open_].tolist(), default=None) for rack in range(len(racks))],
-        certificate.objective == "bytes",
-        Decimal(sum(worth(group, ids, prices) for group in groups)),
-        Decimal(int(prices[~grouped].clip(min=0).sum())),
+    return _Priced(
+        name=snapshot.name,
+        code=fleet.codes.clusters[snapshot.name],
+        first=fleet.codes.brokers[snapshot.name, known[0]] if known else 1,
+        rack=[rack_of.get(id_, -1) for id_ in known],
+        price=[price_of.get(id_, 0) for id_ in known],
+        copy=[
+            min(prices[(leaf == rack) & open_].tolist(), default=_NEVER)
+            for rack in range(len(racks))
+        ],
+        is_by_bytes=certificate.objective == "bytes",
+        worth=sum(worth(group, ids, prices) for group in groups),
+        free=int(prices[~grouped].clip(min=0).sum()),
     )
 
 
@@ -174,50 +253,19 @@ def _is_plain_rule(rules: TopicRules) -> bool:
     )
 
 
-def _added_up(fleet: Fleet, priced: DataFrame) -> DataFrame:
-    partitions = fleet.partitions.where(F.col("valid_to").isNull()).select(
-        "cluster", "replicas", F.col("bytes").alias("size")
+def _added_up(spark: SparkSession, fleet: Fleet, priced: Sequence[_Priced]) -> DataFrame:
+    prices = _Prices(priced)
+    worths = pa.Table.from_pylist(
+        [{"cluster": one.name, "sum": Decimal(-one.worth), "is_whole": True} for one in priced],
+        schema=to_arrow_schema(_SUM),
     )
-    racks = (
-        partitions.join(F.broadcast(priced), "cluster")
-        .select(
-            *("name", "worth", "free"),
-            F.size("replicas").alias("count"),
-            _racks().alias("racks"),
-        )
-        .withColumn("racks", F.filter("racks", lambda price: price.isNotNull()))
+    partitions = fleet.partitions.where(
+        F.col("valid_to").isNull() & F.col("cluster").isin(prices.codes.tolist())
     )
-    cheapest = F.slice(F.array_sort("racks"), F.lit(1), F.col("count"))
-    least = F.aggregate(cheapest, F.lit(0).cast("bigint"), lambda so_far, price: so_far + price)
-    is_whole = F.size("racks") >= F.col("count")
-    per_partition = F.sum(least.cast("decimal(20,0)")) - F.col("free") * F.count("*")
-    return (
-        racks.groupBy("name", "worth", "free")
-        .agg(
-            F.when(
-                F.min(is_whole.cast("int")) == 1, (per_partition - F.col("worth")).cast(EXACT)
-            ).alias("lower_bound")
-        )
-        .select(F.col("name").alias("cluster"), "lower_bound")
-    )
-
-
-def _racks() -> Column:
-    """What each rack asks of a partition for one replica; null where nothing there is to be had."""
-    weight = F.when(F.col("by_bytes"), F.col("size")).otherwise(F.lit(1).cast("bigint"))
-    places = F.transform("replicas", lambda code: code - F.col("first"))
-
-    def held(rack: Column) -> Column:
-        none = F.lit(None).cast("bigint")
-        return F.aggregate(
-            places,
-            none,
-            lambda least, place: F.least(
-                least, F.when(F.get("rack", place) == rack, F.get("price", place))
-            ),
-        )
-
-    return F.transform("copy", lambda price, rack: F.least(price + weight, held(rack)))
+    sums = partitions.select("cluster", "replicas", "bytes").mapInArrow(prices.sums, _SUM)
+    every = sums.unionByName(spark.createDataFrame(worths, _SUM))
+    bound = F.when(F.bool_and("is_whole"), F.sum("sum").cast(EXACT))
+    return every.groupBy("cluster").agg(bound.alias("lower_bound"))
 
 
 def _by_core(spark: SparkSession, snapshots: Sequence[Snapshot], claims: Claims) -> DataFrame:

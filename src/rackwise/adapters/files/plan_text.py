@@ -21,6 +21,7 @@ What this does not do: read (see `plan`); judge whether the plan is right (a pro
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     )
 
 FORMAT = "rackwise.plan/1"
-MOVE_STARTS = '},{"after":'
 NAMES: Mapping[type, str] = {
     Repair: "repair",
     Balance: "balance",
@@ -104,6 +104,10 @@ def policy_sha256(text: str) -> str:
 
 def plan_body(plan: Plan) -> dict[str, Json]:
     """The document without `sha256`."""
+    return _all_but_moves(plan) | {"moves": [_move(move) for move in plan.moves]}
+
+
+def _all_but_moves(plan: Plan) -> dict[str, Json]:
     return {
         "certificates": [_certificate(each) for each in plan.certificates],
         "cluster_id": plan.cluster_id,
@@ -113,7 +117,6 @@ def plan_body(plan: Plan) -> dict[str, Json]:
         "hypothetical": plan.hypothetical,
         "made_from": _made_from(plan.made_from),
         "minimise": plan.minimise,
-        "moves": [_move(move) for move in plan.moves],
         "solver": plan.solver,
         "totals": totals_json(plan.totals),
         "verdict": _verdict(plan.verdict),
@@ -139,7 +142,8 @@ def goal_json(goal: Goal) -> dict[str, Json]:
 
 def _written(plan: Plan) -> tuple[bytes, str]:
     """The content of a plan file and the hash in it."""
-    texts = {key: _in_lines(key, value) for key, value in plan_body(plan).items()}
+    texts = {key: _in_lines(key, value) for key, value in _all_but_moves(plan).items()}
+    texts["moves"] = _moves_in_lines(plan.moves)
     digest = sha256(_document(texts).replace("\n", "").encode()).hexdigest()
     texts["sha256"] = canonical_json(digest)
     return (_document(texts) + "\n").encode(), digest
@@ -151,16 +155,36 @@ def _document(texts: Mapping[str, str]) -> str:
 
 def _in_lines(key: str, value: Json) -> str:
     """Canonical JSON of a document's field, each item of its long lists on a line of its own."""
-    if key == "moves" and value:
-        # one call for all: quotes in names are escaped, so nothing else looks like a move's start
-        return f"[\n{canonical_json(value)[1:-1]}\n]".replace(
-            MOVE_STARTS, f"}},\n{MOVE_STARTS[2:]}"
-        )
     if isinstance(value, list):
         return _list_in_lines(value)
     if key == "made_from" and isinstance(value, dict):
         return _document({each: _made_from_in_lines(each, value[each]) for each in value})
     return canonical_json(value)
+
+
+def _moves_in_lines(moves: Sequence[Move]) -> str:
+    """Canonical JSON of what `_move` says of each; names and lists that moves share, made once."""
+    name, ids, names = cache(canonical_json), cache(_ids), cache(_names)
+    lines = [
+        f'{{"after":{ids(move.after)},"before":{ids(move.before)},"bytes":{_number(move.bytes)},'
+        f'"cross_bytes":{_number(move.cross_bytes)},"partition":{move.partition},'
+        f'"reasons":{names(move.reasons)},"topic":{name(move.topic)},'
+        f'"topic_id":{name(move.topic_id)},"usd_nano":{_number(move.usd_nano)}}}'
+        for move in moves
+    ]
+    return _lines(lines)
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, brokers))}]"
+
+
+def _names(reasons: tuple[str, ...]) -> str:
+    return canonical_json(list(reasons))
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
 
 
 def _made_from_in_lines(key: str, value: Json) -> str:
@@ -169,7 +193,11 @@ def _made_from_in_lines(key: str, value: Json) -> str:
 
 
 def _list_in_lines(items: Sequence[Json]) -> str:
-    return "[\n" + ",\n".join(map(canonical_json, items)) + "\n]" if items else "[]"
+    return _lines([canonical_json(item) for item in items])
+
+
+def _lines(items: Sequence[str]) -> str:
+    return "[\n" + ",\n".join(items) + "\n]" if items else "[]"
 
 
 def _made_from(made_from: MadeFrom) -> Json:
