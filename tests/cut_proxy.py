@@ -17,6 +17,7 @@ class CutProxy:
     def __init__(self, port):
         self.target = port
         self.is_cutting = False
+        self.cut_after = None
         self.cuts = 0
         self.pairs = []
         self.listener = socket.create_server((HOST, 0))
@@ -27,6 +28,10 @@ class CutProxy:
     def cut_next_answer(self):
         """Pass on the next request; take the connection down in place of its answer."""
         self.is_cutting = True
+
+    def cut_answer_to(self, request):
+        """The same for the first request that holds these bytes."""
+        self.cut_after = request
 
     def drop(self):
         """Take every connection down now."""
@@ -56,6 +61,9 @@ class CutProxy:
                     self.is_cutting = False
                     self.cuts += 1
                     break
+                if not is_answer and self.cut_after is not None and self.cut_after in data:
+                    self.cut_after = None
+                    self.cut_next_answer()
                 sink.sendall(data)
         self._end(source, sink)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from cut_proxy import CutProxy
 from identity_stores import Place, claimers, told_by
 from kafka_traffic import until
-from rackwise.adapters.zookeeper import open_store
+from rackwise.adapters.zookeeper import check_parents, make_parents, open_store
 from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
 from rackwise.core.identity.store import (
     CLAIMS,
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.zookeeper
 
 H7, CLAIM7 = f"{HOSTS}/h7", f"{CLAIMS}/7"
 CLAIMERS = 30
+CREATE = (1).to_bytes(4)
+"""ZooKeeper's number for what makes a node; the length of the path follows it."""
 
 
 @pytest.fixture
@@ -98,6 +101,25 @@ def test_a_number_whose_answer_is_lost_is_burnt_and_no_other_gets_it(place, prox
     drawn = cut_store.next_number()
     assert drawn == store.read([SEQUENCE])[SEQUENCE].version == 3
     assert store.next_number() == 4
+
+
+@pytest.mark.parametrize("below", ["", HOSTS])
+def test_a_node_whose_making_was_not_answered_is_there(lone_zookeeper, chroot, proxy, below):
+    path = (chroot + below).encode()
+    proxy.cut_answer_to(CREATE + len(path).to_bytes(4) + path)
+    made = make_parents(f"zookeeper://{proxy.connect}{chroot}")
+    assert proxy.cuts == 1
+    assert {each.path for each in made if each.state == "present"} == ({below} - {""})
+    assert {each.state for each in check_parents(lone_zookeeper.url + chroot)} == {"present"}
+
+
+def test_nodes_may_be_made_by_many_at_once(lone_zookeeper, chroot):
+    url = lone_zookeeper.url + chroot
+    with ThreadPoolExecutor(8) as operators:
+        told = list(operators.map(make_parents, [url] * 8))
+    for states in zip(*told, strict=True):
+        assert sum(each.state == "made" for each in states) == 1
+        assert {each.state for each in states} <= {"made", "present"}
 
 
 def test_a_wait_over_a_lost_connection_tells_of_all_paths(proxy, cut_store):

@@ -88,7 +88,10 @@ def _make_chroot(root: Address, chroot: str, settings: StoreConfig, connect_s: f
 
 
 def _make(session: Session, path: str, acl: list[ACL]) -> bool:
-    """Whether it was made: it may be there, and we need not be allowed to create then."""
+    """Whether we made it: it may be there, and we need not be allowed to create then.
+
+    False too where another made it meanwhile, or where our answer was lost and nobody can say.
+    """
     if session.gather([path], session.client.exists_async)[path] is not None:
         return False
     acl = _kafkas(acl) if path in KAFKAS else acl

@@ -27,7 +27,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoNodeError, ZookeeperError
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, ZookeeperError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, KeeperState
 
@@ -91,12 +91,16 @@ class Session:
         return self._id
 
     def call(self, send: Callable[[], Answer], path: str, *, right: str = "READ") -> Answer:
-        """One answer to what may be repeated; `NoNodeError` passes. `path`, `right`: for errors."""
+        """One answer to what may be repeated. `path`, `right`: for errors.
+
+        `NoNodeError` and `NodeExistsError` pass: where an answer was lost, what is there may be
+        our own.
+        """
         deadline: float | None = None
         while True:
             try:
                 return send().get(timeout=self.patience_s)
-            except NoNodeError:
+            except (NoNodeError, NodeExistsError):
                 raise
             except PASSING as error:
                 deadline = self._outlast(error, deadline)
