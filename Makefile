@@ -10,10 +10,11 @@ BIN := .venv/bin
 PYTEST := pytest --durations=15 --randomly-seed=$(ORDER)
 CORE := tests/core src/rackwise/core
 CONNECT := $(if $(filter exhaustive,$(PROFILE)),spark and not kafka and not long,connect)
+SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live test test-spark test-core test-rest test-kafka long check bench golden lock
+.PHONY: help venv minimal demo live test test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -52,8 +53,15 @@ test-core:
 test-rest:
 	$(BIN)/python -m coverage run -p -m $(PYTEST) -m "not server and not long" $(CORE:%=--ignore=%)
 
+# Two at the same time: most of it waits for brokers. Either starts brokers of its own.
 test-kafka:
-	$(BIN)/python -m $(PYTEST) -m "server and not spark and not long"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-kafka-adapters" "$(MAKE) test-kafka-rest"
+
+test-kafka-adapters:
+	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/adapters -m "$(SERVER)" tests/adapters
+
+test-kafka-rest:
+	$(BIN)/python -m $(PYTEST) -m "$(SERVER)" --ignore=tests/adapters
 
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
 	@$(BIN)/python -m $(PYTEST) -m long
