@@ -1,8 +1,10 @@
 """Sessions: quiet, in UTC, exact; an active one is taken as it is or refused."""
 
+import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
 from rackwise.core.errors import SessionConflict, SparkMissing
@@ -25,6 +27,17 @@ def test_what_is_asked_for_wins():
 )
 def test_only_local_masters_are_bound_to_loopback(master, expected):
     assert ("spark.driver.host" in settings(master, "batch", {})) is expected
+
+
+@pytest.mark.spark
+@pytest.mark.connect
+def test_rows_go_to_python_through_a_file(spark):
+    def ways(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pylist([{"way": os.environ["PYTHON_UNIX_DOMAIN_ENABLED"]}])
+
+    made = spark.range(1).mapInArrow(ways, "way string").collect()
+    assert [row["way"] for row in made] == ["True"]
 
 
 def test_without_pyspark_the_pip_line_is_said(monkeypatch):

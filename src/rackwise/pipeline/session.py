@@ -23,6 +23,7 @@ which is then taken as it is.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import warnings
 from contextlib import contextmanager
@@ -55,6 +56,10 @@ OLDEST = (4, 2)
 _COMPILED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 """Java compiles no method above 8000 bytes. A stage that is one such method runs up to three
 times slower than in pieces, which is what Spark makes of those above the limit."""
+_BY_FILE = "spark.python.unix.domain.socket.enabled"
+"""Rows travel between Java and Python through a socket that is a file. Through one of TCP, where
+each side writes while its own buffer is full of what the other wrote, Linux may drop the segment
+that says there is room again, and both wait for ever."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -154,6 +159,7 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
     return {
         **_QUIET,
         **_COMPILED,
+        **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
         **({"spark.sql.shuffle.partitions": "2"} if is_small else {}),
         "spark.driver.memory": "1g" if is_small else f"{_driver_bytes() // 2**20}m",
