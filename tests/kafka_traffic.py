@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import KafkaError
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+from kafka.protocol.metadata import MetadataRequest
 
+from rackwise.adapters.kafka.connect import send_to_each
 from rackwise.adapters.sandbox.ready import comes_true
 
 PATIENCE_S = 30.0
@@ -63,7 +66,7 @@ def _is_free(admin, name):
 
 
 def _is_served(admin, name, replicas):
-    """Whether all replicas are in sync, with a leader, and have a log on disk."""
+    """Whether all replicas are in sync, have a log on disk, and each broker knows it."""
     (topic,) = admin.describe_topics([name])
     found = topic["partitions"]
     in_sync = sum(len(each["isr_nodes"]) for each in found if not each["error_code"])
@@ -73,7 +76,22 @@ def _is_served(admin, name, replicas):
         for log_dir in broker["log_dirs"]
         for of_topic in log_dir["topics"]
     )
-    return in_sync == logs == replicas
+    return in_sync == logs == replicas and _knowledge(admin, name) == {replicas}
+
+
+def _knowledge(admin, name):
+    """How many replicas in sync brokers know of: those that answer may not agree yet."""
+    request = MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+    )
+    brokers = [each["broker_id"] for each in admin.describe_cluster()["brokers"]]
+    answers = send_to_each(admin, dict.fromkeys(brokers, request)).values()
+    return {_in_sync(each.topics) for each in answers if not isinstance(each, KafkaError)}
+
+
+def _in_sync(topics):
+    rows = (row for topic in topics for row in topic.partitions or ())
+    return sum(len(row.isr_nodes) for row in rows if not row.error_code)
 
 
 @contextmanager
