@@ -7,6 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import date, timedelta
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 import naive_savings as naive
 from naive_savings import Scene
-from rackwise.core.errors import InvalidPrices, SplitError
+from rackwise.core.errors import InvalidPrices, MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.model import Configs
+from rackwise.core.planning import leader_flow
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.core.savings import (
     ALONE,
@@ -208,7 +210,6 @@ class TestAssignment:
     def test_without_a_solver_it_is_said(self, monkeypatch):
         from rackwise.core import solver
         from rackwise.core.assignors import optimal
-        from rackwise.core.errors import MissingDependency
 
         def missing():
             raise MissingDependency("ortools is wanted", wanted="ortools", had=None)
@@ -284,6 +285,26 @@ class TestLeaderMoves:
         rows = saved(flows, rotated, prices=(price(level="rack"),)).rows
         assert step(rows, ALONE, LEADER_MOVES) == (3 * GIB, 0)
         assert {row.usd_nano for row in rows} == {None}
+
+    @pytest.mark.parametrize(
+        "error", [MissingDependency, OptimumTooLarge], ids=["no solver", "too large for it"]
+    )
+    def test_leaders_are_as_cheap_without_a_flow(self, monkeypatch, error):
+        def unavailable(_network):
+            raise error("a flow is wanted", wanted="a flow", had=None)
+
+        rng = Random(5)
+        sets = [tuple(rng.sample((1, 2, 3), 2)) for _ in range(60)]
+        made = cluster(topics={f"t{n}": [one] for n, one in enumerate(sets)})
+        flows = [
+            flow("produce", rack, "/eu/" + "abc"[one[0] - 1], rng.random(), topic=f"t{n}")
+            for n, one in enumerate(sets)
+            for rack in (A, B, C)
+        ]
+        by_flow = step(saved(flows, made).rows, ALONE, LEADER_MOVES)
+        monkeypatch.setattr(leader_flow, "cheapest_flow", unavailable)
+        assert step(saved(flows, made).rows, ALONE, LEADER_MOVES) == by_flow
+        assert by_flow[1] > 0
 
     def test_free_bytes_are_not_made_to_cross(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})

@@ -1,7 +1,8 @@
 """What flows cost: the bill's own rule, to the nano-dollar.
 
 Bytes are added up to the rows that the bill has (day, kind, topic, client group, quality, both
-racks) before a price is put on them, so that today's flows cost what the bill says.
+racks) before a price is put on them, so that today's flows cost what the bill says. A bill is made
+once for a state, whatever it is added up by.
 
 What this does not do: put a price where the table has none; such bytes are counted apart.
 """
@@ -12,11 +13,10 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rackwise.core.racks import Rack, crossing_level
-from rackwise.core.savings.values import Place
 from rackwise.core.traffic import REGION, price_of, usd_nano
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
     from typing import TypeAlias
 
@@ -24,9 +24,22 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
 
     Way: TypeAlias = tuple[date, str, str | None, str | None]
+    Bill: TypeAlias = Mapping["Row", "Sum"]
 
 
 Key = TypeVar("Key")
+
+
+class Row(NamedTuple):
+    """A row of the bill: all that a flow has but its bytes."""
+
+    day: date
+    kind: str
+    topic: str
+    client_group: str
+    quality: str
+    from_rack: str | None
+    to_rack: str | None
 
 
 class Sum(NamedTuple):
@@ -63,9 +76,15 @@ class Tariff:
         nano = sum(usd_nano(bytes_, side, price.gb_bytes) for side in sides)
         return Sum(cross=bytes_, nano=nano)
 
-    def whole(self, state: State) -> Sum:
-        """What all bytes of a state cost."""
-        return self.sums(state, lambda _: None).get(None, Sum())
+    def bill(self, state: State) -> Bill:
+        """What the bytes of a state cost, row by row."""
+        rows = Counter[Row]()
+        for place, bytes_ in state.items():
+            rows[Row(*place[:5], *place.ends)] += bytes_
+        return {
+            row: self.cost((row.day, row.kind, row.from_rack, row.to_rack), bytes_)
+            for row, bytes_ in rows.items()
+        }
 
     def _found(self, way: Way) -> tuple[int, Price | None]:
         day, kind, sender, receiver = way
@@ -80,19 +99,15 @@ class Tariff:
         choice = price_of(self._prices, region=region, level=name, kind=kind, day=day)
         return level, None if choice is None else choice.price
 
-    def sums(self, state: State, by: Callable[[Place], Key]) -> dict[Key, Sum]:
-        """What the bytes of a state cost, by what `by` says of their places.
 
-        `by` may look at all of a place but its racks, `alike` and `follower`.
-        """
-        rows = Counter[Place]()
-        for place, bytes_ in state.items():
-            sender, receiver = place.ends
-            row = place._replace(near=sender, far=receiver, alike=0, follower=0)
-            rows[row] += bytes_
-        found: defaultdict[Key, Sum] = defaultdict(Sum)
-        for row, bytes_ in rows.items():
-            cost = self.cost((row.day, row.kind, row.near, row.far), bytes_)
-            key = by(row)
-            found[key] = Sum(*(a + b for a, b in zip(found[key], cost, strict=True)))
-        return dict(found)
+def sums(bill: Bill, by: Callable[[Row], Key]) -> dict[Key, Sum]:
+    """A bill, added up by what `by` says of its rows."""
+    found: defaultdict[Key, list[Sum]] = defaultdict(list)
+    for row, cost in bill.items():
+        found[by(row)].append(cost)
+    return {key: total(costs) for key, costs in found.items()}
+
+
+def total(costs: Iterable[Sum]) -> Sum:
+    """All of them together."""
+    return Sum(*map(sum, zip(*costs, strict=True)))

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.partitioner.rates import check_eps
@@ -40,7 +40,7 @@ from rackwise.core.savings.leading import led_elsewhere
 from rackwise.core.savings.producing import produced_near
 from rackwise.core.savings.reading import CLASSIC, dealt, followed, optimal, reassigned, stock
 from rackwise.core.savings.spread import spread
-from rackwise.core.savings.tariff import Sum, Tariff
+from rackwise.core.savings.tariff import Row, Sum, Tariff, sums, total
 from rackwise.core.savings.values import (
     ALONE,
     ASSIGNMENT,
@@ -66,11 +66,16 @@ if TYPE_CHECKING:
 
     from rackwise.core.savings.layout import Layout
     from rackwise.core.savings.reading import Assign, Dealt
+    from rackwise.core.savings.tariff import Bill
     from rackwise.core.savings.values import Flow, State
     from rackwise.core.traffic import Price
 
     Unit: TypeAlias = tuple[str | None, str | None]
     """Topic and client group of which a lever is pulled; both None is the cluster."""
+
+Bytes = TypeVar("Bytes", Place, Row)
+"""What says of bytes where they lie, or of which row of the bill they are."""
+Value = TypeVar("Value")
 
 EVERY: Mapping[str, float] = MappingProxyType({})
 NOTHING = "nothing to save here"
@@ -98,10 +103,9 @@ def savings(
     for bound in eps:
         check_eps(bound)
     _check_shares(unkeyed)
-    today, tariff = spread(flows, layout), Tariff(prices, levels)
-    levers = _Levers(today, layout, tariff)
+    levers = _Levers(spread(flows, layout), layout, Tariff(prices, levels))
     rows = (*levers.alone(eps, unkeyed), *levers.waterfall(max(eps), unkeyed))
-    return Savings(rows=rows, today=tariff.whole(today), left=tariff.whole(levers.left))
+    return Savings(rows=rows, today=levers.today.whole, left=levers.left.whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +117,25 @@ class Savings:
     left: Sum
 
 
+class _Billed(NamedTuple):
+    """A state and what it costs."""
+
+    state: State
+    bill: Bill
+
+    @property
+    def whole(self) -> Sum:
+        """What all its bytes cost."""
+        return total(self.bill.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A lever pulled: `state` before and after, and the units of which it is not taken."""
+    """A lever pulled: the state before and after, and the units of which it is not taken."""
 
     lever: str
-    before: State
-    after: State
+    before: _Billed
+    after: _Billed
     refused: Mapping[Unit, str]
     eps: float | None
     load_factors: Mapping[str, float]
@@ -129,15 +145,14 @@ class _Levers:
     """The levers of one cluster. `left`: the state after the waterfall, once it is made."""
 
     def __init__(self, today: State, layout: Layout, tariff: Tariff) -> None:
-        self._today = today
         self._layout = layout
         self._tariff = tariff
-        self._is_priced = tariff.whole(today).nano > 0
-        self.left = today
+        self.today = self.left = self._billed(today)
+        self._is_priced = self.today.whole.nano > 0
 
     def alone(self, eps: Sequence[float], unkeyed: Mapping[str, float]) -> Iterator[Saving]:
         """Each lever against today."""
-        today, follows = self._today, self._follows_today
+        today, follows = self.today, self._follows_today
         yield from self._rows(ALONE, self._follower_fetch(today))
         yield from self._rows(ALONE, self._assignment(today, follows, optimal))
         for bound in eps:
@@ -146,7 +161,7 @@ class _Levers:
 
     def waterfall(self, eps: float, unkeyed: Mapping[str, float]) -> Iterator[Saving]:
         """Each lever on top of the ones before; the stock assignor in the place of the best."""
-        reading = self._follower_fetch(self._today)
+        reading = self._follower_fetch(self.today)
 
         def follows(group: str) -> bool:
             return self._layout.follows or (None, group) not in reading.refused
@@ -162,12 +177,15 @@ class _Levers:
     def _follows_today(self, _group: str) -> bool:
         return self._layout.follows
 
-    def _follower_fetch(self, before: State) -> _Step:
-        after = followed(before, self._layout)
+    def _billed(self, state: State) -> _Billed:
+        return _Billed(state, self._tariff.bill(state))
+
+    def _follower_fetch(self, before: _Billed) -> _Step:
+        after = followed(before.state, self._layout)
         return self._taken(FOLLOWER_FETCH, before, after, _by_group)
 
-    def _assignment(self, before: State, follows: Callable[[str], bool], assign: Assign) -> _Step:
-        groups = {place.client_group for place in before if place.kind == FETCH}
+    def _assignment(self, before: _Billed, follows: Callable[[str], bool], assign: Assign) -> _Step:
+        groups = {place.client_group for place in before.state if place.kind == FETCH}
         deals: dict[str, Dealt] = {}
         untold: dict[Unit, str] = {}
         for group in sorted(groups):
@@ -179,7 +197,8 @@ class _Levers:
                 reason = error.message
             if reason is not None:
                 untold[None, group] = f"not known: {reason}"
-        after = reassigned(before, self._layout, deals, {group: follows(group) for group in deals})
+        near = {group: follows(group) for group in deals}
+        after = reassigned(before.state, self._layout, deals, near)
         return self._taken(ASSIGNMENT, before, after, _by_group, untold)
 
     def _untold(self, group: str, assign: Assign) -> str | None:
@@ -190,15 +209,15 @@ class _Levers:
             return "its assignor is the broker's"
         return None
 
-    def _producing(self, before: State, eps: float, unkeyed: Mapping[str, float]) -> _Step:
-        made = produced_near(before, self._layout, eps, unkeyed)
+    def _producing(self, before: _Billed, eps: float, unkeyed: Mapping[str, float]) -> _Step:
+        made = produced_near(before.state, self._layout, eps, unkeyed)
         return self._taken(
             PRODUCING, before, made.state, _by_topic, eps=eps, load_factors=made.load_factors
         )
 
-    def _leader_moves(self, before: State, follows: Callable[[str], bool]) -> _Step:
+    def _leader_moves(self, before: _Billed, follows: Callable[[str], bool]) -> _Step:
         after = led_elsewhere(
-            before, self._layout, self._tariff, follows=follows, worth=self._worth
+            before.state, self._layout, self._tariff, follows=follows, worth=self._worth
         )
         return self._taken(LEADER_MOVES, before, after, _by_cluster)
 
@@ -209,30 +228,31 @@ class _Levers:
     def _taken(
         self,
         lever: str,
-        before: State,
+        before: _Billed,
         after: State,
-        unit: Callable[[Place], Unit],
+        unit: Callable[[Place | Row], Unit],
         untold: Mapping[Unit, str] = MappingProxyType({}),
         *,
         eps: float | None = None,
         load_factors: Mapping[str, float] = EVERY,
     ) -> _Step:
         """The lever where it does not cost; `untold`: units of which nothing is known, and why."""
-        was, will_be = self._tariff.sums(before, unit), self._tariff.sums(after, unit)
+        pulled = self._billed(after)
+        was, will_be = sums(before.bill, unit), sums(pulled.bill, unit)
         refused = dict(untold)
         for key in sorted(was, key=str):
             reason = self._reason(was[key].less(will_be.get(key, Sum())))
             if reason is not None:
                 refused[key] = reason
-        kept = Counter[Place]()
-        for state, is_wanted in ((before, True), (after, False)):
-            for place, bytes_ in state.items():
-                if (unit(place) in refused) == is_wanted:
-                    kept[place] += bytes_
+        if refused:
+            pulled = _Billed(
+                _kept(before.state, pulled.state, unit, refused),
+                _kept(before.bill, pulled.bill, unit, refused),
+            )
         return _Step(
             lever=lever,
             before=before,
-            after=kept,
+            after=pulled,
             refused=refused,
             eps=eps,
             load_factors=load_factors,
@@ -249,7 +269,7 @@ class _Levers:
 
     def _rows(self, view: str, step: _Step) -> Iterator[Saving]:
         """Topics and groups that change, units that are refused, topics with a load factor."""
-        was, will_be = (self._tariff.sums(state, _by_both) for state in (step.before, step.after))
+        was, will_be = (sums(one.bill, _by_both) for one in (step.before, step.after))
         told: set[str | None] = set()
         for changed in sorted(was):
             saved = was[changed].less(will_be.get(changed, Sum()))
@@ -268,10 +288,10 @@ class _Levers:
     def _idle(self, step: _Step) -> str:
         """Why a lever moves nothing: there is nothing, or nothing tells where the bytes lie."""
         loose = Counter[Place]()
-        for place, bytes_ in step.before.items():
+        for place, bytes_ in step.before.state.items():
             if place.alike == LOOSE and place.kind in MOVED.get(step.lever, (place.kind,)):
                 loose[place] += bytes_
-        crossing = self._tariff.whole(loose).cross
+        crossing = self._billed(loose).whole.cross
         told = f"not known: nothing tells in which partitions {crossing} bytes that cross lie"
         return told if crossing else NOTHING
 
@@ -290,19 +310,30 @@ class _Levers:
         )
 
 
-def _by_both(place: Place) -> tuple[str, str]:
-    return place.topic, place.client_group
+def _kept(
+    before: Mapping[Bytes, Value],
+    after: Mapping[Bytes, Value],
+    unit: Callable[[Bytes], Unit],
+    refused: Mapping[Unit, str],
+) -> dict[Bytes, Value]:
+    """What was before of the units that are refused, what comes after of the others."""
+    stays = {key: value for key, value in before.items() if unit(key) in refused}
+    return stays | {key: value for key, value in after.items() if unit(key) not in refused}
 
 
-def _by_group(place: Place) -> Unit:
-    return None, place.client_group
+def _by_both(row: Row) -> tuple[str, str]:
+    return row.topic, row.client_group
 
 
-def _by_topic(place: Place) -> Unit:
-    return place.topic, None
+def _by_group(one: Place | Row) -> Unit:
+    return None, one.client_group
 
 
-def _by_cluster(_place: Place) -> Unit:
+def _by_topic(one: Place | Row) -> Unit:
+    return one.topic, None
+
+
+def _by_cluster(_one: Place | Row) -> Unit:
     return None, None
 
 
