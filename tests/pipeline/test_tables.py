@@ -228,6 +228,18 @@ def test_a_table_is_written_with_its_schema_and_counted(spark, tmp_path):
     assert (tmp_path / "rack" / "depth=1").is_dir()
 
 
+@pytest.mark.connect
+def test_moments_in_tables_are_of_a_type_that_every_reader_knows(spark, tmp_path):
+    from rackwise.pipeline.schemas import FLOW_FACT
+    from rackwise.pipeline.tables import write_table
+
+    at = datetime.fromtimestamp(NOON, UTC)
+    frame = spark.createDataFrame([{"window_start": at, "bytes": 1}], FLOW_FACT)
+    write_table(frame, str(tmp_path / "facts"), FLOW_FACT)
+    column = parquet.read_table(tmp_path / "facts")["window_start"]
+    assert (column.type, column.to_pylist()) == (pa.timestamp("us", tz="UTC"), [at])
+
+
 def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp_path):
     from rackwise.pipeline.tables import stored
 

@@ -53,9 +53,14 @@ LARGEST_DRIVER_BYTES = 4 * 2**30
 ALL_CORES = "local[*]"
 OLDEST = (4, 2)
 
-_COMPILED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
+_TUNED = {
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
 """Java compiles no method above 8000 bytes. A stage that is one such method runs up to three
-times slower than in pieces, which is what Spark makes of those above the limit."""
+times slower than in pieces, which is what Spark makes of those above the limit. Moments in tables
+are longs: Spark's own type for them, of 96 bits, is deprecated, has no statistics and takes longer
+to write."""
 _BY_FILE = "spark.python.unix.domain.socket.enabled"
 """Rows travel between Java and Python through a socket that is a file. Through one of TCP, where
 each side writes while its own buffer is full of what the other wrote, Linux may drop the segment
@@ -158,7 +163,7 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
     java = [f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}", *(_SMALL_JAVA if is_small else ())]
     return {
         **_QUIET,
-        **_COMPILED,
+        **_TUNED,
         **({_BY_FILE: "true"} if hasattr(socket, "AF_UNIX") else {}),
         **(_LOCAL if is_local(master) else {}),
         **({"spark.sql.shuffle.partitions": "2"} if is_small else {}),
@@ -189,7 +194,7 @@ def _made(app: str, master: str | None, profile: Profile, conf: Mapping[str, str
 
     builder = SparkSession.builder.appName(app)
     if SUBMITTED in os.environ and master is None:
-        return _with(builder, {**_EXACT, **_COMPILED, **conf}).getOrCreate()
+        return _with(builder, {**_EXACT, **_TUNED, **conf}).getOrCreate()
     wanted = settings(master or ALL_CORES, profile, conf)
     with _environment(_needed(master or ALL_CORES)), _staying_up():
         return _with(builder.master(master or ALL_CORES), wanted).getOrCreate()
@@ -214,7 +219,7 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
                 return _with(builder, wanted).getOrCreate()
         check_answers(remote)
         try:
-            return _with(builder, {**_EXACT, **_COMPILED, **conf}).getOrCreate()
+            return _with(builder, {**_EXACT, **_TUNED, **conf}).getOrCreate()
         except PySparkException as error:
             told = escaped(str(error).strip().partition("\n")[0])
             raise WorldError(
