@@ -116,11 +116,17 @@ def test_what_is_no_address_is_null(spark):
     assert [(row.ip, row.prefix) for row in found] == [(None, None)] * 3
 
 
-@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), unique=True, max_size=12))
-def test_a_pair_is_found_where_it_stands_and_nowhere_else(pairs):
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), unique=True, max_size=12),
+    st.sampled_from([(1, 1), (1, 9_092), (2**40, 1), (2**40, 9_092)]),
+)
+def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
     from rackwise.pipeline.addresses import PairIndex
 
-    asked = [(ip, small) for ip in range(-6, 7) for small in range(5)]
+    ip_step, small_step = apart
+    pairs = [(ip * ip_step, small * small_step) for ip, small in drawn]
+    asked = [(ip * ip_step, small * small_step) for ip in range(-6, 7) for small in range(-1, 5)]
+    asked += [(ip + 1, small) for ip, small in pairs] + [(ip, small + 1) for ip, small in pairs]
     index = PairIndex((ip for ip, _ in pairs), (small for _, small in pairs))
     rows = index.find(*np.array(asked, dtype=np.int64).T)
     assert rows.tolist() == [pairs.index(each) if each in pairs else -1 for each in asked]

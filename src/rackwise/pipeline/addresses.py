@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 NONE = NO_NUMBER
 """The long of a text that is no address."""
 MOST_REMEMBERED = 2**20
+SPARSEST = 16
+"""Places of a table for each number in it. Numbers that lie closer, such as ids of brokers, are
+looked up in one; others are searched for."""
 HALF_BITS = 64
 DIGEST_DIGITS = 15
 SIGN = 1 << 63
@@ -71,14 +74,13 @@ class AddressReader:
         known = self._known
         if len(known) > MOST_REMEMBERED:
             known.clear()
-        made = np.empty((len(texts) + 1, 2), dtype=np.int64)
-        for place, text in enumerate(texts):
+        numbers = []
+        for text in texts:
             number = known.get(text)
             if number is None:
                 number = known[text] = address_number(text)
-            made[place] = number
-        made[-1] = NOBODY
-        return made
+            numbers.append(number)
+        return np.array([*numbers, NOBODY], dtype=np.int64)
 
 
 def address_number(text: str) -> Number:
@@ -118,32 +120,40 @@ def never_null(key: Column) -> Column:
 
 
 class PairIndex:
-    """Rows by an address and a small number, such as a port: exact, by two binary searches.
-
-    `small` is below 2^31.
-    """
+    """Rows by an address or an id and a number from 0, such as a port: exact, in two steps."""
 
     def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
         ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
-        self._ips, codes = np.unique(ips, return_inverse=True)
-        keys = codes.astype(np.int64) << 31 | smalls
-        self._rows = np.argsort(keys)
-        self._keys = keys[self._rows]
+        kinds, codes = np.unique(ips, return_inverse=True)
+        self._width = int(smalls.max(initial=0)) + 1
+        keys = codes.astype(np.int64) * self._width + smalls
+        rows = np.argsort(keys)
+        self._ips = _Places(kinds, np.arange(len(kinds)))
+        self._pairs = _Places(keys[rows], rows)
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each pair, -1 where it is not there; shape (n,)."""
-        code, is_known = _searched(self._ips, ips)
-        place, is_found = _searched(self._keys, code << 31 | smalls)
-        if not len(self._rows):
-            return np.full(len(ips), -1)
-        return np.where(is_known & is_found, self._rows[place], -1)
+        code = self._ips.find(ips)
+        is_known = (code >= 0) & (smalls >= 0) & (smalls < self._width)
+        return self._pairs.find(np.where(is_known, code * self._width + smalls, -1))
 
 
-def _searched(
-    ordered: NDArray[np.int64], values: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Places in an ordered array, and whether the value is what stands there."""
-    if not len(ordered):
-        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return places, ordered[places] == values
+class _Places:
+    """What belongs to each of some ascending numbers, by a table where they lie close together."""
+
+    def __init__(self, ordered: NDArray[np.int64], found: NDArray[np.int64]) -> None:
+        self._ordered, self._found, self._table = ordered, found, None
+        if len(ordered) and ordered[-1] - ordered[0] < SPARSEST * len(ordered):
+            self._table = np.full(ordered[-1] - ordered[0] + 1, -1)
+            self._table[ordered - ordered[0]] = found
+
+    def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What belongs to each, -1 where nothing does; shape (n,)."""
+        if not len(self._ordered):
+            return np.full(len(numbers), -1)
+        first, last = self._ordered[0], self._ordered[-1]
+        if self._table is not None:
+            is_within = (numbers >= first) & (numbers <= last)
+            return np.where(is_within, self._table[np.clip(numbers, first, last) - first], -1)
+        places = np.minimum(np.searchsorted(self._ordered, numbers), len(self._ordered) - 1)
+        return np.where(self._ordered[places] == numbers, self._found[places], -1)

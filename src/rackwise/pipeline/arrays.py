@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,6 +89,13 @@ class Reasons:
     def words(self) -> Words:
         """The reasons, none where a row is open."""
         return Words(codes=self._codes.copy(), names=tuple(self._names))
+
+
+def texts_at(places: NDArray[np.int64], texts: Sequence[str], rows: int) -> pa.Array:
+    """An Arrow column of so many rows with these texts at these places, null elsewhere."""
+    codes = np.full(rows, -1)
+    codes[places] = np.arange(len(places))
+    return Words(codes=codes, names=tuple(texts)).strings()
 
 
 def read_texts(column: pa.Array) -> list[Any]:

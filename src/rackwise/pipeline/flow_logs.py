@@ -34,7 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rackwise.pipeline.addresses import NONE, AddressReader
-from rackwise.pipeline.arrays import NO_NUMBER, Reasons, Words, flags, longs, read_texts
+from rackwise.pipeline.arrays import NO_NUMBER, Reasons, Words, flags, longs, read_texts, texts_at
 from rackwise.pipeline.clock import DAY_S, LAST_SECOND
 from rackwise.pipeline.schemas import LONGEST_TEXT, VPC_NUMBERS, VPC_REQUIRED
 
@@ -151,17 +151,15 @@ def _number(text: str) -> int:
 
 def _raw(batch: pa.RecordBatch, is_malformed: NDArray[np.bool_]) -> pa.Array:
     """The line where there is one, else the columns used as a line of a log."""
-    raw = np.full(batch.num_rows, None, dtype=object)
     places = np.flatnonzero(is_malformed)
-    if len(places):
-        bad = batch.take(pa.array(places))
-        rows = zip(
-            read_texts(bad.column("raw")),
-            *(read_texts(bad.column(name)) for name in VPC_REQUIRED),
-            strict=True,
-        )
-        raw[places] = [line if line is not None else _as_line(cells) for line, *cells in rows]
-    return pa.array(raw, pa.string())
+    bad = batch.take(pa.array(places))
+    rows = zip(
+        read_texts(bad.column("raw")),
+        *(read_texts(bad.column(name)) for name in VPC_REQUIRED),
+        strict=True,
+    )
+    lines = [line if line is not None else _as_line(cells) for line, *cells in rows]
+    return texts_at(places, lines, batch.num_rows)
 
 
 def _as_line(cells: Sequence[object]) -> str:

@@ -47,6 +47,7 @@ from rackwise.pipeline.arrays import (
     longs,
     nullable,
     read_texts,
+    texts_at,
 )
 from rackwise.pipeline.clock import DAY_S, HOUR_S, LAST_SECOND, day_of
 from rackwise.pipeline.facts import (
@@ -175,8 +176,8 @@ def names(bronze: DataFrame) -> DataFrame:
     named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
     return (
         short_texts(bronze.select(*named))
-        .select(*(F.make_valid_utf8(name).alias(name) for name in named))
         .distinct()
+        .select(*(F.make_valid_utf8(name).alias(name) for name in named))
         .select(F.explode(found).alias("found"))
         .select("found.*")
         .where(F.col("name").isNotNull())
@@ -292,6 +293,8 @@ class _Judge(Judge):
         is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
         client_rack = np.zeros_like(cluster)
         for name, known in self.told_racks:
+            if not known:
+                continue
             found = rows.words[name].numbers(known)
             client_rack = np.where(client_rack == 0, found, client_rack)
         found = self.client_racks.find(rows.ip, rows.prefix, cluster)
@@ -361,17 +364,14 @@ def _malformed(rows: _Rows) -> Reasons:
 def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
     """Of malformed rows the line where there is one, else the columns as JSON."""
     is_malformed = [name.startswith(MALFORMED) for name in reasons.names]
-    raw = np.full(batch.num_rows, None, dtype=object)
     places = np.flatnonzero(np.array(is_malformed, dtype=np.bool_)[reasons.codes])
-    if len(places):
-        bad = batch.take(pa.array(places))
-        lines = read_texts(bad.column("raw"))
-        cells = zip(*(read_texts(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
-        raw[places] = [
-            line if line is not None else _as_json(row)
-            for line, row in zip(lines, cells, strict=True)
-        ]
-    return pa.array(raw, pa.string())
+    bad = batch.take(pa.array(places))
+    lines = read_texts(bad.column("raw"))
+    cells = zip(*(read_texts(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
+    made = [
+        line if line is not None else _as_json(row) for line, row in zip(lines, cells, strict=True)
+    ]
+    return texts_at(places, made, batch.num_rows)
 
 
 def _as_json(cells: Iterable[str | int | None]) -> str:

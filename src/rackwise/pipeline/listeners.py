@@ -107,14 +107,18 @@ class Lookup:
         nobody = (-1, *Found(is_carried=False, cluster=0, broker=0, rack=0, since=0))
         self._begins, *columns = np.array([nobody, *every], dtype=np.int64).T.copy()
         self._columns = dict(zip(Found._fields, columns, strict=True))
+        self._is_one_span = len(every) == len(spans)
 
     def find(
         self, ips: NDArray[np.int64], smalls: NDArray[np.int64], hours: NDArray[np.int64]
     ) -> Seen:
         """Who is there, per row; shape (n,) each. `hours`: since 1970-01-01 UTC, from 0."""
         rows = self._index.find(ips, smalls)
-        places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
-        places[rows < 0] = 0
+        if self._is_one_span:
+            places = rows + 1
+        else:
+            places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
+            places[rows < 0] = 0
         found = {name: column[places] for name, column in self._columns.items()}
         return Seen(**found | {"is_carried": found["is_carried"] != 0})
 
