@@ -132,6 +132,24 @@ def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
     assert rows.tolist() == [pairs.index(each) if each in pairs else -1 for each in asked]
 
 
+@given(
+    st.sets(
+        st.builds(
+            int.__add__, st.sampled_from([-(2**63), -(2**60), 0, 2**63 - 30]), st.integers(0, 20)
+        )
+    )
+)
+def test_numbers_however_far_apart_are_found_and_no_others(drawn):
+    from rackwise.pipeline.addresses import Places
+
+    ordered = sorted(drawn)
+    near = {number + step for number in (*ordered, 0) for step in (-2, -1, 0, 1, 2)}
+    asked = sorted({-(2**63), 2**63 - 1} | {n for n in near if -(2**63) <= n < 2**63})
+    places = Places(np.array(ordered, dtype=np.int64), np.arange(len(ordered)))
+    found = places.find(np.array(asked, dtype=np.int64))
+    assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
+
+
 def test_a_reader_forgets_when_it_knows_too_many(monkeypatch):
     from rackwise.pipeline import addresses
 

@@ -67,6 +67,17 @@ def test_both_families_share_the_joins(spark, capsys):
     assert [row.rack for row in frame.collect()] == [1, 6]
 
 
+def test_arrays_find_both_families_and_networks_far_apart():
+    from rackwise.pipeline.addresses import AddressReader
+    from rackwise.pipeline.racks import RackLookup, subnet_buckets
+
+    table = "2001:db8::/64,a\nfd00::/64,b\n10.0.0.0/24,c\n10.0.1.0/24,d"
+    texts = ["2001:db8::1", "fd00::1", "10.0.0.9", "10.0.1.9", "10.0.2.9", "fd00:0:0:1::1", None]
+    lookup = RackLookup(subnet_buckets(parse_subnets(table)))
+    found = lookup.find(*AddressReader().read(pa.array(texts)))
+    assert found.tolist() == [1, 2, 3, 4, 0, 0, 0]
+
+
 def drawn_table(rng):
     """Networks of both families in three nested regions, so that they often overlap."""
     nets = {}

@@ -24,6 +24,7 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.subnets import ipv4
@@ -32,7 +33,6 @@ from rackwise.pipeline.arrays import NO_NUMBER, read_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import Column
 
@@ -42,6 +42,8 @@ MOST_REMEMBERED = 2**20
 SPARSEST = 16
 """Places of a table for each number in it. Numbers that lie closer, such as ids of brokers, are
 looked up in one; others are searched for."""
+LARGEST_TABLE = 2**20
+"""Numbers, of 8 bytes: it travels to every worker, and beyond their caches it gains nothing."""
 HALF_BITS = 64
 DIGEST_DIGITS = 15
 SIGN = 1 << 63
@@ -64,10 +66,17 @@ class AddressReader:
 
     def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Longs `ip` and `prefix` of strings, shape (n,) each; a null is no address."""
+        ip, prefix, places = self.read_distinct(texts)
+        return ip[places], prefix[places]
+
+    def read_distinct(
+        self, texts: pa.Array
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The same of each distinct text, then of none; and of each string its place there."""
         coded = texts.dictionary_encode()
         ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
-        places = coded.indices.fill_null(len(ip) - 1).to_numpy(zero_copy_only=False)
-        return ip[places], prefix[places]
+        places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
+        return ip, prefix, places.to_numpy(zero_copy_only=False)
 
     def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Of each text and, last, of none."""
@@ -128,8 +137,8 @@ class PairIndex:
         self._width = int(smalls.max(initial=0)) + 1
         keys = codes.astype(np.int64) * self._width + smalls
         rows = np.argsort(keys)
-        self._ips = _Places(kinds, np.arange(len(kinds)))
-        self._pairs = _Places(keys[rows], rows)
+        self._ips = Places(kinds, np.arange(len(kinds)))
+        self._pairs = Places(keys[rows], rows)
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each pair, -1 where it is not there; shape (n,)."""
@@ -138,22 +147,26 @@ class PairIndex:
         return self._pairs.find(np.where(is_known, code * self._width + smalls, -1))
 
 
-class _Places:
-    """What belongs to each of some ascending numbers, by a table where they lie close together."""
+class Places:
+    """What belongs to each of some ascending numbers, by a table where they lie close together.
+
+    The table has -1 at both ends, for all numbers below and above.
+    """
 
     def __init__(self, ordered: NDArray[np.int64], found: NDArray[np.int64]) -> None:
         self._ordered, self._found, self._table = ordered, found, None
-        if len(ordered) and ordered[-1] - ordered[0] < SPARSEST * len(ordered):
-            self._table = np.full(ordered[-1] - ordered[0] + 1, -1)
-            self._table[ordered - ordered[0]] = found
+        spread = int(ordered[-1]) - int(ordered[0]) if len(ordered) else LARGEST_TABLE
+        if spread < min(SPARSEST * len(ordered), LARGEST_TABLE):
+            self._table = np.full(spread + 3, -1)
+            self._table[ordered - ordered[0] + 1] = found
 
     def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """What belongs to each, -1 where nothing does; shape (n,)."""
         if not len(self._ordered):
             return np.full(len(numbers), -1)
-        first, last = self._ordered[0], self._ordered[-1]
         if self._table is not None:
-            is_within = (numbers >= first) & (numbers <= last)
-            return np.where(is_within, self._table[np.clip(numbers, first, last) - first], -1)
+            before = self._ordered[:1] - 1
+            found: NDArray[np.int64] = self._table.take(numbers - before, mode="clip")
+            return found
         places = np.minimum(np.searchsorted(self._ordered, numbers), len(self._ordered) - 1)
         return np.where(self._ordered[places] == numbers, self._found[places], -1)

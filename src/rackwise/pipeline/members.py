@@ -34,7 +34,17 @@ class ClientRacks:
         self, ip: NDArray[np.int64], prefix: NDArray[np.int64], cluster: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Rack codes of addresses as `addresses.AddressReader` gives them; 0 = unknown."""
-        racks = self._subnets.find(ip, prefix).astype(np.int64)
+        return self.by_member(ip, cluster, self.by_subnet(ip, prefix))
+
+    def by_subnet(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same whoever is there, for every cluster."""
+        return self._subnets.find(ip, prefix)
+
+    def by_member(
+        self, ip: NDArray[np.int64], cluster: NDArray[np.int64], else_: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The same of those that are members; of others `else_`."""
+        racks = else_.copy()
         rows = self._members.find(ip, cluster)
         racks[rows >= 0] = self._racks[rows[rows >= 0]]
         return racks

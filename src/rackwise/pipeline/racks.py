@@ -2,7 +2,8 @@
 
 The table is cut into length classes by `core.subnets`; each class is a lookup of
 `address >> shift`, and the finest class that answers wins. On arrays, as facts are judged, a lookup
-is a binary search (`RackLookup`), on frames (`with_rack`) a broadcast LEFT join:
+is one place of a table or a binary search (`RackLookup`), on frames (`with_rack`) a broadcast LEFT
+join:
 
 ```
 buckets of /24          facts                    joined                       client_rack
@@ -28,7 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.subnets import LengthClass, length_classes
 from rackwise.pipeline.address_columns import with_addresses
-from rackwise.pipeline.addresses import NONE
+from rackwise.pipeline.addresses import NONE, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,24 +89,23 @@ def with_rack_of(
 
 
 class RackLookup:
-    """The same without Spark, by binary search, for arrays of addresses that are numbers."""
+    """The same without Spark, for arrays of addresses that are numbers."""
 
     def __init__(self, buckets: Buckets) -> None:
         self._tables = [
-            (one.version, one.shift, *_ordered(*_arrays([one], buckets.codes)))
+            (one.version, one.shift, Places(*_ordered(*_arrays([one], buckets.codes))))
             for one in buckets.classes
         ]
 
-    def find(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int32]:
+    def find(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rack codes of addresses as `addresses.AddressReader` gives them; 0 = unknown."""
-        racks = np.zeros(len(ip), dtype=np.int32)
-        for version, shift, keys, codes in self._tables:
+        racks = np.zeros(len(ip), dtype=np.int64)
+        for version, shift, buckets in self._tables:
             is_open = (racks == 0) & ((ip >= 0) if version == V4 else (ip < NONE))
-            four, six = ip >> shift, prefix >> shift << shift ^ SIGN.view(np.int64)
-            number = four if version == V4 else six
-            places = np.minimum(np.searchsorted(keys, number), len(keys) - 1)
-            is_found = is_open & (keys[places] == number)
-            racks[is_found] = codes[places[is_found]]
+            if is_open.any():
+                four, six = ip >> shift, prefix >> shift << shift ^ SIGN.view(np.int64)
+                found = buckets.find(four if version == V4 else six)
+                np.copyto(racks, found, where=is_open & (found >= 0))
         return racks
 
 
@@ -159,6 +159,6 @@ def _arrays(
 
 def _ordered(
     keys: NDArray[np.int64], racks: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     order = np.argsort(keys)
-    return keys[order], racks[order]
+    return keys[order], racks[order].astype(np.int64)
