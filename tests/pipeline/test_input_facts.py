@@ -131,6 +131,21 @@ def test_a_malformed_row_names_its_first_bad_column(facts, place):
     assert '"topic":"orders"' in facts[place].raw
 
 
+@pytest.mark.connect
+def test_columns_that_no_file_has_are_null_in_all_rows(spark, fleet):
+    from rackwise.pipeline.schemas import FLOW_INPUT_REQUIRED
+
+    without = {name: None for name in ROW if name not in FLOW_INPUT_REQUIRED}
+    rows = rows_of(spark, [without, without | {"broker_id": 9}, without | {"kind": "fetch"}])
+    few = rows.select(*FLOW_INPUT_REQUIRED, "source_file", "row_offset")
+    facts, wanted = (
+        sorted(flow_facts_of(fleet, made, dedupe="exact").collect(), key=lambda f: f.row_offset)
+        for made in (few, rows)
+    )
+    assert facts == wanted
+    assert [fact.reason for fact in facts] == ["kept", "malformed:broker_id", "kept"]
+
+
 @pytest.mark.parametrize("place", range(len(RACKS)), ids=lambda place: f"{RACKS[place][0]}")
 def test_the_client_s_rack_is_the_first_that_answers(facts, place):
     fact = facts[len(FAULTS) + place]

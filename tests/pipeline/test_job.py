@@ -241,7 +241,10 @@ class TestDemo:
         assert steps[0] == "1/12 snapshots"
 
     def test_bronze_is_kept_when_asked(self, spark, made):
-        assert table(spark, made, "bronze/flow").count() == 9
+        from rackwise.pipeline.schemas import BRONZE_INPUT
+
+        kept = table(spark, made, "bronze/flow")
+        assert (kept.count(), kept.columns) == (9, BRONZE_INPUT.names)
 
     def test_the_same_input_gives_the_same_run(self, spark, made, home):
         from pyspark.testing import assertDataFrameEqual

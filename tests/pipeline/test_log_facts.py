@@ -15,6 +15,8 @@ from flow_rows import (
     THIRD,
     UNLOGGED,
     answer,
+    bronze,
+    buckets_of,
     fleet_of,
     judged,
 )
@@ -138,6 +140,26 @@ def test_a_replicate_flow_has_no_client(facts):
 def test_hours_before_the_first_snapshot_are_estimates(facts):
     assert facts["an hour before the snapshot"].quality == 2
     assert facts["the day before"].quality == 2
+
+
+@pytest.mark.connect
+def test_columns_that_no_file_has_are_null_in_all_rows(spark):
+    from rackwise.pipeline.flows import flow_facts
+
+    lacking = ("pkt_srcaddr", "pkt_dstaddr", "malformed", "raw")
+    fleet = fleet_of(spark)
+    rows = bronze(
+        spark, [dict.fromkeys(lacking) | row for row in ({}, {"bytes": "x"}, {"action": "REJECT"})]
+    )
+    facts, wanted = (
+        sorted(
+            flow_facts(made, fleet, buckets_of(fleet), format="vpc").collect(),
+            key=lambda fact: fact.row_offset,
+        )
+        for made in (rows.drop(*lacking), rows)
+    )
+    assert facts == wanted
+    assert [fact.reason for fact in facts] == ["kept", "malformed:bytes", "rejected"]
 
 
 HOURS = {

@@ -250,6 +250,20 @@ def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp
     assert is_partial(kept) is True
 
 
+def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
+    from rackwise.pipeline.files import flow_files
+    from rackwise.pipeline.schemas import BRONZE_INPUT
+    from rackwise.pipeline.tables import bronze
+
+    path = canonical(tmp_path / "a.parquet", INPUT)
+    rows = bronze(spark, flow_files(spark, [path]), "canonical")
+    assert rows.columns == [*INPUT, "source_file", "row_offset"]
+    told = read(spark, path, "canonical")
+    assert told.columns == BRONZE_INPUT.names
+    assert told.select(*rows.columns).collect() == rows.collect()
+    assert {told.collect()[0][name] for name in told.columns if name not in rows.columns} == {None}
+
+
 def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
     from rackwise.pipeline.files import flow_files, repeated
 

@@ -129,6 +129,13 @@ def nullable(values: NDArray[np.int64], is_there: NDArray[np.bool_] | None = Non
     return pa.array(values, mask=values == NO_NUMBER if is_there is None else ~is_there)
 
 
+def with_nulls(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with a column of nulls for each field of `schema` that it does not have."""
+    lacking = [field for field in schema if field.name not in batch.schema.names]
+    columns = [*batch.columns, *(pa.nulls(batch.num_rows, field.type) for field in lacking)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema([*batch.schema, *lacking]))
+
+
 def as_batch(made: Mapping[str, pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
     """A batch of `schema`; a column that was not made is null."""
     columns = [

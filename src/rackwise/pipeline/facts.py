@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from rackwise.pipeline.addresses import AddressReader
-from rackwise.pipeline.arrays import as_batch
+from rackwise.pipeline.arrays import as_batch, with_nulls
 from rackwise.pipeline.clock import DAY_S, day_number
 from rackwise.pipeline.packing import key_names, unpacked
 from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, LONGEST_TEXT
@@ -109,21 +109,25 @@ def fact_columns(bits: Mapping[str, int], made: Mapping[str, Column]) -> list[Co
 class Judge(ABC):
     """What turns batches of bronze rows into batches of facts; it travels to the workers.
 
-    `days`: first and last day to keep, both kept. `bits`: see `packing`. `columns`: see
-    `judged_columns`.
+    `days`: first and last day to keep, both kept. `bits`: see `packing`. `asked`: columns that are
+    judged, null in all rows where a batch does not have one. `columns`: see `judged_columns`.
     """
 
     client_racks: ClientRacks
     days: tuple[date, date] | None
     bits: Mapping[str, int]
+    asked: StructType
     columns: StructType
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of facts, one of each."""
         reader = AddressReader()
-        schema = to_arrow_schema(self.columns, timezone="UTC")
+        asked, made = (
+            to_arrow_schema(columns, timezone="UTC") for columns in (self.asked, self.columns)
+        )
         for batch in batches:
-            yield as_batch(self.judged(batch, reader), schema, batch.num_rows)
+            judged = self.judged(with_nulls(batch, asked), reader)
+            yield as_batch(judged, made, batch.num_rows)
 
     @abstractmethod
     def judged(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:

@@ -57,12 +57,12 @@ def flow_facts(
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, then `reason`, `source_file`, `row_offset`, `raw`, for every bronze row.
 
-    `bronze`: what `tables.read_flows` gives for the same `format`. `side`: which of two rows of one
-    flow counts, see `sides`. `dedupe`: `exact` also takes rows that are equal in interface, ends,
-    times, direction, bytes and packets for one, at the price of a shuffle. `days`: first and last
-    day to keep, both included. `clients`: `client_id`, `client_group` or `principal` -> name ->
-    rack. `once`: is given rows that several lookups need and a name for them, gives the same rows
-    back; it may store them.
+    `bronze`: what `tables.read_flows` or `tables.bronze` gives for the same `format`. `side`: which
+    of two rows of one flow counts, see `sides`. `dedupe`: `exact` also takes rows that are equal in
+    interface, ends, times, direction, bytes and packets for one, at the price of a shuffle. `days`:
+    first and last day to keep, both included. `clients`: `client_id`, `client_group` or `principal`
+    -> name -> rack. `once`: is given rows that several lookups need and a name for them, gives the
+    same rows back; it may store them.
 
     `reason` is `kept`, or why a row does not count; `bytes` is there wherever it is a number, `raw`
     is the row as text for malformed rows and null for all else. Of a row that is not kept the other

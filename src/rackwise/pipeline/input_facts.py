@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
-from pyspark.sql.types import LongType, StructField
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
 from rackwise.core.override import override
 from rackwise.core.racks import Rack
@@ -64,6 +64,7 @@ from rackwise.pipeline.listeners import Lookup, by_code
 from rackwise.pipeline.members import ClientRacks
 from rackwise.pipeline.packing import packed_arrays
 from rackwise.pipeline.schemas import (
+    BRONZE_INPUT,
     ESTIMATED,
     FLOW_INPUT,
     KINDS,
@@ -107,6 +108,8 @@ def input_facts(
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `schemas.BRONZE_INPUT`.
 
+    A column of it that `bronze` does not have is null in all rows.
+
     `days`: first and last day, both kept. `clients`: `client_id`, `client_group` or `principal` ->
     name -> rack. `is_exact`: there is also `same`, equal for rows that are equal in all columns.
     `once`: see `flows.flow_facts`.
@@ -117,7 +120,8 @@ def input_facts(
     asked = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
     more = [StructField("window_start", LongType()), StructField("partition", LongType())]
     if is_exact:
-        asked = asked.withColumn("same", F.struct(*FLOW_INPUT.names))
+        own = [name for name in FLOW_INPUT.names if name in asked.columns]
+        asked = asked.withColumn("same", F.struct(*own))
         more.append(asked.schema["same"])
     codes = fleet.codes
     bits = fact_bits(fleet) | {
@@ -144,6 +148,7 @@ def input_facts(
         client_racks=ClientRacks(fleet, buckets),
         days=days,
         bits=bits,
+        asked=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
         columns=columns,
     )
     judged = once(asked.mapInArrow(judge, columns), "row")
@@ -186,7 +191,12 @@ def names(bronze: DataFrame) -> DataFrame:
 
 
 def _with_revisions(bronze: DataFrame) -> DataFrame:
-    """Adds `is_old`: what a row is part of was said again with a higher revision."""
+    """Adds `is_old`: what a row is part of was said again with a higher revision.
+
+    Where nobody tells emitters and revisions, no row is.
+    """
+    if not {"emitter", "revision"} <= {*bronze.columns}:
+        return bronze
     said = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
         bronze.where((F.col("revision") > 0) & F.col("emitter").isNotNull())
@@ -273,15 +283,15 @@ class _Judge(Judge):
         )
         for name, into in (("broker_id", "broker"), ("peer_broker_id", "peer")):
             codes[into] = self.broker_ids.find(codes["cluster"], numbers[name])
-        ip, prefix = reader.read(batch.column("client_address"))
+        ip, prefix, places = reader.read_distinct(batch.column("client_address"))
         return _Rows(
             words=words,
             numbers=numbers,
             is_given=is_given,
             codes=codes,
             start=longs(batch.column("window_start")) // SECOND_US,
-            ip=ip,
-            prefix=prefix,
+            ip=ip[places],
+            subnet_rack=self.client_racks.by_subnet(ip, prefix)[places],
         )
 
     def _placed(self, rows: _Rows) -> dict[str, NDArray[np.int64]]:
@@ -297,7 +307,7 @@ class _Judge(Judge):
                 continue
             found = rows.words[name].numbers(known)
             client_rack = np.where(client_rack == 0, found, client_rack)
-        found = self.client_racks.find(rows.ip, rows.prefix, cluster)
+        found = self.client_racks.by_member(rows.ip, cluster, rows.subnet_rack)
         client_rack = np.where(client_rack == 0, found, client_rack)
         return {
             "kind": rows.codes["kind"],
@@ -320,8 +330,8 @@ class _Rows:
     """Rows as arrays of shape (n,).
 
     `numbers`: from 0; -1 where one is below or missing, which `is_given` tells. `codes`: 0 where a
-    name is unknown, of `kind` -1. `start`: epoch second, -1 where it is missing or below 0. `ip`,
-    `prefix`: of the client, as in `addresses`.
+    name is unknown, of `kind` -1. `start`: epoch second, -1 where it is missing or below 0. `ip`:
+    of the client, as in `addresses`. `subnet_rack`: code of its subnet's rack, 0 of none.
     """
 
     words: Mapping[str, Words]
@@ -330,7 +340,7 @@ class _Rows:
     codes: Mapping[str, NDArray[np.int64]]
     start: NDArray[np.int64]
     ip: NDArray[np.int64]
-    prefix: NDArray[np.int64]
+    subnet_rack: NDArray[np.int64]
 
 
 def _malformed(rows: _Rows) -> Reasons:

@@ -53,7 +53,7 @@ from rackwise.pipeline.request import check_request, check_shared, claimed_folde
 from rackwise.pipeline.savings import saving_rows, savings
 from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
-from rackwise.pipeline.tables import bronze, write_arrow
+from rackwise.pipeline.tables import bronze, whole, write_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -201,6 +201,7 @@ class _Run:
             )
         rows = bronze(self.spark, files, self.request.flow_format)
         if "bronze" in self.request.keep:
+            rows = whole(rows, self.request.flow_format)
             rows.write.parquet(f"{folder}/bronze/flow")
             kept = literally(f"{folder}/bronze/flow")
             rows = self.spark.read.schema(rows.schema).parquet(kept)

@@ -61,7 +61,15 @@ from rackwise.pipeline.flow_logs import NO_DATA, SKIP_DATA, read_rows
 from rackwise.pipeline.listeners import Lookup, by_address, by_listener, chosen
 from rackwise.pipeline.members import ClientRacks
 from rackwise.pipeline.packing import packed_arrays, unpacked
-from rackwise.pipeline.schemas import ESTIMATED, FETCH, MEASURED, PRODUCE, REPLICATE, SOURCES
+from rackwise.pipeline.schemas import (
+    BRONZE_VPC,
+    ESTIMATED,
+    FETCH,
+    MEASURED,
+    PRODUCE,
+    REPLICATE,
+    SOURCES,
+)
 from rackwise.pipeline.sides import day_key, logged_addresses, with_direction, with_duplicates
 
 if TYPE_CHECKING:
@@ -97,7 +105,7 @@ def log_facts(
     is_exact: bool,
     once: Once,
 ) -> DataFrame:
-    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `schemas.BRONZE_VPC`.
+    """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `tables.bronze`.
 
     `days`: first and last day, both kept. `is_told`: every row with data says its direction.
     `is_exact`: there is also `same`, equal for rows to keep that are equal in interface, ends,
@@ -118,6 +126,7 @@ def log_facts(
         client_racks=ClientRacks(fleet, buckets),
         days=days,
         bits=bits,
+        asked=BRONZE_VPC,
         columns=columns,
     )
     uris = read_files(bronze)

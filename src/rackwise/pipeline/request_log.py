@@ -96,7 +96,10 @@ def request_rows(lines: DataFrame) -> DataFrame:
 
 
 def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
-    """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: ends, ids and clients as names."""
+    """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: ends, ids and clients as names.
+
+    There are no columns for what no request tells.
+    """
     ends = with_addresses(bronze, {"broker": F.col("broker_address")})
     start = F.unix_seconds("window_start")
     found = with_listeners(
@@ -115,13 +118,9 @@ def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     }
     return known.select(
         *(
-            told.get(
-                field.name,
-                F.col(field.name) if field.name in known.columns else F.lit(None),
-            )
-            .cast(field.dataType)
-            .alias(field.name)
+            told.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
             for field in BRONZE_INPUT.fields
+            if field.name in told or field.name in known.columns
         )
     )
 

@@ -9,7 +9,8 @@ raw          the line (text alone)
 source_file  row_offset      row number from 0 in a Parquet file; null in text until `located`
 ```
 
-Values are as the file has them, numbers or text: `flow_logs` and `input_facts` judge them.
+Values are as the file has them, numbers or text: `flow_logs` and `input_facts` judge them. What
+no file has is no column of `bronze`: each one takes its time on the way to Python, full or not.
 
 What this does not do: keep what it has read; text is parsed again by each action unless `stored`.
 """
@@ -58,6 +59,11 @@ PARTIAL = "rackwise.partial"
 OURS = frozenset({"malformed", "principal", "fate", "raw", "source_file", "row_offset"})
 """Columns that we tell of a row; a file's own of these names are not read."""
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_BRONZE = {
+    "vpc": schemas.BRONZE_VPC,
+    "canonical": schemas.BRONZE_INPUT,
+    "request-log": schemas.BRONZE_REQUEST,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +122,11 @@ def read_flows(spark: SparkSession, paths: Sequence[str], format: FlowFormat) ->
     `InvalidFlows` for a path that is not there, and for a file without what is needed, or with a
     column of another type.
     """
-    return bronze(spark, flow_files(spark, paths), format)
+    return whole(bronze(spark, flow_files(spark, paths), format), format)
 
 
 def bronze(spark: SparkSession, files: Sequence[FlowFile], format: FlowFormat) -> DataFrame:  # noqa: A002
-    """The same for files that are already listed."""
+    """The same for files that are already listed, but for columns that none of them has."""
     if format == "canonical":
         return _canonical(spark, files)
     if format == "request-log":
@@ -132,11 +138,16 @@ def bronze(spark: SparkSession, files: Sequence[FlowFile], format: FlowFormat) -
         rows, is_partial = _texts(spark, [file for file in files if not file.is_parquet])
         if parquet:
             others, lacks = _vpc_parquet(spark, parquet)
-            rows = rows.unionByName(others.to(schemas.BRONZE_VPC))
+            rows = rows.unionByName(whole(others, format).to(schemas.BRONZE_VPC))
             is_partial = is_partial or lacks
     mark = {PARTIAL: is_partial}
     direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
     return rows.select(*(direction if n == "flow_direction" else n for n in rows.columns))
+
+
+def whole(rows: DataFrame, format: FlowFormat) -> DataFrame:  # noqa: A002
+    """All columns that rows of `bronze` may have, in order; null in all rows where one is not."""
+    return _shaped(rows, _BRONZE[format])
 
 
 def quarantined(facts: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
@@ -171,10 +182,11 @@ def _vpc_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFr
         if is_read and not _is(field, allowed):
             raise _wrong_type(field, allowed, _first(files))
     if "flow_direction" not in rows.columns:
-        return _shaped(rows, schemas.BRONZE_VPC), True
+        untold = rows.withColumn("flow_direction", F.lit(None).cast("string"))
+        return _present(untold, schemas.BRONZE_VPC), True
     is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
     lacks = (F.col("log_status") == "OK") & is_missing
-    return _shaped(rows, schemas.BRONZE_VPC), rows.where(lacks).count() > 0
+    return _present(rows, schemas.BRONZE_VPC), rows.where(lacks).count() > 0
 
 
 def _requests(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
@@ -206,7 +218,7 @@ def _canonical(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
             allowed = _allowed(wanted)
             if not _is(field, allowed):
                 raise _wrong_type(field, allowed, _first(files))
-    return _shaped(rows, schemas.BRONZE_INPUT)
+    return _present(rows, schemas.BRONZE_INPUT)
 
 
 def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
@@ -233,6 +245,11 @@ def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
         F.col("_metadata.file_path").alias("source_file"),
         F.col("_metadata.row_index").alias("row_offset"),
     )
+
+
+def _present(rows: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of `schema` that there are, in its order, with the types they have."""
+    return rows.select(*(name for name in schema.names if name in rows.columns))
 
 
 def _shaped(rows: DataFrame, schema: StructType) -> DataFrame:
