@@ -250,6 +250,16 @@ def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp
     assert is_partial(kept) is True
 
 
+def test_longs_of_stored_rows_stand_as_they_are(spark, tmp_path):
+    from rackwise.pipeline.tables import stored
+
+    rows = spark.createDataFrame([(1, "a"), (1, "a"), (2, "a")], "number long, name string")
+    stored(rows.coalesce(1), str(tmp_path / "rows"))
+    (path,) = (tmp_path / "rows").glob("*.parquet")
+    columns = parquet.ParquetFile(path).metadata.row_group(0)
+    assert [columns.column(n).has_dictionary_page for n in range(2)] == [False, True]
+
+
 def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
     from rackwise.pipeline.files import flow_files
     from rackwise.pipeline.schemas import BRONZE_INPUT

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from pyarrow import parquet
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
+from pyspark.sql.types import LongType, StringType, TimestampNTZType, TimestampType
 
 from rackwise.core.errors import InvalidFlows
 from rackwise.core.text import escaped
@@ -107,9 +107,17 @@ def write_arrow(spark: SparkSession, table: pa.Table, path: str, schema: StructT
 
 
 def stored(df: DataFrame, path: str) -> DataFrame:
-    """The same rows, computed once and kept at `path` as Parquet, which is not for long."""
+    """The same rows, computed once and kept at `path` as Parquet, which is not for long.
+
+    Hence longs stand there as they are: a dictionary of them takes longer to fill than they take
+    to write.
+    """
+    longs = [field.name for field in df.schema if isinstance(field.dataType, LongType)]
+    plain = {f"parquet.enable.dictionary#{name}": "false" for name in longs}
     with large_batches(df.sparkSession):
-        df.write.mode("overwrite").option("compression", "uncompressed").parquet(path)
+        df.write.mode("overwrite").option("compression", "uncompressed").options(**plain).parquet(
+            path
+        )
     return df.sparkSession.read.schema(df.schema).parquet(literally(path))
 
 
