@@ -150,6 +150,18 @@ def test_numbers_however_far_apart_are_found_and_no_others(drawn):
     assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
 
 
+def test_what_travels_to_workers_is_not_much_larger_than_the_numbers():
+    from pyspark.serializers import CloudPickleSerializer
+
+    from rackwise.pipeline.addresses import SPARSEST, Places
+
+    ordered = np.arange(2**18) * (SPARSEST - 1)
+    places = Places(ordered, np.arange(2**18))
+    assert len(CloudPickleSerializer().dumps(places)) < 3 * ordered.nbytes
+    assert places.find(ordered[::999]).tolist() == list(range(0, 2**18, 999))
+    assert places.find(ordered[1:] - 1).max() == -1
+
+
 def test_a_reader_forgets_when_it_knows_too_many(monkeypatch):
     from rackwise.pipeline import addresses
 

@@ -22,8 +22,8 @@ listener -> other end     fetch         or replicate, sender = the listener's br
 Bytes are wire bytes, so what clients send with fetch requests counts as produce. The client's rack
 is that of a group member at its address, else that of its subnet, else unknown.
 
-All of this but the duplicates is settled batch by batch, in numpy, by binary search in tables that
-fit in memory: the listeners and addresses of brokers, the addresses of group members, the subnets.
+All of this but the duplicates is settled batch by batch, in numpy, by lookups in tables that fit in
+memory: the listeners and addresses of brokers, the addresses of group members, the subnets.
 
 What this does not do: tell the topic (`traffic.apportion` spreads bytes over topics).
 """
