@@ -18,7 +18,7 @@ from kafka.admin import NewTopic
 from steps import rackwise
 
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

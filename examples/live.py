@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from steps import ROOT, Unexpected, rackwise, wait_until
 
-from rackwise.adapters.files import strict_json
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.pipeline.java import find_java
+from rackwise.core.json import parse as strict_json
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying.acts import (
+from rackwise.core.applying.actions import (
     Alter,
     Begun,
     Finish,
@@ -14,9 +14,9 @@ from rackwise.core.applying.acts import (
     ReadThrottles,
     ThrottlesRead,
 )
-from rackwise.core.applying.lines import PartitionLine, Pause
-from rackwise.core.applying.steps import step
-from rackwise.core.planning.values import (
+from rackwise.core.applying.journal.lines import PartitionLine, Pause
+from rackwise.core.applying.step import step
+from rackwise.core.planning.model import (
     Balance,
     Fair,
     MadeFrom,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from modelled_kafka import Fate
-    from rackwise.core.applying.acts import Action, Observation
-    from rackwise.core.applying.values import ApplyState, Outcome
+    from rackwise.core.applying.actions import Action, Observation
+    from rackwise.core.applying.model import ApplyState, Outcome
 
 MOST_STEPS = 20_000
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from laws import check_assignment
-from rackwise.adapters.files import strict_json
-from rackwise.core.assignors.constrained import constrained
-from rackwise.core.assignors.cooperative import assign_cooperative
-from rackwise.core.assignors.general import general
+from rackwise.core.assignors.kafka.cooperative import assign_cooperative
+from rackwise.core.assignors.kafka.owned import NOBODY, Group, Owned
+from rackwise.core.assignors.kafka.range import assign_range
+from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
+from rackwise.core.assignors.kafka.sticky import _look_the_same, assign_sticky
+from rackwise.core.assignors.kafka.sticky_mixed import general
+from rackwise.core.assignors.kafka.sticky_same import constrained
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.assignors.order import utf16_key
-from rackwise.core.assignors.owned import NOBODY, Group, Owned
-from rackwise.core.assignors.range import assign_range
-from rackwise.core.assignors.roundrobin import assign_roundrobin
-from rackwise.core.assignors.sticky import _look_the_same, assign_sticky
 from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.json import parse as strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -26,7 +26,7 @@ import kafka.errors
 
 from consumer_groups import QUICK, AiokafkaReader, Crew, Reader
 from kafka_traffic import producer
-from rackwise.adapters.clients.kafka_python_group import RackOptimal, rack_consumer
+from rackwise.adapters.clients.kafka_python.group import RackOptimal, rack_consumer
 
 LOAD_PAUSE_S = 0.02
 

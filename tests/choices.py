@@ -6,8 +6,8 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from producer_vectors import GOLDEN, Draws, upstream_load_of, view_of
-from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json import parse as strict_json
 from rackwise.core.partitioner import (
     PartitionerConfig,
     QueueEntry,
@@ -16,11 +16,11 @@ from rackwise.core.partitioner import (
     partition_for_key,
     upstream_load,
 )
-from rackwise.core.partitioner.upstream import load_tables
+from rackwise.core.partitioner.choice.java_client import load_tables
 
 if TYPE_CHECKING:
     from rackwise.core.partitioner import UpstreamLoad
-    from rackwise.core.partitioner.upstream import LoadTable
+    from rackwise.core.partitioner.choice.java_client import LoadTable
 
 
 def frozen_choices(operation: str) -> list[dict[str, Any]]:

@@ -16,11 +16,11 @@ import sys
 import time
 from random import Random
 
-import rackwise.adapters.files.identity_store
+import rackwise.adapters.files.identity.store
 import rackwise.adapters.zookeeper  # noqa: F401 (before the fork)
-from rackwise.adapters.launch.stores import open_store
+from rackwise.adapters.launch.views.stores import open_store
 from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
-from rackwise.core.identity.store import (
+from rackwise.core.identity.nodes.store import (
     CLAIMS,
     FENCE,
     HOSTS,

@@ -6,7 +6,7 @@ import multiprocessing
 from contextlib import contextmanager
 
 from consumer_groups import POLL_MS, QUICK
-from rackwise.adapters.clients import kafka_python_group
+from rackwise.adapters.clients.kafka_python import group as kafka_python_group
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from kafka import KafkaConsumer
 
 from kafka_traffic import PATIENCE_S, create, delete, until
 from laws import check_assignment
-from rackwise.adapters.clients import aiokafka_group
-from rackwise.adapters.clients.kafka_python_group import RackAssignor, attach
+from rackwise.adapters.clients.aiokafka import group as aiokafka_group
+from rackwise.adapters.clients.kafka_python.group import RackAssignor, attach
 from rackwise.core.assignors import Assignment, Member, TopicPartition
 
 REFRESH_MS = 300

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rackwise.adapters.files import write_snapshot
-from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
 from rackwise.core.model import (
     Broker,
     Cluster,

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 from contextlib import closing
 
-from rackwise.adapters.files.identity_store import DirectoryStore, make_parents
-from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.files.identity.store import DirectoryStore, make_parents
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.identity.nodes import format_mapping, format_owner
-from rackwise.core.identity.store import HOSTS, IDS, KNOWN, OWNERS, RETIRED, TOPICS, Create, Put
-from rackwise.core.identity.values import KeyMapping, Owner
+from rackwise.core.identity.model import KeyMapping, Owner
+from rackwise.core.identity.nodes.nodes import format_mapping, format_owner
+from rackwise.core.identity.nodes.store import (
+    HOSTS,
+    IDS,
+    KNOWN,
+    OWNERS,
+    RETIRED,
+    TOPICS,
+    Create,
+    Put,
+)
+from rackwise.core.json.parse import parse
 
 
 class Nodes:

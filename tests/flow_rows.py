@@ -45,8 +45,8 @@ def bronze(spark, rows, *, is_told=True):
     """BRONZE_VPC from rows that say what differs from `ROW`; `row_offset` is their place."""
     from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
+    from rackwise.pipeline.ingest.tables import PARTIAL
     from rackwise.pipeline.schemas import BRONZE_VPC
-    from rackwise.pipeline.tables import PARTIAL
 
     whole = [
         ROW | {"malformed": None, "raw": None, "source_file": "f", "row_offset": place} | row
@@ -60,8 +60,8 @@ def bronze(spark, rows, *, is_told=True):
 
 def fleet_of(spark, clusters=None, **more):
     """The fleet of clusters by file name; by default the three brokers of `small_fleets`."""
-    from rackwise.pipeline.fleet import frames
-    from rackwise.pipeline.snapshots import read_snapshots
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
 
     snapshots, _ = read_snapshots(*parsed(clusters or {"demo.json": cluster()}))
     racks = [subnet.rack for subnet in parse_subnets(SUBNETS)]
@@ -70,7 +70,7 @@ def fleet_of(spark, clusters=None, **more):
 
 def buckets_of(fleet):
     """The subnets above, with the rack codes of the fleet."""
-    from rackwise.pipeline.racks import subnet_buckets
+    from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 
     return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks)
 
@@ -82,7 +82,7 @@ def at_once(df, name):  # noqa: ARG001 (the shape of `Once`)
 
 def judged(spark, rows, fleet, *, is_told=True, **options):
     """Facts of the rows in their order."""
-    from rackwise.pipeline.flows import flow_facts
+    from rackwise.pipeline.ingest.formats import flow_facts
 
     facts = flow_facts(
         bronze(spark, rows, is_told=is_told),

@@ -14,9 +14,9 @@ from random import Random
 from typing import Any
 
 from rackwise import Broker, Levels, Rack, add_partitions, place
-from rackwise.adapters.files import strict_json
-from rackwise.core.canonical import canonical_json
 from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.json import parse as strict_json
+from rackwise.core.json.canonical import canonical_json
 
 FILE = Path(__file__).parent / "golden" / "place.levels.jsonl"
 CASES = 120

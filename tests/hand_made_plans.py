@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_traffic import until
-from rackwise.adapters.files.plan_text import policy_sha256, sealed, write_plan
+from rackwise.adapters.files.plan.write import policy_sha256, sealed, write_plan
 from rackwise.adapters.kafka import read_cluster
-from rackwise.core.planning.values import (
+from rackwise.core.planning.model import (
     Balance,
     Fair,
     MadeFrom,

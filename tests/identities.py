@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from rackwise.core.errors import IdentityRefused
-from rackwise.core.identity.decide import decide
-from rackwise.core.identity.values import (
+from rackwise.core.identity.decision.decide import decide
+from rackwise.core.identity.model import (
     Claim,
     Generate,
     KeyMapping,

@@ -11,15 +11,15 @@ from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
-from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InvalidConfig, InvalidProperties
-from rackwise.core.identity.decide import decide
-from rackwise.core.identity.meta import format_meta, parse_meta
-from rackwise.core.identity.nodes import endpoint, parse_registration
-from rackwise.core.identity.properties import parse_properties
+from rackwise.core.identity.decision.decide import decide
+from rackwise.core.identity.model import LogDir, MetaProperties, Mode, Observation, Refuse, Rules
+from rackwise.core.identity.nodes.meta import format_meta, parse_meta
+from rackwise.core.identity.nodes.nodes import endpoint, parse_registration
+from rackwise.core.identity.nodes.store import Node
 from rackwise.core.identity.refusals import MetaUnreadable, StoreCorrupt
-from rackwise.core.identity.store import Node
-from rackwise.core.identity.values import LogDir, MetaProperties, Mode, Observation, Refuse, Rules
+from rackwise.core.java_properties import parse_properties
+from rackwise.core.json import parse as strict_json
 
 GOLDEN = Path(__file__).parent / "golden"
 STRICTER = re.compile(r"a (broker|node)\.id from 0|a directory\.id that Kafka does not reserve")
@@ -147,7 +147,7 @@ def check_registration(case: dict[str, Any]) -> None:
 
 def check_config(case: dict[str, Any]) -> None:
     """The same settings; what Kafka refuses is refused by us, or by the table's rows D6 and D7."""
-    from rackwise.adapters.launch.server_properties import server_properties
+    from rackwise.adapters.launch.broker.server_properties import server_properties
 
     settings = case["in"]["settings"]
     try:

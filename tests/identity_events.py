@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rackwise.core.identity.acts import (
+from rackwise.core.identity.model import (
+    Claim,
+    KeyMapping,
+    LogDir,
+    Mode,
+    Observation,
+    Registration,
+    Rules,
+)
+from rackwise.core.identity.start.acts import (
     Begun,
     CommitEnded,
     Gathered,
@@ -14,16 +23,7 @@ from rackwise.core.identity.acts import (
     Starting,
     Wrote,
 )
-from rackwise.core.identity.starting import step
-from rackwise.core.identity.values import (
-    Claim,
-    KeyMapping,
-    LogDir,
-    Mode,
-    Observation,
-    Registration,
-    Rules,
-)
+from rackwise.core.identity.start.starting import step
 
 MINE, OTHER = 31, 32
 H7 = frozenset({"h7:9092"})

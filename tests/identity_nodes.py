@@ -6,9 +6,9 @@ import json
 
 from hypothesis import strategies as st
 
-from rackwise.core.identity.nodes import MissingMarker
-from rackwise.core.identity.store import Node
-from rackwise.core.identity.values import KeyMapping, MetaProperties, Owner
+from rackwise.core.identity.model import KeyMapping, MetaProperties, Owner
+from rackwise.core.identity.nodes.nodes import MissingMarker
+from rackwise.core.identity.nodes.store import Node
 from rackwise.core.ids import GREATEST_ID
 
 IDS = st.integers(0, GREATEST_ID)

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import Conflict
-from rackwise.core.identity import acts, gathering, watching
-from rackwise.core.identity.gathering import Host
-from rackwise.core.identity.nodes import parse_claim, parse_mapping, parse_missing
-from rackwise.core.identity.starting import step
-from rackwise.core.identity.store import (
+from rackwise.core.identity.model import LogDir, MetaProperties, Mode, Rules
+from rackwise.core.identity.nodes.nodes import parse_claim, parse_mapping, parse_missing
+from rackwise.core.identity.nodes.store import (
     CLAIMS,
     HOSTS,
     IDS,
@@ -25,7 +23,10 @@ from rackwise.core.identity.store import (
     OWNERS,
     RETIRED,
 )
-from rackwise.core.identity.values import LogDir, MetaProperties, Mode, Rules
+from rackwise.core.identity.start import acts, gathering
+from rackwise.core.identity.start.gathering import Host
+from rackwise.core.identity.start.starting import step
+from rackwise.core.identity.watch import watching
 
 if TYPE_CHECKING:
     from identity_world import Broker, World

@@ -7,9 +7,9 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from rackwise.adapters.files.strict_json import parse
-from rackwise.adapters.launch.stores import init_store, open_store
+from rackwise.adapters.launch.views.stores import init_store, open_store
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
 
 CLAIMERS = Path(__file__).with_name("claimers.py")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from identity_starts import Start, Watcher
 from identity_world import World
 from laws_identity import check_claims
-from rackwise.core.identity.acts import Fail
-from rackwise.core.identity.nodes import format_mapping
-from rackwise.core.identity.store import HOSTS, SEQUENCE, Create
-from rackwise.core.identity.values import KeyMapping, Rules
+from rackwise.core.identity.model import KeyMapping, Rules
+from rackwise.core.identity.nodes.nodes import format_mapping
+from rackwise.core.identity.nodes.store import HOSTS, SEQUENCE, Create
+from rackwise.core.identity.start.acts import Fail
 
 KEYS = ("g", "h", "x", "y")
 

@@ -17,7 +17,7 @@ from identities import (
     owner,
     registered,
 )
-from rackwise.core.identity.values import LogDir, Mode, Rules
+from rackwise.core.identity.model import LogDir, Mode, Rules
 
 
 class Vector(NamedTuple):

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from rackwise.core.errors import Conflict
-from rackwise.core.identity.store import (
+from rackwise.core.identity.model import Registration
+from rackwise.core.identity.nodes.store import (
     CLAIMS,
     FENCE,
     HOSTS,
@@ -24,7 +25,6 @@ from rackwise.core.identity.store import (
     Node,
     Put,
 )
-from rackwise.core.identity.values import Registration
 
 
 def mapped_id(node):

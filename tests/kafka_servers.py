@@ -25,7 +25,7 @@ import pytest
 from lone_zookeeper import LoneZooKeeper
 from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, resolve
 from rackwise.core.errors import InvalidConfig, MissingDependency
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 LEFT_OUT = ("java", "kafka", "zookeeper")
 SERVERS = ("server", *LEFT_OUT, "spark")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafka_traffic import until
-from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
 from refusals import called
 
 NAME = "placed"

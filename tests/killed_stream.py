@@ -17,8 +17,8 @@ import signal
 import sys
 
 from rackwise.cli.main import run
-from rackwise.pipeline import stream
-from rackwise.pipeline.stream_store import Disk, Store
+from rackwise.pipeline.stream import run as stream
+from rackwise.pipeline.stream.store import Disk, Store
 
 STEPS = ("make_folder", "write", "place", "sync", "remove")
 CHANGES = {"os.rename", "os.mkdir", "os.link", "os.symlink", "os.remove", "os.rmdir"}

@@ -18,9 +18,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from kafka_traffic import until
-from rackwise.adapters.files import strict_json
 from rackwise.adapters.kafka import connect
-from rackwise.adapters.launch import stores
+from rackwise.adapters.launch.views import stores
 from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, resolve
 from rackwise.adapters.sandbox.blueprint import (
     Request,
@@ -34,8 +33,9 @@ from rackwise.adapters.sandbox.ready import zookeeper_mode
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.adapters.zookeeper import ZooKeeperView
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.identity.nodes import parse_mapping
-from rackwise.core.identity.store import HOSTS, OWNERS
+from rackwise.core.identity.nodes.nodes import parse_mapping
+from rackwise.core.identity.nodes.store import HOSTS, OWNERS
+from rackwise.core.json import parse as strict_json
 
 NOTE_PID = 'echo $$ > "$0"; exec "$@"'
 RACKWISE = (sys.executable, "-m", "rackwise.cli", "broker-id")

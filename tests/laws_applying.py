@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.core.applying.acts import Alter, Elect, SetThrottles
-from rackwise.core.applying.lines import BatchIntent, ElectIntent, ThrottleIntent
+from rackwise.core.applying.actions import Alter, Elect, SetThrottles
+from rackwise.core.applying.journal.lines import BatchIntent, ElectIntent, ThrottleIntent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from modelled_kafka import ModelledKafka
-    from rackwise.core.applying.acts import Action
-    from rackwise.core.applying.values import Caps, PartitionId, ThrottleKey
-    from rackwise.core.planning.values import Move
+    from rackwise.core.applying.actions import Action
+    from rackwise.core.applying.model import Caps, PartitionId, ThrottleKey
+    from rackwise.core.planning.model import Move
 
 Moves: TypeAlias = "Mapping[PartitionId, Move]"
 

@@ -2,7 +2,7 @@
 
 import re
 
-from rackwise.core.identity.values import Look, Observation, Refuse, Rules, Take, Wait
+from rackwise.core.identity.model import Look, Observation, Refuse, Rules, Take, Wait
 
 ROW = re.compile(r"D([1-9]|[12][0-9]|3[0-8])")
 NOT_SET = {None, -1}

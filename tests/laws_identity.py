@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from identity_world import mapped_id
-from rackwise.core.identity.store import (
+from rackwise.core.identity.nodes.store import (
     CLAIMS,
     HOSTS,
     IDS,

@@ -13,8 +13,8 @@ from naive_audit import placed
 from naive_plan import of_goal
 from rackwise.core.audit import audit
 from rackwise.core.model import PartitionTable
-from rackwise.core.planning.certificate import check
-from rackwise.core.planning.values import Leaders, Move
+from rackwise.core.planning.model import Leaders, Move
+from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Slack
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from naive_plan import Loads, Question
     from rackwise.core.model import Cluster, Partition
-    from rackwise.core.planning.values import Plan
+    from rackwise.core.planning.model import Plan
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.partitioner.rates import RackRates
-    from rackwise.core.partitioner.split import Split
+    from rackwise.core.partitioner.split.rates import RackRates
+    from rackwise.core.partitioner.split.split import Split
 
 FEW = 3
 """So many racks or fewer are held to one window, more of them to one and a half."""

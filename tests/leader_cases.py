@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from naive_leaders import Best, best_leaders, boxed_loads, options, unfairness
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders import ChosenLeaders, choose_leaders
+from rackwise.core.planning.leaders.choose import ChosenLeaders, choose_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.planning.values import Solver
+    from rackwise.core.planning.model import Solver
 
 
 class LeaderCase(NamedTuple):

@@ -13,7 +13,7 @@ from ortools.linear_solver import pywraplp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwise.core.partitioner.rates import RackRates
+    from rackwise.core.partitioner.split.rates import RackRates
 
 
 def least_crossing(

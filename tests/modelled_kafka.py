@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rackwise.core.applying.acts import (
+from rackwise.core.applying.actions import (
     Action,
     Alter,
     Altered,
@@ -31,14 +31,14 @@ from rackwise.core.applying.acts import (
     Wait,
     Waited,
 )
-from rackwise.core.applying.values import Seen
+from rackwise.core.applying.model import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rackwise.core.applying.lines import Line
-    from rackwise.core.applying.values import PartitionId
-    from rackwise.core.planning.values import Move
+    from rackwise.core.applying.journal.lines import Line
+    from rackwise.core.applying.model import PartitionId
+    from rackwise.core.planning.model import Move
 
 Fate: TypeAlias = Literal["done", "lost", "unanswered", "partly"]
 """Of one request: carried out and answered; never arrived; its answer lost; half of it lost."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rackwise.core.planning.leaders import ChosenLeaders
+    from rackwise.core.planning.leaders.choose import ChosenLeaders
 
 
 class Best(NamedTuple):

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise import Broker, Kip36, Rack, place
-from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InputError, InvalidSnapshot
+from rackwise.core.json import parse as strict_json
 from rackwise.core.placement import JavaRandom, MockRandom, Request, Striped, alternated
-from rackwise.core.placement.modes import RackMode
+from rackwise.core.placement.rack_modes import RackMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -130,7 +130,7 @@ class Weights:
 
 
 def ip(text):
-    from rackwise.pipeline.addresses import address_number
+    from rackwise.pipeline.columns.addresses import address_number
 
     return None if text is None else address_number(text)[0]
 

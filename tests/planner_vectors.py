@@ -10,7 +10,7 @@ import numpy as np
 
 from naive_plan import Question
 from rackwise.core.model import Broker, Cluster, PartitionTable, Ragged, Topic
-from rackwise.core.planning.values import Balance, Drain, Repair, Replace, SetReplication
+from rackwise.core.planning.model import Balance, Drain, Repair, Replace, SetReplication
 from rackwise.core.policy import POLICY_FORMAT, Policy, policy_of
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price
@@ -20,7 +20,7 @@ from vectors import planner_vectors
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwise.core.planning.values import Goal
+    from rackwise.core.planning.model import Goal
 
 VECTORS: Mapping[str, Any] = planner_vectors()
 GB = 10**9

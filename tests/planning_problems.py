@@ -12,9 +12,7 @@ from laws_planning import check_minimal, check_plan
 from naive_plan import of_goal
 from rackwise.core.errors import Infeasible, InvalidPolicy
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
-from rackwise.core.planning.front import plan
-from rackwise.core.planning.rules import Instance
-from rackwise.core.planning.values import (
+from rackwise.core.planning.model import (
     Add,
     Balance,
     Drain,
@@ -24,6 +22,8 @@ from rackwise.core.planning.values import (
     Replace,
     SetReplication,
 )
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.policy import (
     AtLeast,
     BalancePolicy,
@@ -40,7 +40,7 @@ from strategies import racks_of
 
 if TYPE_CHECKING:
     from naive_plan import Question
-    from rackwise.core.planning.values import Plan, Solver
+    from rackwise.core.planning.model import Plan, Solver
     from rackwise.core.policy import Spread
 
 TREES = st.sampled_from(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from rackwise.adapters.files import policy_sha256, sealed
-from rackwise.core.planning.values import (
+from rackwise.core.planning.model import (
     Add,
     Balance,
     Certificate,

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json import parse as strict_json
 from rackwise.core.partitioner import (
     PartitionerConfig,
     PartitionLoad,

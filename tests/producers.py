@@ -11,8 +11,9 @@ from aiokafka import AIOKafkaProducer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from kafka_traffic import PATIENCE_S
-from rackwise.adapters.clients import confluent_producer, kafka_python_producer
-from rackwise.adapters.clients.aiokafka_producer import RackAwareAIOProducer
+from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
+from rackwise.adapters.clients.confluent import producer as confluent_producer
+from rackwise.adapters.clients.kafka_python import producer as kafka_python_producer
 from rackwise.adapters.clients.rack_source import admin_racks
 
 REFRESH_MS = 200

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rackwise.core.planning.front import plan
+from rackwise.core.planning.plan import plan
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.values import Plan
+    from rackwise.core.planning.model import Plan
 
 ZONES = {1: "/a", 2: "/b", 3: "/c", 4: "/a", 5: "/b", 6: "/c"}
 GROWN = {"t-0": [1, 2, 3], "t-1": [2, 3, 1], "t-2": [3, 1, 2], "t-3": [1, 2, 3]}

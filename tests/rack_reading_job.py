@@ -10,9 +10,9 @@ import sys
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.session import session
+from rackwise.core.json.parse import parse
+from rackwise.pipeline.runtime.session import session
 
 
 def main(given):

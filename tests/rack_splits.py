@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from producer_vectors import producer_vectors
-from rackwise.core.partitioner.rates import RackRates
+from rackwise.core.partitioner.split.rates import RackRates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

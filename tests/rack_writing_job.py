@@ -11,13 +11,13 @@ from functools import partial
 
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-from rackwise.adapters.clients.kafka_python_records import Reach, ends, records
-from rackwise.adapters.clients.kafka_python_writing import write
-from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.kafka_source import NAME, source_of
-from rackwise.pipeline.session import session
-from rackwise.pipeline.stream_source import Topic
+from rackwise.core.json.parse import parse
+from rackwise.pipeline.kafka.records import Topic
+from rackwise.pipeline.kafka.source import NAME, source_of
+from rackwise.pipeline.runtime.session import session
 
 
 def main(given):

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rackwise.core.fetch_diagnosis import ReadingFacts, diagnose_reading, probe_questions
+from rackwise.core.fetch_diagnosis.facts import (
+    RACK_AWARE_SELECTOR,
+    REPLICA_SELECTOR,
+    GroupBest,
+    Probe,
+)
 from rackwise.core.model import Configs, Group, GroupMember
 from rackwise.core.racks import Rack
-from rackwise.core.reading import ReadingFacts, diagnose_reading, probe_questions
-from rackwise.core.reading.facts import RACK_AWARE_SELECTOR, REPLICA_SELECTOR, GroupBest, Probe
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rackwise.core.fetch_diagnosis import ReadingFindings
     from rackwise.core.model import Cluster
-    from rackwise.core.reading import ReadingFindings
 
 RACKS: Mapping[int, str | None] = {1: "a", 2: "b", 3: "c"}
 LISTS: Mapping[str, Sequence[int]] = {"t-0": [1, 2, 3], "t-1": [2, 3, 1], "t-2": [3, 1, 2]}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.planning.values import Balance, Fair, MadeFrom, Plan, Totals, Verdict
+from rackwise.core.planning.model import Balance, Fair, MadeFrom, Plan, Totals, Verdict
 
 if TYPE_CHECKING:
-    from rackwise.core.planning.values import Certificate, Goal, Move
+    from rackwise.core.planning.model import Certificate, Goal, Move
 
 BALANCE = Balance()
 NOTHING = Totals()

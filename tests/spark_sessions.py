@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def spark(request):
     """One session for the whole run: two cores, the small profile, two shuffle partitions."""
-    from rackwise.pipeline.session import session, settings
+    from rackwise.pipeline.runtime.session import session, settings
 
     java = "spark.driver.extraJavaOptions"
     conf = {
@@ -54,7 +54,7 @@ def spark(request):
 @pytest.fixture(scope="session")
 def connect_server(java_home, tmp_path_factory):
     """A server of Spark Connect, with the conf of the classic session."""
-    from rackwise.pipeline.session import settings
+    from rackwise.pipeline.runtime.session import settings
     from spark_connect import ConnectServer
 
     conf = settings(MASTER, "small", {"spark.driver.memory": "2g", **PAGE, **UNSEEN})
@@ -67,7 +67,7 @@ def connect_server(java_home, tmp_path_factory):
 @pytest.fixture(scope="session")
 def connected(connect_server):
     """A session on it."""
-    from rackwise.pipeline.session import session
+    from rackwise.pipeline.runtime.session import session
 
     with session("rackwise-tests", remote=connect_server.remote) as made:
         yield made

@@ -14,7 +14,7 @@ from pathlib import Path
 from kafka_traffic import create
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 from stream_runs import reading, run, send
 from telemetry import stored_messages
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.stream_store import Store
+from rackwise.core.json.parse import parse
+from rackwise.pipeline.stream.store import Store
 from spark_clusters import connector_jars
 from telemetry import AT_MS, MINUTE_MS
 

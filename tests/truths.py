@@ -9,15 +9,19 @@ from decimal import Decimal
 import pyarrow.parquet
 
 from rackwise.adapters import files
-from rackwise.adapters.files.flow_text import write_document, write_flow_text, write_rack_table
-from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.files.tables.flow_text import (
+    write_document,
+    write_flow_text,
+    write_rack_table,
+)
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet import FlowFormat, flow_file, generated_fleet, truth
+from rackwise.core.json.parse import parse
 from rackwise.core.traffic import prices_of
+from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.job import analyze
 from rackwise.pipeline.request import AnalyzeRequest
-from rackwise.pipeline.snapshots import read_snapshots
 
 TABLES = {
     "by_kind": ("kind",),

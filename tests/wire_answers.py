@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 from rackwise.core.errors import LocalProtocolError
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.headers import RequestHeader, read_request_header, write_request_header
+from rackwise.core.wire.kip36.update_metadata import (
+    PartitionState,
+    UpdateMetadata,
+    read_update_metadata,
+    read_update_metadata_response,
+    write_update_metadata,
+    write_update_metadata_response,
+)
 from rackwise.core.wire.metadata import (
     MetadataBroker,
     MetadataResponse,
@@ -16,14 +24,6 @@ from rackwise.core.wire.metadata import (
     read_metadata_response,
     write_metadata_request,
     write_metadata_response,
-)
-from rackwise.core.wire.update_metadata import (
-    PartitionState,
-    UpdateMetadata,
-    read_update_metadata,
-    read_update_metadata_response,
-    write_update_metadata,
-    write_update_metadata_response,
 )
 from wire_messages import as_read
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rackwise.core.wire.api_versions import ApiRange, ApiVersionsRequest, ApiVersionsResponse
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.headers import RequestHeader
+from rackwise.core.wire.kip36.update_metadata import PartitionState, UpdateMetadata
 from rackwise.core.wire.metadata import (
     MetadataBroker,
     MetadataResponse,
@@ -16,7 +17,6 @@ from rackwise.core.wire.metadata import (
 )
 from rackwise.core.wire.registration import BrokerRegistration
 from rackwise.core.wire.replica_assignment import AssignmentRequest, AssignmentResponse
-from rackwise.core.wire.update_metadata import PartitionState, UpdateMetadata
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -15,10 +15,10 @@ from typer.main import get_command
 from rackwise.cli.app import COMMANDS, app_of
 from rackwise.core import errors
 from rackwise.core.audit import RULES, Rule
+from rackwise.core.fetch_diagnosis import READING_RULES
+from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.refusals import CODES
-from rackwise.core.identity.table import ROWS
 from rackwise.core.partitioner import PRODUCER_RULES
-from rackwise.core.reading import READING_RULES
 from rackwise.pipeline import schemas
 
 if TYPE_CHECKING:

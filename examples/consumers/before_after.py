@@ -25,9 +25,9 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from rackwise.adapters.clients.kafka_python_group import RackOptimal, rack_consumer
+from rackwise.adapters.clients.kafka_python.group import RackOptimal, rack_consumer
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
-from rackwise.adapters.files import strict_json
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.java import find_java
+from rackwise.core.json import parse as strict_json
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable

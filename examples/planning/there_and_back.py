@@ -33,7 +33,7 @@ from steps import ROOT, Unexpected, rackwise, wait_until
 
 from rackwise.adapters.files import read_plan
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

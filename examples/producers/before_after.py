@@ -30,13 +30,13 @@ from kafka.admin import NewTopic
 sys.path.append(str(Path(__file__).parents[1] / "consumers"))
 from counting_proxy import CountingProxies
 
-from rackwise.adapters.clients.aiokafka_producer import RackAwareAIOProducer
-from rackwise.adapters.clients.confluent_producer import RackAwareProducer as ConfluentProducer
-from rackwise.adapters.clients.kafka_python_producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
+from rackwise.adapters.clients.confluent.producer import RackAwareProducer as ConfluentProducer
+from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.partitioner import PartitionerConfig
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rackwise.core.assignors import Member as Member
     from rackwise.core.assignors import assign_optimal as assign_optimal
-    from rackwise.core.assignors import evaluate as evaluate
-    from rackwise.core.assignors import explain as explain
+    from rackwise.core.assignors import evaluate, explain
     from rackwise.core.audit import Finding as Finding
     from rackwise.core.audit import Findings as Findings
     from rackwise.core.audit import audit as audit
@@ -34,46 +33,46 @@ if TYPE_CHECKING:
     from rackwise.core.placement import add_partitions as add_partitions
     from rackwise.core.placement import change_replication as change_replication
     from rackwise.core.placement import place as place
-    from rackwise.core.planning.front import plan as plan
-    from rackwise.core.planning.suppose import suppose as suppose
-    from rackwise.core.planning.values import Add as Add
-    from rackwise.core.planning.values import Balance as Balance
-    from rackwise.core.planning.values import Drain as Drain
-    from rackwise.core.planning.values import Leaders as Leaders
-    from rackwise.core.planning.values import Plan as Plan
-    from rackwise.core.planning.values import Repair as Repair
-    from rackwise.core.planning.values import Replace as Replace
-    from rackwise.core.planning.values import SetReplication as SetReplication
+    from rackwise.core.planning.model import Add as Add
+    from rackwise.core.planning.model import Balance as Balance
+    from rackwise.core.planning.model import Drain as Drain
+    from rackwise.core.planning.model import Leaders as Leaders
+    from rackwise.core.planning.model import Plan as Plan
+    from rackwise.core.planning.model import Repair as Repair
+    from rackwise.core.planning.model import Replace as Replace
+    from rackwise.core.planning.model import SetReplication as SetReplication
+    from rackwise.core.planning.plan import plan as plan
+    from rackwise.core.planning.what_if import suppose as suppose
     from rackwise.core.policy import Policy as Policy
     from rackwise.core.racks import Rack as Rack
     from rackwise.core.traffic import Price as Price
 
 _HOMES = {
-    "Add": "rackwise.core.planning.values",
-    "Balance": "rackwise.core.planning.values",
+    "Add": "rackwise.core.planning.model",
+    "Balance": "rackwise.core.planning.model",
     "Broker": "rackwise.core.model",
     "Cluster": "rackwise.core.model",
-    "Drain": "rackwise.core.planning.values",
+    "Drain": "rackwise.core.planning.model",
     "Finding": "rackwise.core.audit",
     "Findings": "rackwise.core.audit",
     "Kip36": "rackwise.core.placement",
-    "Leaders": "rackwise.core.planning.values",
+    "Leaders": "rackwise.core.planning.model",
     "Levels": "rackwise.core.placement",
     "Member": "rackwise.core.assignors",
     "Partition": "rackwise.core.model",
     "PartitionTable": "rackwise.core.model",
     "PartitionerConfig": "rackwise.core.partitioner",
     "Placement": "rackwise.core.placement",
-    "Plan": "rackwise.core.planning.values",
+    "Plan": "rackwise.core.planning.model",
     "Policy": "rackwise.core.policy",
     "Price": "rackwise.core.traffic",
     "Rack": "rackwise.core.racks",
     "RackLoss": "rackwise.core.blast",
     "RackMode": "rackwise.core.placement",
     "RackwiseError": "rackwise.core.errors",
-    "Repair": "rackwise.core.planning.values",
-    "Replace": "rackwise.core.planning.values",
-    "SetReplication": "rackwise.core.planning.values",
+    "Repair": "rackwise.core.planning.model",
+    "Replace": "rackwise.core.planning.model",
+    "SetReplication": "rackwise.core.planning.model",
     "Topic": "rackwise.core.model",
     "TopicPartitioner": "rackwise.core.partitioner",
     "add_partitions": "rackwise.core.placement",
@@ -84,9 +83,9 @@ _HOMES = {
     "evaluate": "rackwise.core.assignors",
     "explain": "rackwise.core.assignors",
     "place": "rackwise.core.placement",
-    "plan": "rackwise.core.planning.front",
+    "plan": "rackwise.core.planning.plan",
     "split_by_balance": "rackwise.core.partitioner",
-    "suppose": "rackwise.core.planning.suppose",
+    "suppose": "rackwise.core.planning.what_if",
 }
 
 __all__ = [

@@ -23,11 +23,11 @@ from pairs import seconds, tell
 from hand_made_plans import leaders, lists, plan_file
 from kafka_reassign import kafkas_tool
 from kafka_traffic import create, until
-from rackwise.adapters.files.reassignment import reassignment_text
+from rackwise.adapters.files.plan.reassignment import reassignment_text
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.elect import elect_preferred
 from rackwise.adapters.sandbox import Sandbox
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 TOPIC = "reordered"
 PARTITIONS = 200

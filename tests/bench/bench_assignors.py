@@ -24,13 +24,7 @@ from typing import TYPE_CHECKING
 
 from pairs import ROUNDS, compare, seconds, tell
 
-from rackwise.core.assignors import (
-    Member,
-    assign_optimal,
-    assign_range,
-    assign_sticky,
-    evaluate,
-)
+from rackwise.core.assignors import Member, assign_optimal, assign_range, assign_sticky, evaluate
 
 if TYPE_CHECKING:
     from oracle import Oracle
@@ -151,7 +145,7 @@ def compare_racks() -> None:
 
 def compare_formula() -> None:
     """The best locality by the formula, counts given."""
-    from rackwise.core.assignors.local import best_local
+    from rackwise.core.assignors.measure.local_bound import best_local
 
     racks = WORLDS["skewed"]
     members = members_of(racks)

@@ -11,10 +11,11 @@ import numpy as np
 from pairs import compare
 
 from rackwise import Broker, Cluster, Rack, Topic, audit
-from rackwise.adapters.files import parse_snapshot, snapshot_bytes, strict_json
+from rackwise.adapters.files import parse_snapshot, snapshot_bytes
 from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.json import parse as strict_json
 from rackwise.core.model import PartitionTable, Ragged
-from rackwise.core.planning.front import fair_loads
+from rackwise.core.planning.plan import fair_loads
 
 PARTITIONS, BROKERS, RACKS, REPLICATION, PER_TOPIC = 1_000_000, 300, 3, 3, 500
 BLIND_EVERY = 10

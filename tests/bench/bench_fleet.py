@@ -22,17 +22,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from planner_vectors import generated_cluster
 from rackwise.adapters import files
 from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
-from rackwise.core.planning.certificate import lower_bound
-from rackwise.core.planning.front import plan
-from rackwise.core.planning.values import Balance, Certificate, Group
+from rackwise.core.planning.model import Balance, Certificate, Group
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
-from rackwise.pipeline.certificate import Claims, bounds
-from rackwise.pipeline.fleet import frames
-from rackwise.pipeline.planning import Planning
-from rackwise.pipeline.plans import plans
+from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.snapshots import read_snapshots
+from rackwise.pipeline.plans.certificate import Claims, bounds
+from rackwise.pipeline.plans.plans import plans
+from rackwise.pipeline.plans.task import Planning
+from rackwise.pipeline.runtime.session import large_batches, session
 from rackwise.pipeline.schemas import FLOW_FACT
-from rackwise.pipeline.session import large_batches, session
-from rackwise.pipeline.snapshots import read_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,20 +19,20 @@ from pairs import seconds, tell
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.types import StringType, TimestampType
 
-from rackwise.adapters.files.flow_text import write_flow_text
+from rackwise.adapters.files.tables.flow_text import write_flow_text
 from rackwise.core.fleet import Fleet as GeneratedFleet
 from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet
 from rackwise.core.subnets import parse_subnets
-from rackwise.pipeline.fates import KEPT
-from rackwise.pipeline.files import flow_files
-from rackwise.pipeline.fleet import fleet_frames
-from rackwise.pipeline.flows import flow_facts
+from rackwise.pipeline.fleet.fleet import fleet_frames
+from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.generate import write_flow_parquet
-from rackwise.pipeline.racks import subnet_buckets
+from rackwise.pipeline.ingest.files import flow_files
+from rackwise.pipeline.ingest.formats import flow_facts
+from rackwise.pipeline.ingest.row_outcomes import KEPT
+from rackwise.pipeline.ingest.silver import counted, names_in, once_in, silver
+from rackwise.pipeline.ingest.tables import bronze
+from rackwise.pipeline.runtime.session import session
 from rackwise.pipeline.schemas import FLOW_INPUT, VPC_REQUIRED
-from rackwise.pipeline.session import session
-from rackwise.pipeline.silver import counted, names_in, once_in, silver
-from rackwise.pipeline.tables import bronze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import DataType
 
-    from rackwise.pipeline.fates import Fates
-    from rackwise.pipeline.fleet import Fleet
-    from rackwise.pipeline.racks import Buckets
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.row_outcomes import Fates
 
 FLOWS, ROUNDS = 5_000_000, 5
 GATES = {FlowFormat.CANONICAL: 8, FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}

@@ -43,8 +43,8 @@ from rackwise.adapters.sandbox import KAFKA_3, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
-from rackwise.core.identity.store import IDS, KNOWN, MISSING, TOPICS, Create
-from rackwise.pipeline.java import find_java
+from rackwise.core.identity.nodes.store import IDS, KNOWN, MISSING, TOPICS, Create
+from rackwise.pipeline.runtime.java import find_java
 
 TOPICS_IN_ALL, AT_ONCE, PROCESSES, ROUNDS, STARTS = 5000, 500, 50, 5, 5
 SPARE = 9

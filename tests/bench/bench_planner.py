@@ -23,14 +23,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planner_vectors import generated_cluster
 from rackwise.adapters.files import read_snapshot, write_snapshot
-from rackwise.adapters.files.plan_text import write_plan
-from rackwise.core.planning.apart import by_rack
-from rackwise.core.planning.certificate import check
-from rackwise.core.planning.choosing import by_flow
-from rackwise.core.planning.fair import targets_of
-from rackwise.core.planning.front import never, plan
-from rackwise.core.planning.rules import Instance
-from rackwise.core.planning.values import Balance
+from rackwise.adapters.files.plan.write import write_plan
+from rackwise.core.planning.fair_loads.targets import targets_of
+from rackwise.core.planning.model import Balance
+from rackwise.core.planning.plan import never, plan
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.planning.search.by_flow import by_flow
+from rackwise.core.planning.search.by_rack import by_rack
 from rackwise.core.policy import Policy, TopicBlock
 
 if TYPE_CHECKING:

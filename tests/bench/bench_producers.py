@@ -43,16 +43,16 @@ from kafka.admin import NewTopic
 from kafka.partitioner import DefaultPartitioner, StickyPartitioner
 from pairs import ROUNDS, seconds, tell
 
-from rackwise.adapters.clients.aiokafka_producer import RackAwareAIOProducer, view_of
-from rackwise.adapters.clients.confluent_producer import RackAwareProducer as ConfluentProducer
-from rackwise.adapters.clients.kafka_python_producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer, view_of
+from rackwise.adapters.clients.confluent.producer import RackAwareProducer as ConfluentProducer
+from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks, fixed_racks
 from rackwise.adapters.clients.topics import SteeredTopics
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.adapters.sandbox.mock_cluster import MockCluster
 from rackwise.core.partitioner import PartitionerConfig
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pairs import compare
 
-from rackwise.core.partitioner.rates import RackRates
-from rackwise.core.partitioner.split import split_by_balance
+from rackwise.core.partitioner.split.rates import RackRates
+from rackwise.core.partitioner.split.split import split_by_balance
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 

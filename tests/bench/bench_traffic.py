@@ -28,17 +28,17 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise import Broker, Cluster, Rack, Topic
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.subnets import Subnet
-from rackwise.pipeline.fleet import frames
-from rackwise.pipeline.racks import subnet_buckets, with_rack_of
-from rackwise.pipeline.session import session
-from rackwise.pipeline.snapshots import read_snapshots
-from rackwise.pipeline.traffic import traffic
+from rackwise.pipeline.bill.traffic import traffic
+from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.snapshots import read_snapshots
+from rackwise.pipeline.fleet.subnet_racks import subnet_buckets, with_rack_of
+from rackwise.pipeline.runtime.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from rackwise.pipeline.fleet import Fleet
-    from rackwise.pipeline.racks import Buckets
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
 
 FACTS, FILES, ROUNDS = 5_000_000, 8, 5
 GATE, GROUPS_GATE = 3.5, 5.0

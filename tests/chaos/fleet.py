@@ -27,8 +27,8 @@ from types import SimpleNamespace
 
 from laws_identity import check_claims
 from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
-from rackwise.core.identity.nodes import parse_mapping
-from rackwise.core.identity.store import CLAIMS, HOSTS, TOPICS, Create
+from rackwise.core.identity.nodes.nodes import parse_mapping
+from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, TOPICS, Create
 
 TESTS = Path(__file__).parents[1]
 BROKER = TESTS / "stand_in_broker.py"

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chaos import scenes_faults, scenes_garbage, scenes_starts
 from chaos.stage import OpenStage, Size
-from rackwise.pipeline.java import find_java
+from rackwise.pipeline.runtime.java import find_java
 
 SCENES = {
     scene.name: scene

@@ -24,10 +24,12 @@ from random import Random
 
 from kazoo.client import KazooClient
 
-from rackwise.adapters.launch import AcquireOptions, acquire, driver, log_dirs, run, stores
+from rackwise.adapters.launch import AcquireOptions, acquire, driver, run
+from rackwise.adapters.launch.broker import log_dirs
+from rackwise.adapters.launch.views import stores
 from rackwise.core.errors import RackwiseError
-from rackwise.core.identity import acts
-from rackwise.core.identity.store import FENCE, Put
+from rackwise.core.identity.nodes.store import FENCE, Put
+from rackwise.core.identity.start import acts
 from stand_in_broker import register, settings_of, stored_id
 
 
@@ -85,7 +87,7 @@ class Starter:
 
         driver.Run, log_dirs._rename = Traced, traced_rename
         if self.plan.get("fence") == "all":
-            rules = import_module("rackwise.core.identity.operations")
+            rules = import_module("rackwise.core.identity.start.operations")
             rules._fence = lambda _take, seen: Put(FENCE, b"", seen.fence)
 
     def go(self, barrier):

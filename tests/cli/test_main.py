@@ -13,10 +13,10 @@ import pytest
 
 import rackwise
 import rackwise.cli.main as command_line
-from rackwise.adapters.files.strict_json import parse
 from rackwise.cli.main import globals_of, hoisted, run
 from rackwise.cli.shell import Meter, Shell, Terminated, size_in_bytes, version
 from rackwise.core.errors import InvalidConfig, RackwiseError
+from rackwise.core.json.parse import parse
 
 SOURCE = Path(rackwise.__file__).parents[1]
 PROBE = """

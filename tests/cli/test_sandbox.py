@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rackwise.adapters.files import strict_json
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import comes_true
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json import parse as strict_json
 
 COMMAND = [sys.executable, "-m", "rackwise.cli", "sandbox", "--brokers", "1"]
 

@@ -57,7 +57,7 @@ def test_the_second_signal_ends_at_once(writes, code):
 HELD = (
     "import signal, sys\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "import rackwise.core.planning.front as front\n"
+    "import rackwise.core.planning.plan as front\n"
     "from rackwise.cli.main import run\n"
     "def plan(*_, **__):\n"
     "    print('begun', file=sys.stderr, flush=True)\n"

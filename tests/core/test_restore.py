@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.model import Partition, PartitionTable
 from rackwise.core.policy import Policy
-from rackwise.core.policy.values import RackPolicy
+from rackwise.core.policy.model import RackPolicy
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.core.restore import rack_restores
 from rackwise.core.traffic import usd_nano

@@ -22,8 +22,8 @@ BREACHES = {
     "pyspark has one door: pipeline": ("adapters/__init__.py", "import pyarrow"),
     "The checker is not the algorithm": ("core/audit.py", "import rackwise.core.fleet"),
     "What measures assignments makes none": (
-        "core/assignors/evaluate.py",
-        "import rackwise.core.assignors.sticky",
+        "core/assignors/measure/evaluate.py",
+        "import rackwise.core.assignors.kafka.sticky",
     ),
     "report fetches and computes nothing": ("report/terminal.py", "import socket"),
     CYCLES: ("core/text.py", "import rackwise.core.racks"),

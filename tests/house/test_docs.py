@@ -15,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 from rackwise.cli.app import COMMANDS, app_of
-from rackwise.core.reading import READING_RULES
+from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.traffic import usd_nano
 from shown_commands import README, ROOT, blocks_of, shown_commands
 
@@ -195,7 +195,7 @@ def test_the_bill_shown_is_what_is_printed(tmp_path):
 @pytest.mark.zookeeper
 def test_the_start_shown_tells_what_is_told(lone_zookeeper, chroot, tmp_path):
     from rackwise.adapters.zookeeper import make_parents, open_store
-    from rackwise.core.identity.store import HOSTS, Create
+    from rackwise.core.identity.nodes.store import HOSTS, Create
 
     ((words, lines),) = shown("broker-id")
     url = lone_zookeeper.url + chroot

@@ -33,7 +33,9 @@ def _is_private(name):
     return name.startswith("_") and not name.endswith("__")
 
 
-@pytest.mark.parametrize("file", sorted(CLIENTS.rglob("*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file", sorted(CLIENTS.rglob("*.py")), ids=lambda file: str(file.relative_to(CLIENTS))
+)
 def test_only_private_touches_the_underscore_names_of_a_client(file):
     found = list(private_names(ast.parse(file.read_text())))
     assert bool(found) == (file.name == KNOWING), found

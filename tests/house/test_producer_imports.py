@@ -13,16 +13,16 @@ import rackwise
 
 CLIENTS = Path(rackwise.__file__).parent / "adapters" / "clients"
 LIBRARIES = {
-    "kafka_python_producer": "kafka",
-    "aiokafka_producer": "aiokafka",
-    "confluent_producer": "confluent_kafka",
+    "kafka_python.producer": "kafka",
+    "aiokafka.producer": "aiokafka",
+    "confluent.producer": "confluent_kafka",
 }
-SHARED = ("steering", "topics", "rack_source", "confluent_views", "confluent_statistics")
+SHARED = ("steering", "topics", "rack_source", "confluent.views", "confluent.statistics")
 
 
 def imported(name):
     """Every module that a file imports, at its top or within."""
-    for node in ast.walk(ast.parse((CLIENTS / f"{name}.py").read_text())):
+    for node in ast.walk(ast.parse((CLIENTS / f"{name.replace('.', '/')}.py").read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{each.name}" for each in node.names)

@@ -29,7 +29,9 @@ def used(text):
             yield node.name.rpartition(".")[2]
 
 
-@pytest.mark.parametrize("path", sorted(PIPELINE.rglob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(PIPELINE.rglob("*.py")), ids=lambda path: str(path.relative_to(PIPELINE))
+)
 def test_nothing_touches_what_connect_lacks_or_what_goes_row_by_row(path):
     found = set(used(path.read_text(encoding="utf-8")))
     assert found & (CLASSIC_ALONE | ROW_BY_ROW) == set()

@@ -16,11 +16,11 @@ from pathlib import Path
 from cases import JUDGES, LINES, cases
 
 from oracle import Oracle, OracleError
-from rackwise.adapters.files import strict_json
 from rackwise.adapters.sandbox import jars
-from rackwise.core.canonical import canonical_json
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.java import find_java
+from rackwise.core.json import parse as strict_json
+from rackwise.core.json.canonical import canonical_json
+from rackwise.pipeline.runtime.java import find_java
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {

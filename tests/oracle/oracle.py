@@ -15,8 +15,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rackwise.adapters.files import strict_json
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json import parse as strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,6 @@ from pyarrow import parquet
 
 from plain_flows import rows_of
 from rackwise.adapters import files
-from rackwise.adapters.files.strict_json import parse
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import (
     FleetOptions,
@@ -24,6 +23,7 @@ from rackwise.core.fleet import (
     observed_fleet,
     truth,
 )
+from rackwise.core.json.parse import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.generate import write_flow_parquet
 

@@ -36,8 +36,8 @@ DEMO = cluster(groups=[DEMO_READERS], size=GIB)
 
 
 def request(tables, clusters=None, **more):
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
     from rackwise.pipeline.request import AnalyzeRequest
-    from rackwise.pipeline.snapshots import read_snapshots
 
     read, failed = read_snapshots(*parsed(clusters or {"demo.json": DEMO}))
     given = {
@@ -358,7 +358,7 @@ class TestUnhappy:
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
-        from rackwise.pipeline import gold
+        from rackwise.pipeline.bill import gold
 
         whole = gold.priced
         monkeypatch.setattr(gold, "priced", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'"))
@@ -427,7 +427,7 @@ class TestRunId:
         return run_id(request(tmp_path, **more), files)
 
     def test_it_is_twelve_hex_digits_of_what_went_in(self, tmp_path):
-        from rackwise.pipeline.files import FlowFile
+        from rackwise.pipeline.ingest.files import FlowFile
 
         file = FlowFile(uri="file:/x/a.log", path="/x/a.log", size=5)
         moved = FlowFile(uri="file:/y/a.log", path="/y/a.log", size=5)

@@ -19,7 +19,7 @@ def explained(frame, capsys):
 
 
 def facts_of(spark, form, fleet):
-    from rackwise.pipeline.flows import flow_facts
+    from rackwise.pipeline.ingest.formats import flow_facts
     from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST
 
     schema = BRONZE_INPUT if form == "canonical" else BRONZE_REQUEST
@@ -32,7 +32,7 @@ def facts_of(spark, form, fleet):
 
 @pytest.mark.parametrize("form", ["vpc", "canonical", "request-log"])
 def test_facts_and_their_traffic(spark, capsys, form):
-    from rackwise.pipeline.traffic import traffic
+    from rackwise.pipeline.bill.traffic import traffic
 
     fleet = fleet_of(spark)
     facts = facts_of(spark, form, fleet)
@@ -45,8 +45,8 @@ def test_facts_and_their_traffic(spark, capsys, form):
 
 
 def test_dollars(spark, capsys):
-    from rackwise.pipeline.cost import priced
-    from rackwise.pipeline.traffic import traffic
+    from rackwise.pipeline.bill.cost import priced
+    from rackwise.pipeline.bill.traffic import traffic
     from small_fleets import DAY, price
 
     fleet = fleet_of(spark)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from kafka_traffic import create
-from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.recipes import client_rack_options
-from rackwise.pipeline.spark_check import AUTOMATIC
+from rackwise.core.json.parse import parse
+from rackwise.pipeline.spark_racks.check import AUTOMATIC
+from rackwise.pipeline.spark_racks.recipes import client_rack_options
 from spark_clusters import SparkCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(2000)]

@@ -10,15 +10,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from kafka_traffic import create, delete
-from rackwise.adapters.clients.kafka_python_records import Reach, ends, records
-from rackwise.adapters.clients.kafka_python_writing import write
-from rackwise.adapters.files.strict_json import parse
+from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
 from rackwise.core.partitioner import partition_for_key
-from rackwise.pipeline.kafka_source import source_of
-from rackwise.pipeline.kafka_table import PUSHDOWN
-from rackwise.pipeline.stream_source import Topic
+from rackwise.pipeline.kafka.records import Topic
+from rackwise.pipeline.kafka.source import source_of
+from rackwise.pipeline.kafka.table import PUSHDOWN
 from refusals import called
 from stream_runs import offsets, send
 from telemetry import message

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect
-from rackwise.pipeline.stream_store import Store
+from rackwise.pipeline.stream.store import Store
 from spark_clusters import SparkCluster
 from stream_runs import (
     Looking,

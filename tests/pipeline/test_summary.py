@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from rackwise.pipeline.summary import ROLL_UPS, SHOWN, Bill, Standing, _cross, _rolled_up
+from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
+from rackwise.pipeline.summary import SHOWN, _cross, _rolled_up
 
 DAYS = [date(2026, 1, 1 + n) for n in range(31)] + [date(2026, 2, 1 + n) for n in range(28)]
 

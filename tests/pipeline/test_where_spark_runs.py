@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FleetOptions, FlowFormat
+from rackwise.core.json.parse import parse
 from spark_clusters import SPARK_HOME, SparkCluster
 from truths import write_fleet
 

@@ -8,22 +8,22 @@ from hypothesis import given, settings
 
 from planning_problems import Problem, problems
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
-from rackwise.core.planning.apart import by_rack, is_apart, needs_flow
-from rackwise.core.planning.choosing import by_flow
-from rackwise.core.planning.costs import before_squares
-from rackwise.core.planning.fair import Targets, targets_of
-from rackwise.core.planning.network import network_of
-from rackwise.core.planning.rules import Instance
-from rackwise.core.planning.shapes import impossible
-from rackwise.core.planning.ties import settled_ties
-from rackwise.core.planning.values import Balance, Drain, Minimise, Repair
+from rackwise.core.planning.fair_loads.targets import Targets, targets_of
+from rackwise.core.planning.model import Balance, Drain, Minimise, Repair
+from rackwise.core.planning.problem.copy_costs import before_squares
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.search.by_flow import by_flow
+from rackwise.core.planning.search.by_rack import by_rack, is_apart, needs_flow
+from rackwise.core.planning.search.network import network_of
+from rackwise.core.planning.search.tie_breaking import settled_ties
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
     from naive_plan import Question
     from rackwise.core.model import Ragged
-    from rackwise.core.planning.values import Goal
+    from rackwise.core.planning.model import Goal
 
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 2))

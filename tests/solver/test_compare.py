@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from assignments import replicas_in, tps
-from rackwise.core.assignors.compare import simulated
+from rackwise.core.assignors.measure.compare import simulated
 from rackwise.core.assignors.members import Member
 from strategies import consumer_groups
 

@@ -1,7 +1,7 @@
 """What can be said of a group whose members subscribe to different topics."""
 
 from assignments import group_of, replicas_in
-from rackwise.core.assignors.explain import explain
+from rackwise.core.assignors.measure.explain import explain
 from rackwise.core.assignors.members import Member
 
 

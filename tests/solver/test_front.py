@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwise.core.errors import MissingDependency
-from rackwise.core.planning import front
-from rackwise.core.planning.front import plan
+from rackwise.core.planning import plan as front
+from rackwise.core.planning.plan import plan
 from rackwise.core.policy import Policy
 from rackwise.core.solver import solver_version
 from small_clusters import small_cluster
 
 if TYPE_CHECKING:
-    from rackwise.core.planning.values import Solver
+    from rackwise.core.planning.model import Solver
 
 RACKS = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
 SINGLE = small_cluster(RACKS, {"t-0": [1, 3], "t-1": [1, 3]})

@@ -7,9 +7,9 @@ from hypothesis import given
 from leader_cases import LeaderCase, check_leaders, leader_cases
 from rackwise.core.errors import NoFlow
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leader_flow import cheapest_leaders
-from rackwise.core.planning.leader_loads import mean_loads
-from rackwise.core.planning.leading import MOST_COST, Candidates
+from rackwise.core.planning.leaders.by_flow import cheapest_leaders
+from rackwise.core.planning.leaders.fair_counts import mean_loads
+from rackwise.core.planning.leaders.state import MOST_COST, Candidates
 
 
 @given(leader_cases())

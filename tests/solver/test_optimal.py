@@ -25,7 +25,7 @@ from rackwise.core.assignors import (
     assign_sticky,
     evaluate,
 )
-from rackwise.core.assignors.optimal import BALANCES
+from rackwise.core.assignors.optimal.assign import BALANCES
 from rackwise.core.errors import (
     InvalidConfig,
     InvalidMember,

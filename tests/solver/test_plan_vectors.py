@@ -17,14 +17,14 @@ from planner_vectors import (
     tiny_cases,
 )
 from rackwise.core.errors import Infeasible
-from rackwise.core.planning.certificate import check
-from rackwise.core.planning.front import fair_loads, plan
+from rackwise.core.planning.plan import fair_loads, plan
+from rackwise.core.planning.proof.certificate import check
 from rackwise.core.policy import Policy, TopicBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.planning.values import Plan, Solver
+    from rackwise.core.planning.model import Plan, Solver
 
 CASES = list(tiny_cases())
 FEASIBLE = [case for case in CASES if case.expect["feasible"]]

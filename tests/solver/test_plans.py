@@ -8,8 +8,8 @@ from hypothesis import given
 
 from planner_vectors import Draws, generated_cluster
 from planning_problems import PRICES, check_planned, problems
-from rackwise.core.planning.front import plan
-from rackwise.core.planning.values import Repair
+from rackwise.core.planning.model import Repair
+from rackwise.core.planning.plan import plan
 from small_clusters import small_cluster
 
 

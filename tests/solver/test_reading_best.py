@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rackwise.core.reading import GroupBest, group_best
+from rackwise.core.fetch_diagnosis import GroupBest, group_best
 from readings import group
 
 RACKS = {"t": [["a"], ["b"], ["c"]], "u": [["a"]]}

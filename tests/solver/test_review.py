@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 
 from assignments import group_of, replicas_in, tps
-from rackwise.core.assignors.evaluate import evaluate
+from rackwise.core.assignors.kafka.range import assign_range
+from rackwise.core.assignors.measure.evaluate import evaluate
+from rackwise.core.assignors.measure.review import review
 from rackwise.core.assignors.members import Assignment, Member
-from rackwise.core.assignors.range import assign_range
-from rackwise.core.assignors.review import review
 from strategies import consumer_groups
 
 GROUP = group_of("t", m="a", n="b")

@@ -17,7 +17,7 @@ import naive_savings as naive
 from naive_savings import Scene
 from rackwise.core.errors import InvalidPrices, MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.model import Configs
-from rackwise.core.planning import leader_flow
+from rackwise.core.planning.leaders import by_flow as leader_flow
 from rackwise.core.racks import Rack, crossing_level
 from rackwise.core.savings import (
     ALONE,
@@ -209,7 +209,7 @@ class TestAssignment:
 
     def test_without_a_solver_it_is_said(self, monkeypatch):
         from rackwise.core import solver
-        from rackwise.core.assignors import optimal
+        from rackwise.core.assignors.optimal import assign as optimal
 
         def missing():
             raise MissingDependency("ortools is wanted", wanted="ortools", had=None)

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from linear_split import least_crossing
-from rackwise.core.partitioner.rates import RackRates
-from rackwise.core.partitioner.split import split_by_balance
+from rackwise.core.partitioner.split.rates import RackRates
+from rackwise.core.partitioner.split.split import split_by_balance
 
 CASES = 600
 SHARDS = 6

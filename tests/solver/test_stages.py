@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import OptimumTooLarge
-from rackwise.core.planning.stages import Arcs, cheapest, cheapest_face, merge, prices, rounded
+from rackwise.core.planning.search.lexicographic_flow import (
+    Arcs,
+    cheapest,
+    cheapest_face,
+    merge,
+    prices,
+    rounded,
+)
 from rackwise.core.solver import MOST, Network, cheapest_flow
 
 if TYPE_CHECKING:

@@ -18,35 +18,41 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "snapshot": Command("snapshot", "Write a snapshot of a cluster to a file"),
-    "audit": Command("audit", "Judge placement, and what the loss of each rack does"),
-    "plan": Command("plan", "Plan the cheapest repair, with a proof that it is that"),
-    "proof": Command("proof", "Check a plan again: legal, fair, and the cheapest"),
-    "diff": Command("diff", "Compare replica lists and findings of two files"),
-    "what-if": Command("what_if", "Suppose a change or a lost rack: what breaks, what it costs"),
-    "doctor": Command("doctor", "Find what keeps clients from reading in their own rack"),
-    "apply": Command("apply", "Carry a plan out on its cluster"),
-    "resume": Command("resume", "Go on with a plan where it stands"),
-    "cancel": Command("cancel", "Cancel the moves of a plan that go on"),
-    "rollback": Command("rollback", "Take back what is done of a plan"),
-    "status": Command("status", "Say what of a plan is done, moving, or not begun"),
-    "throttles": Command("throttles", "List replication throttles, and those a run has left"),
-    "place": Command("place", "Print where the replicas of a new topic would go"),
-    "placers": Command("placers", "List what --placer may name"),
-    "serve": Command("serve", "Answer where replicas go, to any Kafka client"),
-    "analyze": Command("analyze", "Audit, plan and price a fleet on Spark, with a report"),
-    "report": Command("report", "Render the report again, without Spark"),
-    "stream": Command("stream", "Telemetry of Kafka clients into tables and daily bills"),
-    "spark-check": Command("spark_check", "Ask Spark's executors which rack they would tell Kafka"),
-    "generate": Command("generate", "Write a made-up fleet: snapshots, flow logs, the truth"),
-    "sandbox": Command("sandbox", "Start a real Kafka cluster on loopback"),
-    "topic": Command("topic", "Create or widen a topic, its replicas placed by racks"),
-    "consumer": Command(
-        "consumer", "How local the reads of groups are, and how local they could be"
+    "snapshot": Command("audit.snapshot", "Write a snapshot of a cluster to a file"),
+    "audit": Command("audit.audit", "Judge placement, and what the loss of each rack does"),
+    "plan": Command("plan.plan", "Plan the cheapest repair, with a proof that it is that"),
+    "proof": Command("plan.proof", "Check a plan again: legal, fair, and the cheapest"),
+    "diff": Command("plan.diff", "Compare replica lists and findings of two files"),
+    "what-if": Command(
+        "plan.what_if", "Suppose a change or a lost rack: what breaks, what it costs"
     ),
-    "producer": Command("producer", "What ways of choosing partitions would do"),
-    "broker-id": Command("broker_id", "Give a broker that lost its disk its own id back"),
-    "upgrade": Command("upgrade", "KIP-36's rolling upgrade of a cluster on ZooKeeper"),
+    "doctor": Command("audit.doctor", "Find what keeps clients from reading in their own rack"),
+    "apply": Command("apply.commands", "Carry a plan out on its cluster"),
+    "resume": Command("apply.resume", "Go on with a plan where it stands"),
+    "cancel": Command("apply.cancel", "Cancel the moves of a plan that go on"),
+    "rollback": Command("apply.rollback", "Take back what is done of a plan"),
+    "status": Command("apply.status", "Say what of a plan is done, moving, or not begun"),
+    "throttles": Command("apply.throttles", "List replication throttles, and those a run has left"),
+    "place": Command("place.place", "Print where the replicas of a new topic would go"),
+    "placers": Command("place.placers", "List what --placer may name"),
+    "serve": Command("place.serve", "Answer where replicas go, to any Kafka client"),
+    "analyze": Command("analyze.analyze", "Audit, plan and price a fleet on Spark, with a report"),
+    "report": Command("analyze.report", "Render the report again, without Spark"),
+    "stream": Command("analyze.stream", "Telemetry of Kafka clients into tables and daily bills"),
+    "spark-check": Command(
+        "analyze.spark_check", "Ask Spark's executors which rack they would tell Kafka"
+    ),
+    "generate": Command(
+        "analyze.generate", "Write a made-up fleet: snapshots, flow logs, the truth"
+    ),
+    "sandbox": Command("sandbox", "Start a real Kafka cluster on loopback"),
+    "topic": Command("place.topic", "Create or widen a topic, its replicas placed by racks"),
+    "consumer": Command(
+        "consumer.commands", "How local the reads of groups are, and how local they could be"
+    ),
+    "producer": Command("producer.commands", "What ways of choosing partitions would do"),
+    "broker-id": Command("broker_id.commands", "Give a broker that lost its disk its own id back"),
+    "upgrade": Command("audit.upgrade", "KIP-36's rolling upgrade of a cluster on ZooKeeper"),
 }
 """In the order of the help."""
 
@@ -60,12 +66,11 @@ def app_of(*names: str) -> typer.Typer:
     """The application with these commands: a command that is started loads no other one."""
     made = _without_commands()
     for name in names:
-        told = COMMANDS[name].module
-        module = import_module(f"rackwise.cli.{told}")
+        module = import_module(f"rackwise.cli.{COMMANDS[name].module}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
         else:
-            made.command(name)(getattr(module, told))
+            made.command(name)(getattr(module, name.replace("-", "_")))
     return made
 
 

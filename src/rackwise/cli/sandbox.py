@@ -66,7 +66,7 @@ def sandbox(
 def gathered(shell: Shell, *, zookeeper: bool) -> tuple[Path, Callable[..., Sandbox]]:
     """The home of Java and what starts the cluster, its jars fetched and checked."""
     from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, locked_jars, resolve
-    from rackwise.pipeline.java import find_java
+    from rackwise.pipeline.runtime.java import find_java
 
     java = find_java(os.environ, tell=shell.note)
     jars = KAFKA_3 if zookeeper else KAFKA_4

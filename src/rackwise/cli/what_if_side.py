@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rackwise.core.audit import Findings, RackLoss
     from rackwise.core.errors import InputError
     from rackwise.core.model import Cluster
-    from rackwise.core.planning.values import Plan
+    from rackwise.core.planning.model import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,22 +38,23 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.core.racks import level_names
 from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
-from rackwise.pipeline import plans, schemas
-from rackwise.pipeline.audit import audited, finding_table
-from rackwise.pipeline.blast import blast_rows, blast_table
-from rackwise.pipeline.fates import Fates
-from rackwise.pipeline.files import flow_files, literally, repeated
-from rackwise.pipeline.fleet import frames
-from rackwise.pipeline.flows import flow_facts
-from rackwise.pipeline.gold import SCHEMAS as GOLD
-from rackwise.pipeline.gold import bill, cross_rack, traffic_of
-from rackwise.pipeline.racks import subnet_buckets
-from rackwise.pipeline.rates import unknown_topics
+from rackwise.pipeline import schemas
+from rackwise.pipeline.audit.blast import blast_rows, blast_table
+from rackwise.pipeline.audit.findings import audited, finding_table
+from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
+from rackwise.pipeline.bill.gold import bill, cross_rack, traffic_of
+from rackwise.pipeline.bill.rates import unknown_topics
+from rackwise.pipeline.bill.savings import saving_rows, savings
+from rackwise.pipeline.fleet.fleet import frames
+from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
+from rackwise.pipeline.ingest.files import flow_files, literally, repeated
+from rackwise.pipeline.ingest.formats import flow_facts
+from rackwise.pipeline.ingest.row_outcomes import Fates
+from rackwise.pipeline.ingest.silver import FoundNames, counted, names_in, once_in, silver
+from rackwise.pipeline.ingest.tables import bronze, whole, write_arrow
+from rackwise.pipeline.plans.plans import PROOF, STEP, Plans, plans
 from rackwise.pipeline.request import check_request, check_shared, claimed_folder, run_id
-from rackwise.pipeline.savings import saving_rows, savings
-from rackwise.pipeline.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
-from rackwise.pipeline.tables import bronze, whole, write_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,12 +65,12 @@ if TYPE_CHECKING:
     from rackwise.core.model import Group, GroupMember
     from rackwise.core.policy import Policy
     from rackwise.core.racks import Rack
-    from rackwise.pipeline.audit import ClusterFindings
-    from rackwise.pipeline.files import FlowFile
-    from rackwise.pipeline.fleet import Fleet
+    from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.bill.model import Bill
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.silver import Silver
     from rackwise.pipeline.request import AnalyzeRequest
-    from rackwise.pipeline.silver import Silver
-    from rackwise.pipeline.summary import Bill
 
 CsvTable: TypeAlias = tuple[tuple[str, ...], "Iterator[Sequence[object]]"]
 
@@ -83,7 +84,7 @@ STEPS = (
     "gold: savings",
     "gold: findings",
     "gold: blast radius",
-    *(plans.STEP, plans.PROOF),
+    *(STEP, PROOF),
     "report",
 )
 """What a run does, in order; the last one is the caller's."""
@@ -180,13 +181,13 @@ class _Run:
             files=planned.files if planned else {},
         )
 
-    def _plans(self, fleet: Fleet, folder: str) -> plans.Plans | None:
+    def _plans(self, fleet: Fleet, folder: str) -> Plans | None:
         if self.request.planning is None:
             return None
         planning = replace(
             self.request.planning, policy=self._named_policy(), prices=tuple(self.prices)
         )
-        return plans.plans(self.spark, fleet, planning, folder, begin=self.step)
+        return plans(self.spark, fleet, planning, folder, begin=self.step)
 
     def _bronze(
         self, files: Sequence[FlowFile], folder: str
@@ -366,7 +367,7 @@ def _csv(
     made: Bill | None,
     judged: Sequence[ClusterFindings],
     losses: Sequence[Mapping[str, Any]],
-    planned: plans.Plans | None,
+    planned: Plans | None,
 ) -> dict[str, CsvTable]:
     tables = {name: _table(made.roll_ups[name], GOLD[name]) for name in LISTED} if made else {}
     if made:

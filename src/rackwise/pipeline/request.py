@@ -17,10 +17,10 @@ from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
 from rackwise.core.traffic import named_levels, prices_of, rates_of
-from rackwise.pipeline.fleet import histories
-from rackwise.pipeline.lines import failure_line, spark_failures
-from rackwise.pipeline.remotes import is_local
-from rackwise.pipeline.snapshots import require_addresses
+from rackwise.pipeline.fleet.fleet import histories
+from rackwise.pipeline.fleet.snapshots import require_addresses
+from rackwise.pipeline.ingest.text import failure_line, spark_failures
+from rackwise.pipeline.runtime.remotes import is_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
     from rackwise.core.traffic import Price, RateRow
-    from rackwise.pipeline.files import FlowFile
-    from rackwise.pipeline.flows import Dedupe
-    from rackwise.pipeline.planning import Planning
-    from rackwise.pipeline.sides import Side
-    from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
-    from rackwise.pipeline.tables import FlowFormat
+    from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.formats import Dedupe
+    from rackwise.pipeline.ingest.tables import FlowFormat
+    from rackwise.pipeline.ingest.vpc_duplicates import Side
+    from rackwise.pipeline.plans.task import Planning
 
 RUN_ID_DIGITS = 12
 RUNS = "runs"

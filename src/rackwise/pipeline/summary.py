@@ -12,74 +12,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.audit import RULES
 from rackwise.core.traffic import NANO, per_month, usd_text
-from rackwise.pipeline.audit import worst
-from rackwise.pipeline.savings import savings_part
+from rackwise.pipeline.audit.findings import worst
+from rackwise.pipeline.bill.model import ROLL_UPS, Bill
+from rackwise.pipeline.bill.savings import savings_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.traffic import Price
-    from rackwise.pipeline.audit import ClusterFindings
-    from rackwise.pipeline.fates import Fates
-    from rackwise.pipeline.fleet import Fleet
-    from rackwise.pipeline.plans import Plans
-    from rackwise.pipeline.snapshots import FailedSnapshot, Snapshot
+    from rackwise.pipeline.audit.findings import ClusterFindings
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
+    from rackwise.pipeline.ingest.row_outcomes import Fates
+    from rackwise.pipeline.plans.plans import Plans
 
 FORMAT = "rackwise.summary/1"
 SHOWN = 50
 """Rows of a long table in the document."""
-ROLL_UPS = {
-    "by_topic": ("topic",),
-    "by_group": ("client_group",),
-    "by_pair": ("from_rack", "to_rack"),
-    "by_level": ("level", "level_name"),
-    "by_day": ("day",),
-    "by_kind": ("kind",),
-}
-"""Name of a roll-up -> its key beside the cluster."""
 SUMMED = ("bytes_local", "bytes_cross", "bytes_unknown", "usd", "share")
 """What is added up where rows of several clusters become one."""
 SHARE_DIGITS = 15
 LISTED = ("by_topic", "by_group", "by_pair")
 """Roll-ups that have a CSV file; their rows belong to one cluster each, others are added up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Bytes and dollars of `cross_rack` that are alike in what the summary tells apart."""
-
-    cluster: str
-    day: date
-    kind: str
-    quality: str
-    level: int
-    price_row: str | None
-    bytes: int
-    usd: Decimal | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
-    """What traffic gave: rows of the gold tables, and since when until when it was seen.
-
-    `roll_ups`: name -> rows of the table; `matrix`: rows of MATRIX; `precedence`: (cluster, day,
-    kind, source) that was money; `seen`: first and last moment; `savings`: rows of SAVINGS.
-    """
-
-    standings: Sequence[Standing]
-    roll_ups: Mapping[str, Sequence[Mapping[str, Any]]]
-    matrix: Sequence[Mapping[str, Any]]
-    precedence: Sequence[tuple[str, date, str, str]]
-    seen: tuple[datetime, datetime]
-    prices: Sequence[Price]
-    savings: Sequence[Mapping[str, Any]] = ()
 
 
 def document(

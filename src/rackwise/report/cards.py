@@ -17,7 +17,7 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
-from rackwise.report.planned import outcome
+from rackwise.report.plans import outcome
 from rackwise.report.sentences import has_traffic, is_fleet, is_floor, is_priced, losses
 
 if TYPE_CHECKING:

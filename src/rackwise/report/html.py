@@ -33,7 +33,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rackwise.core.text import escaped
-from rackwise.report import levers, planned, sections, sentences
+from rackwise.report import plans as planned
+from rackwise.report import savings as levers
+from rackwise.report import sections, sentences
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
 from rackwise.report.formats import duration_text

@@ -40,8 +40,8 @@ from rackwise.report.formats import (
     share_text,
     usd_text,
 )
-from rackwise.report.levers import sentence
-from rackwise.report.planned import outcome
+from rackwise.report.plans import outcome
+from rackwise.report.savings import sentence
 from rackwise.report.sentences import (
     NO_PRICE,
     NO_TRAFFIC,

@@ -13,8 +13,8 @@ import pytest
 from assignments import group_of
 from at_least_once import CommittingCrew, committing, has_uncommitted, load
 from kafka_traffic import create, until
-from rackwise.adapters.clients import aiokafka_group
-from rackwise.adapters.clients.kafka_python_group import RackOptimal
+from rackwise.adapters.clients.aiokafka import group as aiokafka_group
+from rackwise.adapters.clients.kafka_python.group import RackOptimal
 from rackwise.adapters.kafka import connect
 from rackwise.core.assignors import explain
 from rackwise.core.assignors.order import java_hash

@@ -124,8 +124,8 @@ def test_user_data_that_cannot_be_read_leave_what_the_subscription_says():
 @pytest.mark.parametrize(
     ("plug_in", "client", "others"),
     [
-        ("kafka_python_group", "kafka", ("aiokafka", "confluent_kafka")),
-        ("aiokafka_group", "aiokafka", ("kafka", "confluent_kafka")),
+        ("kafka_python.group", "kafka", ("aiokafka", "confluent_kafka")),
+        ("aiokafka.group", "aiokafka", ("kafka", "confluent_kafka")),
     ],
 )
 def test_a_plug_in_needs_its_own_client_and_no_other(plug_in, client, others):

@@ -10,7 +10,7 @@ from kafka import TopicPartition
 from client_processes import reading
 from consumer_groups import Crew, Reader, racks_of, topic_on
 from kafka_traffic import until
-from rackwise.adapters.clients.kafka_python_group import (
+from rackwise.adapters.clients.kafka_python.group import (
     RackCooperativeSticky,
     RackOptimal,
     RackRange,

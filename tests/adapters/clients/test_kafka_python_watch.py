@@ -6,7 +6,7 @@ import pytest
 
 from assignments import tps
 from client_metadata import BROKERS, TOPICS, answer, consumer, given, lead
-from rackwise.adapters.clients.kafka_python_group import (
+from rackwise.adapters.clients.kafka_python.group import (
     RackCooperativeSticky,
     RackRange,
     attach,

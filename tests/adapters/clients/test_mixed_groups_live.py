@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from consumer_groups import Crew, racks_of, topic_on
-from rackwise.adapters.clients import aiokafka_group
-from rackwise.adapters.clients.kafka_python_group import (
+from rackwise.adapters.clients.aiokafka import group as aiokafka_group
+from rackwise.adapters.clients.kafka_python.group import (
     RackCooperativeSticky,
     RackOptimal,
     RackRange,

@@ -10,7 +10,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from at_least_once import CommittingCrew, load
 from consumer_groups import racks_of, topic_on
 from kafka_traffic import until
-from rackwise.adapters.clients.kafka_python_group import (
+from rackwise.adapters.clients.kafka_python.group import (
     RackCooperativeSticky,
     RackOptimal,
     RackRange,

@@ -22,9 +22,9 @@ from laws_applying import (
 )
 from modelled_kafka import ModelledKafka
 from rackwise.core.applying import Caps, fields_of, line_of, resume, step
-from rackwise.core.applying.acts import Begun, Finish, Interrupted, Looked
-from rackwise.core.applying.throttling import LISTS, RATES
-from rackwise.core.applying.values import ThrottleKey
+from rackwise.core.applying.actions import Begun, Finish, Interrupted, Looked
+from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.throttle_configs import LISTS, RATES
 
 BROKERS = range(1, 6)
 MOST_RUNS = 6

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from rackwise.core.applying.model import Seen
 from rackwise.core.applying.preflight import Facts, check_cluster, clear
-from rackwise.core.applying.values import Seen
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
 from rackwise.core.model import Broker, LogDir
-from rackwise.core.planning.values import (
+from rackwise.core.planning.model import (
     Balance,
     Fair,
     MadeFrom,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from applied_plans import move
 from rackwise.core.applying import Caps, Eta, Rates, Seen, eta
+from rackwise.core.applying.model import ApplyState, Progress, Sample
 from rackwise.core.applying.progress import eta_at, observed, rates_of, remaining
-from rackwise.core.applying.values import ApplyState, Progress, Sample
 from vectors import planner_vectors
 
 VECTOR = planner_vectors()["eta"]

@@ -8,8 +8,8 @@ from applied_plans import move, plan_of, run
 from laws_applying import check_final, check_lists, check_restored
 from modelled_kafka import ModelledKafka
 from rackwise.core.applying import Caps, fields_of, line_of, restoring, resume, reversed_plan, start
-from rackwise.core.applying.acts import Alter, Journal, SetThrottles
-from rackwise.core.applying.throttling import FOLLOWER_RATE, LISTS
+from rackwise.core.applying.actions import Alter, Journal, SetThrottles
+from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LISTS
 
 PLAN = plan_of(
     move("t-0", (1, 2, 3), (4, 1, 3)),

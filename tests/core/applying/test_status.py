@@ -7,10 +7,10 @@ from dataclasses import replace
 from applied_plans import move, plan_of, run
 from modelled_kafka import ModelledKafka
 from rackwise.core.applying import Seen, start, status_of, status_of_run
-from rackwise.core.applying.acts import Looked, Wait
-from rackwise.core.applying.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
-from rackwise.core.applying.throttling import FOLLOWER_RATE, LEADER_RATE
-from rackwise.core.applying.values import Entry, ThrottleKey
+from rackwise.core.applying.actions import Looked, Wait
+from rackwise.core.applying.journal.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
+from rackwise.core.applying.model import Entry, ThrottleKey
+from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE
 
 PLAN = plan_of(
     move("t-0", (1, 2), (1, 3), 100),

@@ -8,7 +8,7 @@ import pytest
 
 from applied_plans import move, plan_of
 from rackwise.core.applying import Caps, Seen, start
-from rackwise.core.applying.values import Progress
+from rackwise.core.applying.model import Progress
 from rackwise.core.applying.window import is_pending, next_batch, room_of
 
 

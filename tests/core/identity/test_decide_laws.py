@@ -9,8 +9,8 @@ from identities import BASE, ME, STRANGER, claim, disk, mapping, owner, register
 from laws_decisions import check_decision
 from naive_decision import naive_decision
 from naive_kip426 import naive_kip426
-from rackwise.core.identity.decide import decide
-from rackwise.core.identity.values import LogDir, Mode, Refuse, Rules, Take
+from rackwise.core.identity.decision.decide import decide
+from rackwise.core.identity.model import LogDir, Mode, Refuse, Rules, Take
 
 NUMBERS = st.integers(0, 5)
 KEYS = st.sampled_from(["h7", "g", "x"])

@@ -3,8 +3,8 @@
 import pytest
 
 from identity_story import Plot, Story
-from rackwise.core.identity.store import FENCE, HOSTS, Create, Put
-from rackwise.core.identity.values import Rules
+from rackwise.core.identity.model import Rules
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, Create, Put
 
 SEEDS = range(400)
 TROUBLE = {"start": 6, "boot": 8, "kill": 2, "expire": 5, "crash": 1, "lose_session": 1}

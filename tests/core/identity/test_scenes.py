@@ -5,10 +5,10 @@ import pytest
 from identity_starts import Start, Watcher
 from identity_world import World
 from laws_identity import check_claims
-from rackwise.core.identity.acts import Fail, Finish
-from rackwise.core.identity.nodes import format_mapping
-from rackwise.core.identity.store import FENCE, HOSTS, Create, Put
-from rackwise.core.identity.values import KeyMapping, Rules
+from rackwise.core.identity.model import KeyMapping, Rules
+from rackwise.core.identity.nodes.nodes import format_mapping
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, Create, Put
+from rackwise.core.identity.start.acts import Fail, Finish
 
 UNMAPPED = Rules(spare="unmapped", grace_ms=0, on_blocked="generate")
 TURNS = range(20)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from naive_audit import placed
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
-from rackwise.core.planning.applied import applied
-from rackwise.core.planning.certificate import bound, certify, check
-from rackwise.core.planning.values import Cut, Group, Move
+from rackwise.core.planning.model import Cut, Group, Move
+from rackwise.core.planning.proof.applied import applied
+from rackwise.core.planning.proof.certificate import bound, certify, check
 
 LEAST, MOST = -3, 3
 THROWS = 20

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from planner_vectors import CENTS
 from rackwise.core.errors import Infeasible
-from rackwise.core.planning.certificate import check
-from rackwise.core.planning.front import plan
-from rackwise.core.planning.suppose import LoseBroker, suppose
-from rackwise.core.planning.values import Balance, Leaders, Repair
+from rackwise.core.planning.model import Balance, Leaders, Repair
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.planning.what_if import LoseBroker, suppose
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level
 from rackwise.core.traffic import usd_nano

@@ -5,10 +5,10 @@ import pytest
 
 from rackwise.core.errors import NoFlow
 from rackwise.core.model import Ragged
-from rackwise.core.planning.prices import Limits
+from rackwise.core.planning.model import Balance, Group
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.proof.dual_prices import Limits
 from rackwise.core.planning.pushing import Pushing, Weighed
-from rackwise.core.planning.rules import Instance
-from rackwise.core.planning.values import Balance, Group
 from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import small_cluster
 

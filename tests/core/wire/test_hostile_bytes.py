@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 
 from laws_wire import check_reader, flipped, is_read
 from rackwise.core.errors import RemoteProtocolError
-from rackwise.core.wire import (
-    api_versions,
-    broker,
-    headers,
-    metadata,
-    replica_assignment,
-    update_metadata,
-)
+from rackwise.core.wire import api_versions, headers, metadata, replica_assignment
+from rackwise.core.wire.kip36 import broker_block as broker
+from rackwise.core.wire.kip36 import update_metadata
 from wire_messages import (
     ASSIGNMENT_ANSWERS,
     ASSIGNMENT_QUESTIONS,

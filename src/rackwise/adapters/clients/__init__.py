@@ -1,16 +1,16 @@
 """Plug-ins for Kafka's Python clients: what each calls back, joined to what core decides.
 
 ```
-kafka_python_group   assignors for kafka-python's KafkaConsumer
-aiokafka_group       assignors for aiokafka's AIOKafkaConsumer
+kafka_python.group   assignors for kafka-python's KafkaConsumer
+aiokafka.group       assignors for aiokafka's AIOKafkaConsumer
 serving              what both do for their one consumer, and what assignors decide
 group                what both share: from what members said to the answer, without any client
 private              all that is touched inside a client
 rack                 the rack that this process is in
 
-kafka_python_producer   KIP-1123 for kafka-python's KafkaProducer
-aiokafka_producer       the same for AIOKafkaProducer
-confluent_producer      the same for confluent-kafka's Producer; beside it its views and statistics
+kafka_python.producer   KIP-1123 for kafka-python's KafkaProducer
+aiokafka.producer       the same for AIOKafkaProducer
+confluent.producer      the same for confluent-kafka's Producer; beside it its views and statistics
 steering, topics        what the three share: one topic's choice, all topics of a producer
 rack_source             which broker is in which rack, for clients that do not tell
 ```

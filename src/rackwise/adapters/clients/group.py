@@ -43,8 +43,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from rackwise.core.assignors.cooperative import assign_cooperative
-from rackwise.core.assignors.evaluate import AssignmentReport, evaluate
+from rackwise.core.assignors.kafka.cooperative import assign_cooperative
+from rackwise.core.assignors.kafka.range import assign_range
+from rackwise.core.assignors.measure.evaluate import AssignmentReport, evaluate
 from rackwise.core.assignors.members import (
     NO_GENERATION,
     Assignment,
@@ -53,7 +54,6 @@ from rackwise.core.assignors.members import (
     ReplicaRacks,
     TopicPartition,
 )
-from rackwise.core.assignors.range import assign_range
 from rackwise.core.assignors.settle import Settling, settle_step, without_racks
 from rackwise.core.assignors.watch import (
     MIN_INTERVAL_MS,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.assignors.distance import check_weight
 from rackwise.core.assignors.members import TopicPartition
-from rackwise.core.assignors.optimal import assign_optimal, check_balance
+from rackwise.core.assignors.optimal.assign import assign_optimal, check_balance
 from rackwise.core.solver import require_solver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
-    from rackwise.core.assignors.optimal import Balance
+    from rackwise.core.assignors.optimal.assign import Balance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rackwise.adapters.clients import private
 from rackwise.adapters.clients.group import Participant, Rule, mismatch
-from rackwise.core.assignors.cooperative import assign_cooperative
+from rackwise.core.assignors.kafka.cooperative import assign_cooperative
+from rackwise.core.assignors.kafka.range import assign_range
+from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
+from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.members import TopicPartition
-from rackwise.core.assignors.range import assign_range
-from rackwise.core.assignors.roundrobin import assign_roundrobin
-from rackwise.core.assignors.sticky import assign_sticky
 from rackwise.core.assignors.watch import RackView
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.wire import encode_assignment
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.clients.group import Told
     from rackwise.adapters.clients.optimum import Optimum
     from rackwise.adapters.clients.private import Theirs
-    from rackwise.core.assignors.evaluate import AssignmentReport
+    from rackwise.core.assignors.measure.evaluate import AssignmentReport
     from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
 
 VERSION = 3

@@ -1,14 +1,15 @@
 """Files: every format that Rackwise reads or writes, strictly and whole.
 
 ```
-strict_json  reading  tables        text, bytes and CSV rows, with all faults of a file at once
-snapshot  snapshot_text             rackwise.snapshot/1
-reassignment  policy                Kafka's own JSON with a racks CSV; rackwise.policy/1
-plan  plan_goal  plan_proof         rackwise.plan/1 and its parts, read
-plan_text                           the same, written
-prices  subnets  rates  weights     tables for the bill and for consumers
-rack_rates  split                   rackwise-rates/1 and rackwise-split/1, for producers
-writing  publishing                 whole or not at all: one file, one result folder
+snapshot/                 rackwise.snapshot/1: a cluster at one moment
+plan/                     rackwise.plan/1, and Kafka's own reassignment JSON
+policy                    rackwise.policy/1
+tables/                   CSV tables: prices, subnets, rates, weights; rackwise-rates/1
+split                     rackwise-split/1, for producers
+identity/                 the store of broker ids in a directory
+bounded_read  writing     one file: read within a cap, written whole or not at all
+publishing                one result folder: the old result or the new one
+journal  state_folder     what runs of apply remember
 ```
 
 Each name is resolved when it is first asked for: who starts a broker reads no policies.
@@ -19,8 +20,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rackwise.adapters.files.plan import parse_plan, plan_policy, plan_prices, read_plan
-    from rackwise.adapters.files.plan_text import (
+    from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
+    from rackwise.adapters.files.plan.read import parse_plan, plan_policy, plan_prices, read_plan
+    from rackwise.adapters.files.plan.reassignment import (
+        parse_placement,
+        read_placement,
+        read_reassignment,
+        reassignment_text,
+        write_reassignment,
+    )
+    from rackwise.adapters.files.plan.write import (
         plan_body,
         plan_bytes,
         policy_sha256,
@@ -30,13 +39,6 @@ if TYPE_CHECKING:
         write_plan,
     )
     from rackwise.adapters.files.policy import PolicyFile, parse_policy, read_policy
-    from rackwise.adapters.files.prices import (
-        parse_prices,
-        price_table,
-        read_prices,
-        shipped_price_table,
-        shipped_prices,
-    )
     from rackwise.adapters.files.publishing import (
         Published,
         check_out,
@@ -44,24 +46,8 @@ if TYPE_CHECKING:
         publish,
         read_published,
     )
-    from rackwise.adapters.files.rack_rates import (
-        RackRatesFile,
-        parse_rack_rates,
-        rack_rates_text,
-        read_rack_rates,
-        write_rack_rates,
-    )
-    from rackwise.adapters.files.rates import parse_clients, parse_rates, read_clients, read_rates
-    from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
-    from rackwise.adapters.files.reassignment import (
-        parse_placement,
-        read_placement,
-        read_reassignment,
-        reassignment_text,
-        write_reassignment,
-    )
-    from rackwise.adapters.files.snapshot import parse_snapshot, read_snapshot
-    from rackwise.adapters.files.snapshot_text import fingerprint, snapshot_bytes, write_snapshot
+    from rackwise.adapters.files.snapshot.read import parse_snapshot, read_snapshot
+    from rackwise.adapters.files.snapshot.write import fingerprint, snapshot_bytes, write_snapshot
     from rackwise.adapters.files.split import (
         SplitFile,
         parse_split,
@@ -69,18 +55,38 @@ if TYPE_CHECKING:
         split_text,
         write_split,
     )
-    from rackwise.adapters.files.subnets import read_subnets
-    from rackwise.adapters.files.weights import parse_weights, read_weights
+    from rackwise.adapters.files.tables.prices import (
+        parse_prices,
+        price_table,
+        read_prices,
+        shipped_price_table,
+        shipped_prices,
+    )
+    from rackwise.adapters.files.tables.rack_rates import (
+        RackRatesFile,
+        parse_rack_rates,
+        rack_rates_text,
+        read_rack_rates,
+        write_rack_rates,
+    )
+    from rackwise.adapters.files.tables.rates import (
+        parse_clients,
+        parse_rates,
+        read_clients,
+        read_rates,
+    )
+    from rackwise.adapters.files.tables.subnets import read_subnets
+    from rackwise.adapters.files.tables.weights import parse_weights, read_weights
     from rackwise.adapters.files.writing import csv_text, packed, write_bytes, write_text
 
 _NAMES = {
-    "plan": (
+    "plan.read": (
         "parse_plan",
         "plan_policy",
         "plan_prices",
         "read_plan",
     ),
-    "plan_text": (
+    "plan.write": (
         "plan_body",
         "plan_bytes",
         "policy_sha256",
@@ -94,7 +100,7 @@ _NAMES = {
         "parse_policy",
         "read_policy",
     ),
-    "prices": (
+    "tables.prices": (
         "parse_prices",
         "price_table",
         "read_prices",
@@ -108,35 +114,35 @@ _NAMES = {
         "publish",
         "read_published",
     ),
-    "rack_rates": (
+    "tables.rack_rates": (
         "RackRatesFile",
         "parse_rack_rates",
         "rack_rates_text",
         "read_rack_rates",
         "write_rack_rates",
     ),
-    "rates": (
+    "tables.rates": (
         "parse_clients",
         "parse_rates",
         "read_clients",
         "read_rates",
     ),
-    "reading": (
+    "bounded_read": (
         "MAX_BYTES",
         "read_bytes",
     ),
-    "reassignment": (
+    "plan.reassignment": (
         "parse_placement",
         "read_placement",
         "read_reassignment",
         "reassignment_text",
         "write_reassignment",
     ),
-    "snapshot": (
+    "snapshot.read": (
         "parse_snapshot",
         "read_snapshot",
     ),
-    "snapshot_text": (
+    "snapshot.write": (
         "fingerprint",
         "snapshot_bytes",
         "write_snapshot",
@@ -148,8 +154,8 @@ _NAMES = {
         "split_text",
         "write_split",
     ),
-    "subnets": ("read_subnets",),
-    "weights": (
+    "tables.subnets": ("read_subnets",),
+    "tables.weights": (
         "parse_weights",
         "read_weights",
     ),

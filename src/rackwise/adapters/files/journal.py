@@ -27,12 +27,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.state_folder import MODE_FILE, unwritable
-from rackwise.adapters.files.strict_json import parse
 from rackwise.adapters.files.writing import sync_folder
-from rackwise.core.canonical import Json, canonical_json
 from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.canonical import Json, canonical_json
+from rackwise.core.json.parse import parse
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.policy import check_policy, policy_of
 from rackwise.core.text import escaped

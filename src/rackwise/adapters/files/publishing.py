@@ -35,17 +35,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rackwise.adapters.files.node import document
-from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
+from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import not_written, sync_folder, write_synced
-from rackwise.core.canonical import canonical_json
 from rackwise.core.errors import InputError, InvalidConfig, InvalidSummary, OtherFormat
+from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.node import document
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from rackwise.adapters.files.node import Node
+    from rackwise.core.json.node import Node
 
 FORMAT = "rackwise.manifest/1"
 SUMMARY_FORMAT = "rackwise.summary/1"

@@ -22,9 +22,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rackwise.adapters.files.faults import Fault
-from rackwise.adapters.files.node import document
-from rackwise.adapters.files.rack_rates import (
+from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
+from rackwise.adapters.files.tables.rack_rates import (
     RATE,
     RATE_HINT,
     check_racks,
@@ -32,17 +31,18 @@ from rackwise.adapters.files.rack_rates import (
     numbers_text,
     rack_numbers,
 )
-from rackwise.adapters.files.reading import MAX_BYTES, read_bytes
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import SplitFileError
-from rackwise.core.partitioner.rates import RackRates
-from rackwise.core.partitioner.schedule import SHARE_SUM_TOLERANCE
+from rackwise.core.json.faults import Fault
+from rackwise.core.json.node import document
+from rackwise.core.partitioner.choice.schedule import SHARE_SUM_TOLERANCE
+from rackwise.core.partitioner.split.rates import RackRates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rackwise.adapters.files.node import Node
+    from rackwise.core.json.node import Node
 
 SPLIT_FORMAT = "rackwise-split/1"
 CAPACITIES = ("leaders", "brokers")

@@ -25,10 +25,10 @@ from rackwise.adapters.kafka.connect import Message, ask, send
 from rackwise.adapters.kafka.messages import UnregisterBrokerRequest
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.topics import read_layout, read_reassignments
-from rackwise.core.identity import guard
-from rackwise.core.identity.guard import Standing
-from rackwise.core.identity.nodes import endpoint
-from rackwise.core.identity.values import Registration
+from rackwise.core.identity.model import Registration
+from rackwise.core.identity.nodes import guard
+from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.nodes.nodes import endpoint
 
 if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient

@@ -22,15 +22,15 @@ from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from rackwise.adapters.kafka.connect import Message, reason, send_to_each
-from rackwise.core.reading.facts import FETCH_WITH_RACK, Probe
+from rackwise.core.fetch_diagnosis.facts import FETCH_WITH_RACK, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kafka.admin import KafkaAdminClient
 
+    from rackwise.core.fetch_diagnosis.facts import ProbeQuestion
     from rackwise.core.model import Cluster, Topic
-    from rackwise.core.reading.facts import ProbeQuestion
 
 FETCH_BY_NAME = 12
 """The last version of Fetch in which topics go by name."""

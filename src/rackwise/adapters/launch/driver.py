@@ -18,25 +18,25 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.launch import stores
-from rackwise.adapters.launch.keys import read_key
-from rackwise.adapters.launch.late_view import LateView
-from rackwise.adapters.launch.log_dirs import read_log_dirs
-from rackwise.adapters.launch.process import check_command
+from rackwise.adapters.launch.broker.host_key import read_key
+from rackwise.adapters.launch.broker.log_dirs import read_log_dirs
+from rackwise.adapters.launch.broker.process import check_command
+from rackwise.adapters.launch.broker.server_properties import read_server_properties
 from rackwise.adapters.launch.run import Check, Run, Taken, Tell, new_nonce
-from rackwise.adapters.launch.server_properties import read_server_properties
+from rackwise.adapters.launch.views import stores
+from rackwise.adapters.launch.views.late_view import LateView
 from rackwise.core.errors import InvalidConfig, Unreachable
-from rackwise.core.identity.acts import Launch, Starting
-from rackwise.core.identity.gathering import Host
+from rackwise.core.identity.model import Mode, Rules
 from rackwise.core.identity.refusals import WrongCluster
-from rackwise.core.identity.values import Mode, Rules
+from rackwise.core.identity.start.acts import Launch, Starting
+from rackwise.core.identity.start.gathering import Host
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
+    from rackwise.adapters.launch.broker.server_properties import ServerProperties
     from rackwise.adapters.launch.options import Acquired, AcquireOptions
-    from rackwise.adapters.launch.server_properties import ServerProperties
-    from rackwise.core.identity.store import ClusterView, IdentityStore
-    from rackwise.core.identity.values import LogDir
+    from rackwise.core.identity.model import LogDir
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
 
 WAIT_PER_SESSION = 1.5
 SILENCE = "CLUSTER_SILENT: no broker answers; who is registered is left to Kafka's controller"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rackwise.core.identity.values import How, OnBlocked, Spare
+    from rackwise.core.identity.model import How, OnBlocked, Spare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.writing import write_bytes
-from rackwise.core.canonical import canonical_json
+from rackwise.core.json.canonical import canonical_json
 
 if TYPE_CHECKING:
     from pathlib import Path

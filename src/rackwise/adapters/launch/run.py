@@ -20,28 +20,28 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.adapters.launch.gather import observe
-from rackwise.adapters.launch.log_dirs import remove_metas, write_metas
-from rackwise.adapters.launch.notify import READY, notify
+from rackwise.adapters.launch.broker.log_dirs import remove_metas, write_metas
+from rackwise.adapters.launch.broker.notify import READY, notify
+from rackwise.adapters.launch.broker.process import Child
 from rackwise.adapters.launch.options import Acquired
-from rackwise.adapters.launch.process import Child
+from rackwise.adapters.launch.views.gather import observe
 from rackwise.core.errors import Conflict, LocalProtocolError, OutcomeUnknown, Unreachable
-from rackwise.core.identity import acts
-from rackwise.core.identity.holders import held
-from rackwise.core.identity.nodes import parse_claim, parse_mapping
+from rackwise.core.identity.decision.holders import held
+from rackwise.core.identity.model import MetaProperties, Mode
+from rackwise.core.identity.nodes.nodes import parse_claim, parse_mapping
+from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, MISSING, OWNERS
 from rackwise.core.identity.refusals import (
     ClaimLost,
     MappingCorrupt,
     MetaWriteFailed,
     StoreCorrupt,
 )
-from rackwise.core.identity.starting import step, taken
-from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, MISSING, OWNERS
-from rackwise.core.identity.values import MetaProperties, Mode
+from rackwise.core.identity.start import acts
+from rackwise.core.identity.start.starting import step, taken
 
 if TYPE_CHECKING:
-    from rackwise.core.identity.gathering import Host
-    from rackwise.core.identity.store import ClusterView, IdentityStore, Node, Op
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node, Op
+    from rackwise.core.identity.start.gathering import Host
 
 SLICE_MS = 200
 """A child that ends is seen within this time."""

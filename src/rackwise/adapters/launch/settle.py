@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.launch.census import (
+from rackwise.adapters.launch.views.census import (
     fence,
     read_claims,
     read_ledger,
@@ -17,19 +17,19 @@ from rackwise.adapters.launch.census import (
     read_owners,
 )
 from rackwise.core.errors import Conflict
-from rackwise.core.identity import operator
-from rackwise.core.identity.garbage import collect, judged, literal_garbage
-from rackwise.core.identity.node_json import read_fields
-from rackwise.core.identity.nodes import NODE_BYTES, parse_mapping
+from rackwise.core.identity.nodes.node_json import read_fields
+from rackwise.core.identity.nodes.nodes import NODE_BYTES, parse_mapping
+from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
+from rackwise.core.identity.operator import settle as operator
+from rackwise.core.identity.operator.garbage import collect, judged, literal_garbage
 from rackwise.core.identity.refusals import MappingCorrupt
-from rackwise.core.identity.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from rackwise.core.identity.store import ClusterView, IdentityStore, Op
-    from rackwise.core.identity.values import KeyMapping
+    from rackwise.core.identity.model import KeyMapping
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op
 
     T = TypeVar("T")
 

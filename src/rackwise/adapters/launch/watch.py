@@ -12,20 +12,20 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NoReturn
 
-from rackwise.adapters.launch.census import fence, read_markers, read_owners
+from rackwise.adapters.launch.views.census import fence, read_markers, read_owners
 from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
-from rackwise.core.identity.acts import Begun, Commit, CommitEnded, Sleep, Slept
-from rackwise.core.identity.nodes import ids_in_names
+from rackwise.core.identity.nodes.nodes import ids_in_names
+from rackwise.core.identity.nodes.store import KNOWN, MISSING_LEADER, RETIRED
 from rackwise.core.identity.refusals import StoreCorrupt
-from rackwise.core.identity.store import KNOWN, MISSING_LEADER, RETIRED
-from rackwise.core.identity.watching import Survey, Surveyed, Watching, watch_step
+from rackwise.core.identity.start.acts import Begun, Commit, CommitEnded, Sleep, Slept
+from rackwise.core.identity.watch.watching import Survey, Surveyed, Watching, watch_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwise.core.errors import RackwiseError
-    from rackwise.core.identity.store import ClusterView, IdentityStore
-    from rackwise.core.identity.watching import WatchAction, WatchEvent
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
+    from rackwise.core.identity.watch.watching import WatchAction, WatchEvent
 
 SLICE_MS = 1_000
 """A sleep is cut into these, so that a round is never late."""

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 from kazoo.security import ACL, ANYONE_ID_UNSAFE, Id, Permissions
 
 from rackwise.core.errors import InvalidConfig, MissingDependency
-from rackwise.core.identity.properties import parse_properties
 from rackwise.core.identity.refusals import SecretExposed
+from rackwise.core.java_properties import parse_properties
 from rackwise.core.override import override
 from rackwise.core.text import escaped
 

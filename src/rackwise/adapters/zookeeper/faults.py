@@ -47,7 +47,7 @@ from rackwise.core.errors import (
     ServerRefused,
     Unreachable,
 )
-from rackwise.core.identity.store import (
+from rackwise.core.identity.nodes.store import (
     Absent,
     Check,
     Create,
@@ -61,7 +61,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rackwise.core.identity.store import Op
+    from rackwise.core.identity.nodes.store import Op
 
 PASSING = (
     ConnectionLoss,

@@ -22,7 +22,7 @@ from kazoo.security import ACL, ANYONE_ID_UNSAFE, Permissions, make_digest_acl_c
 from rackwise.adapters.zookeeper.address import Address
 from rackwise.adapters.zookeeper.config import StoreConfig
 from rackwise.adapters.zookeeper.session import CONNECT_S, Session
-from rackwise.core.identity.store import KAFKAS, OURS, Parent, not_ready
+from rackwise.core.identity.nodes.store import KAFKAS, OURS, Parent, not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

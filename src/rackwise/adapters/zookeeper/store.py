@@ -40,7 +40,7 @@ from rackwise.adapters.zookeeper.faults import (
 )
 from rackwise.adapters.zookeeper.session import CONNECT_S, PATIENCE_S, Session
 from rackwise.core.errors import MissingPermission
-from rackwise.core.identity.store import (
+from rackwise.core.identity.nodes.store import (
     CLOCK,
     FENCE,
     SEQUENCE,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from kazoo.protocol.states import WatchedEvent, ZnodeStat
 
-    from rackwise.core.identity.store import Op
+    from rackwise.core.identity.nodes.store import Op
 
 _MADE_BY_INIT = frozenset({FENCE, CLOCK, SEQUENCE})
 

@@ -20,17 +20,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, final
 
-from rackwise.core.identity import guard
-from rackwise.core.identity.guard import Standing
-from rackwise.core.identity.nodes import ids_in_names, parse_registration
-from rackwise.core.identity.store import IDS, TOPICS
-from rackwise.core.identity.topics import parse_state, parse_topic, state_path, used_ids
+from rackwise.core.identity.nodes import guard
+from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.nodes.nodes import ids_in_names, parse_registration
+from rackwise.core.identity.nodes.store import IDS, TOPICS
+from rackwise.core.identity.nodes.topics import parse_state, parse_topic, state_path, used_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rackwise.core.identity.store import Node
-    from rackwise.core.identity.values import Registration
+    from rackwise.core.identity.model import Registration
+    from rackwise.core.identity.nodes.store import Node
 
 AT_ONCE = 2000
 """Nodes that are held before they are parsed."""

@@ -15,16 +15,10 @@ Time is an argument, nothing is read or written here.
 
 from __future__ import annotations
 
-from rackwise.core.applying.acts import Action, Observation
-from rackwise.core.applying.classes import classify
-from rackwise.core.applying.line_fields import fields_of, line_of
-from rackwise.core.applying.lines import Line
-from rackwise.core.applying.progress import Eta, Rates, Remaining, eta
-from rackwise.core.applying.reversing import reversed_plan
-from rackwise.core.applying.starting import History, history_of, restoring, resume, start
-from rackwise.core.applying.status import Status, status_of, status_of_run
-from rackwise.core.applying.steps import step
-from rackwise.core.applying.values import (
+from rackwise.core.applying.actions import Action, Observation
+from rackwise.core.applying.journal.codec import fields_of, line_of
+from rackwise.core.applying.journal.lines import Line
+from rackwise.core.applying.model import (
     ApplyState,
     Caps,
     Class,
@@ -33,6 +27,12 @@ from rackwise.core.applying.values import (
     Seen,
     ThrottleKey,
 )
+from rackwise.core.applying.partition_class import classify
+from rackwise.core.applying.progress import Eta, Rates, Remaining, eta
+from rackwise.core.applying.reverse import reversed_plan
+from rackwise.core.applying.start import History, history_of, restoring, resume, start
+from rackwise.core.applying.status import Status, status_of, status_of_run
+from rackwise.core.applying.step import step
 
 __all__ = [
     "Action",

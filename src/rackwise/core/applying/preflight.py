@@ -28,16 +28,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.core.applying.classes import classify
+from rackwise.core.applying.partition_class import classify
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
 from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwise.core.applying.values import PartitionId, Seen, Sent
+    from rackwise.core.applying.model import PartitionId, Seen, Sent
     from rackwise.core.model import Broker
-    from rackwise.core.planning.values import Move, Plan
+    from rackwise.core.planning.model import Move, Plan
 
 RESERVE = 10
 """Per cent of a broker's disks that stay free."""

@@ -27,13 +27,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.core.applying.values import FAILED
+from rackwise.core.applying.model import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.applying.values import ApplyState, Progress, Sample
-    from rackwise.core.planning.values import Move
+    from rackwise.core.applying.model import ApplyState, Progress, Sample
+    from rackwise.core.planning.model import Move
 
 _MS = 1_000
 

@@ -17,20 +17,20 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.core.applying.classes import classify
-from rackwise.core.applying.looking import sampled
+from rackwise.core.applying.observe import sampled
+from rackwise.core.applying.partition_class import classify
 from rackwise.core.applying.progress import eta, observed, rates_of, remaining
-from rackwise.core.applying.putting_on import with_rates
-from rackwise.core.applying.starting import resume
+from rackwise.core.applying.start import resume
+from rackwise.core.applying.throttles.set import with_rates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from rackwise.core.applying.acts import Looked
-    from rackwise.core.applying.lines import Line
+    from rackwise.core.applying.actions import Looked
+    from rackwise.core.applying.journal.lines import Line
+    from rackwise.core.applying.model import ApplyState, Class, Entry, PartitionId, ThrottleKey
     from rackwise.core.applying.progress import Eta, Remaining
-    from rackwise.core.applying.values import ApplyState, Class, Entry, PartitionId, ThrottleKey
-    from rackwise.core.planning.values import Plan
+    from rackwise.core.planning.model import Plan
 
 _NOTHING_SET: Mapping[ThrottleKey, str] = MappingProxyType({})
 

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.applying.values import ApplyState, Caps, PartitionId, Progress, Seen
-    from rackwise.core.planning.values import Move
+    from rackwise.core.applying.model import ApplyState, Caps, PartitionId, Progress, Seen
+    from rackwise.core.planning.model import Move
 
 MOST_TRIES = 5
 """Requests for one partition whose answers were lost, or which asked to come again."""

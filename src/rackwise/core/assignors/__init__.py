@@ -20,11 +20,14 @@ what becomes of a group.
 
 from __future__ import annotations
 
-from rackwise.core.assignors.brokers import BrokerReads, reads_by_broker
-from rackwise.core.assignors.compare import ASSIGNORS, Simulated, changed, simulated
-from rackwise.core.assignors.cooperative import assign_cooperative, withhold
 from rackwise.core.assignors.described import Described, check_group, described, named_group
-from rackwise.core.assignors.evaluate import (
+from rackwise.core.assignors.kafka.cooperative import assign_cooperative, withhold
+from rackwise.core.assignors.kafka.range import assign_range
+from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
+from rackwise.core.assignors.kafka.sticky import assign_sticky
+from rackwise.core.assignors.measure.brokers import BrokerReads, reads_by_broker
+from rackwise.core.assignors.measure.compare import ASSIGNORS, Simulated, changed, simulated
+from rackwise.core.assignors.measure.evaluate import (
     AssignmentReport,
     LevelCrossing,
     RackReads,
@@ -32,9 +35,11 @@ from rackwise.core.assignors.evaluate import (
     Skipped,
     evaluate,
 )
-from rackwise.core.assignors.explain import Explanation, explain
-from rackwise.core.assignors.follow import read_replica
-from rackwise.core.assignors.local import best_local
+from rackwise.core.assignors.measure.explain import Explanation, explain
+from rackwise.core.assignors.measure.local_bound import best_local
+from rackwise.core.assignors.measure.replica_read import read_replica
+from rackwise.core.assignors.measure.review import Review, review
+from rackwise.core.assignors.measure.simulate import simulate_rounds
 from rackwise.core.assignors.members import (
     Assignment,
     Member,
@@ -44,13 +49,8 @@ from rackwise.core.assignors.members import (
     TopicPartition,
     replica_racks,
 )
-from rackwise.core.assignors.optimal import Balance, assign_optimal
-from rackwise.core.assignors.range import assign_range
-from rackwise.core.assignors.review import Review, review
-from rackwise.core.assignors.roundrobin import assign_roundrobin
+from rackwise.core.assignors.optimal.assign import Balance, assign_optimal
 from rackwise.core.assignors.settle import Settling, settle_step, without_racks
-from rackwise.core.assignors.simulate import simulate_rounds
-from rackwise.core.assignors.sticky import assign_sticky
 from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
 
 __all__ = [

@@ -24,8 +24,8 @@ imitate the statistics of anybody's cluster.
 
 from __future__ import annotations
 
-from rackwise.core.fleet.columns import Edit, FlowFile, Numbers, Spoiled, Words
-from rackwise.core.fleet.files import (
+from rackwise.core.fleet.flows.columns import Edit, FlowFile, Numbers, Spoiled, Words
+from rackwise.core.fleet.flows.files import (
     Fleet,
     flow_file,
     generated_fleet,
@@ -33,9 +33,9 @@ from rackwise.core.fleet.files import (
     readdressed,
     truth,
 )
-from rackwise.core.fleet.options import FleetOptions, FlowFormat
-from rackwise.core.fleet.placements import Shape
-from rackwise.core.fleet.truth import level_names_of
+from rackwise.core.fleet.flows.truth import level_names_of
+from rackwise.core.fleet.world.options import FleetOptions, FlowFormat
+from rackwise.core.fleet.world.placements import Shape
 
 __all__ = [
     "Edit",

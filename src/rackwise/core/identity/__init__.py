@@ -14,27 +14,8 @@ All of it is pure: time is an argument, nothing is read or written here.
 
 from __future__ import annotations
 
-from rackwise.core.identity.acts import Action, Event, Launch, Starting
-from rackwise.core.identity.decide import decide
-from rackwise.core.identity.garbage import garbage
-from rackwise.core.identity.keys import key_problem
-from rackwise.core.identity.meta import format_meta, parse_meta
-from rackwise.core.identity.nodes import format_mapping, parse_mapping, parse_registration
-from rackwise.core.identity.operations import operations
-from rackwise.core.identity.properties import parse_properties
-from rackwise.core.identity.starting import step
-from rackwise.core.identity.store import (
-    Absent,
-    Check,
-    ClusterView,
-    Create,
-    Delete,
-    IdentityStore,
-    Node,
-    Op,
-    Put,
-)
-from rackwise.core.identity.values import (
+from rackwise.core.identity.decision.decide import decide
+from rackwise.core.identity.model import (
     Claim,
     Decision,
     Generate,
@@ -52,7 +33,26 @@ from rackwise.core.identity.values import (
     Take,
     Wait,
 )
-from rackwise.core.identity.watching import Watching, watch_step
+from rackwise.core.identity.nodes.keys import key_problem
+from rackwise.core.identity.nodes.meta import format_meta, parse_meta
+from rackwise.core.identity.nodes.nodes import format_mapping, parse_mapping, parse_registration
+from rackwise.core.identity.nodes.store import (
+    Absent,
+    Check,
+    ClusterView,
+    Create,
+    Delete,
+    IdentityStore,
+    Node,
+    Op,
+    Put,
+)
+from rackwise.core.identity.operator.garbage import garbage
+from rackwise.core.identity.start.acts import Action, Event, Launch, Starting
+from rackwise.core.identity.start.operations import operations
+from rackwise.core.identity.start.starting import step
+from rackwise.core.identity.watch.watching import Watching, watch_step
+from rackwise.core.java_properties import parse_properties
 
 __all__ = [
     "Absent",

@@ -11,29 +11,27 @@ bounded     split_by_balance: as much local as a bound on the racks' load lets; 
 
 from __future__ import annotations
 
-from rackwise.core.partitioner.advice import (
-    BOUNDS,
-    BoundPrice,
-    SplitAdvice,
-    advised_leaders,
-    split_advice,
+from rackwise.core.partitioner.choice.config import PartitionerConfig
+from rackwise.core.partitioner.choice.counters import Bytes, PartitionerCounters
+from rackwise.core.partitioner.choice.findings import (
+    PRODUCER_RULES,
+    PartitionerFinding,
+    producer_finding,
 )
-from rackwise.core.partitioner.candidates import Candidates
-from rackwise.core.partitioner.config import PartitionerConfig
-from rackwise.core.partitioner.cost import (
-    CrossCost,
-    EvenCross,
-    cross_cost,
-    even_cross,
-    produce_cost,
+from rackwise.core.partitioner.choice.keys import murmur2, partition_for_key, record_bytes
+from rackwise.core.partitioner.choice.kip1123 import Candidates
+from rackwise.core.partitioner.choice.ledger import WindowLedger
+from rackwise.core.partitioner.choice.rack_penalties import price_step, shares_from_prices
+from rackwise.core.partitioner.choice.schedule import SplitSchedule
+from rackwise.core.partitioner.choice.sticky import TopicPartitioner
+from rackwise.core.partitioner.choice.view import (
+    PartitionLoad,
+    QueueEntry,
+    TopicView,
+    UpstreamLoad,
+    upstream_load,
 )
-from rackwise.core.partitioner.counters import Bytes, PartitionerCounters
-from rackwise.core.partitioner.findings import PRODUCER_RULES, PartitionerFinding, producer_finding
-from rackwise.core.partitioner.keys import murmur2, partition_for_key, record_bytes
-from rackwise.core.partitioner.ledger import WindowLedger
-from rackwise.core.partitioner.prices import price_step, shares_from_prices
-from rackwise.core.partitioner.rates import RackRates
-from rackwise.core.partitioner.replay import (
+from rackwise.core.partitioner.simulate.replay import (
     MODES,
     BrokerFault,
     Mode,
@@ -41,8 +39,28 @@ from rackwise.core.partitioner.replay import (
     SimulationResult,
     simulate_producers,
 )
-from rackwise.core.partitioner.schedule import SplitSchedule
-from rackwise.core.partitioner.split import (
+from rackwise.core.partitioner.simulate.topic_racks import (
+    Capacity,
+    leaders_without_rack,
+    rack_weights,
+    topic_view,
+)
+from rackwise.core.partitioner.split.advice import (
+    BOUNDS,
+    BoundPrice,
+    SplitAdvice,
+    advised_leaders,
+    split_advice,
+)
+from rackwise.core.partitioner.split.cost import (
+    CrossCost,
+    EvenCross,
+    cross_cost,
+    even_cross,
+    produce_cost,
+)
+from rackwise.core.partitioner.split.rates import RackRates
+from rackwise.core.partitioner.split.split import (
     RENEWED,
     Split,
     full_locality_eps,
@@ -52,20 +70,6 @@ from rackwise.core.partitioner.split import (
     split_by_balance,
     uniform_local_weight,
     uniform_shares,
-)
-from rackwise.core.partitioner.sticky import TopicPartitioner
-from rackwise.core.partitioner.topic_racks import (
-    Capacity,
-    leaders_without_rack,
-    rack_weights,
-    topic_view,
-)
-from rackwise.core.partitioner.view import (
-    PartitionLoad,
-    QueueEntry,
-    TopicView,
-    UpstreamLoad,
-    upstream_load,
 )
 
 __all__ = [

@@ -15,21 +15,9 @@ force. A placer of one's own is any object with a `name` and a `place`.
 
 from __future__ import annotations
 
-from rackwise.core.placement.draws import JavaRandom, MockRandom
 from rackwise.core.placement.explain import Report, explain
-from rackwise.core.placement.front import (
-    PLACERS,
-    add_partitions,
-    change_replication,
-    place,
-)
-from rackwise.core.placement.kip36 import Kip36, Unaware, alternated
-from rackwise.core.placement.levels import Levels
 from rackwise.core.placement.manual import parse_assignment
-from rackwise.core.placement.modes import RackMode, apply_mode
-from rackwise.core.placement.ring import Ring
-from rackwise.core.placement.striped import Striped
-from rackwise.core.placement.values import (
+from rackwise.core.placement.model import (
     Draws,
     Load,
     Placement,
@@ -37,6 +25,18 @@ from rackwise.core.placement.values import (
     Request,
     Widener,
 )
+from rackwise.core.placement.place import (
+    PLACERS,
+    add_partitions,
+    change_replication,
+    place,
+)
+from rackwise.core.placement.placers.java_random import JavaRandom, MockRandom
+from rackwise.core.placement.placers.kip36 import Kip36, Unaware, alternated
+from rackwise.core.placement.placers.levels import Levels
+from rackwise.core.placement.placers.ring import Ring
+from rackwise.core.placement.placers.striped import Striped
+from rackwise.core.placement.rack_modes import RackMode, apply_mode
 
 __all__ = [
     "PLACERS",

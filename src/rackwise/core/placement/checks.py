@@ -20,13 +20,13 @@ from rackwise.core.errors import (
     NotEnoughBrokers,
     UnknownBroker,
 )
-from rackwise.core.placement.values import NOBODY
+from rackwise.core.placement.model import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rackwise.core.model import Broker
-    from rackwise.core.placement.values import Placement, Request
+    from rackwise.core.placement.model import Placement, Request
 
 ERRORS = "org.apache.kafka.common.errors."
 TOO_FEW = ERRORS + "InvalidReplicationFactorException"

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.placement.rooms import WaterTable
-from rackwise.core.placement.tree import Tree
-from rackwise.core.placement.values import NOBODY
+from rackwise.core.placement.model import NOBODY
+from rackwise.core.placement.placers.capacity import WaterTable
+from rackwise.core.placement.placers.rack_tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Broker
-    from rackwise.core.placement.tree import Node
-    from rackwise.core.placement.values import Placement
+    from rackwise.core.placement.model import Placement
+    from rackwise.core.placement.placers.rack_tree import Node
 
 BLOCK = 65_536
 """Partitions that are judged at once."""

@@ -13,8 +13,8 @@ import re
 import numpy as np
 
 from rackwise.core.errors import InvalidAssignment
-from rackwise.core.placement.modes import ID_END
-from rackwise.core.placement.values import Placement
+from rackwise.core.placement.model import Placement
+from rackwise.core.placement.rack_modes import ID_END
 from rackwise.core.text import escaped
 
 HINT = "write brokers as 5:4,3:2, preferred leader first, one group for each partition"

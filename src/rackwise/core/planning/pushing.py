@@ -34,8 +34,8 @@ import numpy as np
 
 from rackwise.core.errors import NoFlow
 from rackwise.core.model import Ragged
-from rackwise.core.planning.graph import ExchangeGraph, Placement, steps
-from rackwise.core.planning.minima import NEVER
+from rackwise.core.planning.problem.cheapest_sets import NEVER
+from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement, steps
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.prices import Limits
-    from rackwise.core.planning.rules import Instance
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.proof.dual_prices import Limits
 
 Arc = tuple[int, "list[int] | None"]
 """Node, and the rows that go there; None for an arc between a broker and its pool or topic."""

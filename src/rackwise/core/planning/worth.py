@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.values import Group
+    from rackwise.core.planning.model import Group
 
 MOST_PRICE = 2**50
 """Prices lie between it and its negative, so that those of a set are far from what is `NEVER`."""

@@ -9,9 +9,7 @@ checking   check_policy: does the cluster have what the policy names, can its ru
 """
 
 from rackwise.core.policy.checking import check_policy
-from rackwise.core.policy.reading import POLICY_FORMAT, policy_of
-from rackwise.core.policy.table import KeyPath, dotted
-from rackwise.core.policy.values import (
+from rackwise.core.policy.model import (
     DEFAULT_POLICY,
     AtLeast,
     AuditPolicy,
@@ -26,6 +24,8 @@ from rackwise.core.policy.values import (
     TopicBlock,
     TopicRules,
 )
+from rackwise.core.policy.parse import POLICY_FORMAT, policy_of
+from rackwise.core.policy.table import KeyPath, dotted
 
 __all__ = [
     "DEFAULT_POLICY",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rackwise.core.model import Cluster
-    from rackwise.core.policy.values import Policy, TopicBlock, TopicRules
+    from rackwise.core.policy.model import Policy, TopicBlock, TopicRules
 
 
 def check_policy(

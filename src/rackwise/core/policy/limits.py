@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rackwise.core.policy.values import AtLeast, RackCount, Spread
+from rackwise.core.policy.model import AtLeast, RackCount, Spread
 from rackwise.core.racks import Rack
 from rackwise.core.text import escaped
 

@@ -10,7 +10,7 @@ Saving           what one of them saves of one topic and client group; Savings: 
 from __future__ import annotations
 
 from rackwise.core.savings.layout import Layout, Readers
-from rackwise.core.savings.values import (
+from rackwise.core.savings.model import (
     ALONE,
     ASSIGNMENT,
     CONDITIONS,

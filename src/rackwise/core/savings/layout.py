@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.assignors import Member, TopicPartition
+from rackwise.core.fetch_diagnosis.facts import RACK_AWARE_SELECTOR, REPLICA_SELECTOR
 from rackwise.core.model import Ragged
-from rackwise.core.reading.facts import RACK_AWARE_SELECTOR, REPLICA_SELECTOR
-from rackwise.core.savings.values import LOOSE
+from rackwise.core.savings.model import LOOSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

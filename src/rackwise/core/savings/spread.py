@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.core.savings.values import FETCH, LOOSE, PRODUCE, REPLICATE, Flow, Place
+from rackwise.core.savings.model import FETCH, LOOSE, PRODUCE, REPLICATE, Flow, Place
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.values import State
+    from rackwise.core.savings.model import State
 
 Found: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
 """(`alike`, `follower`) of what bytes may belong to, and partitions of each."""

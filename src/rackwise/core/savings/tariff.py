@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TypeAlias
 
-    from rackwise.core.savings.values import State
+    from rackwise.core.savings.model import State
     from rackwise.core.traffic import Price
 
     Way: TypeAlias = tuple[date, str, str | None, str | None]

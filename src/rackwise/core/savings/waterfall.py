@@ -35,13 +35,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
-from rackwise.core.partitioner.rates import check_eps
-from rackwise.core.savings.leading import led_elsewhere
-from rackwise.core.savings.producing import produced_near
-from rackwise.core.savings.reading import CLASSIC, dealt, followed, optimal, reassigned, stock
-from rackwise.core.savings.spread import spread
-from rackwise.core.savings.tariff import Row, Sum, Tariff, sums, total
-from rackwise.core.savings.values import (
+from rackwise.core.partitioner.split.rates import check_eps
+from rackwise.core.savings.consumers import CLASSIC, dealt, followed, optimal, reassigned, stock
+from rackwise.core.savings.leaders import led_elsewhere
+from rackwise.core.savings.model import (
     ALONE,
     ASSIGNMENT,
     CONDITIONS,
@@ -57,6 +54,9 @@ from rackwise.core.savings.values import (
     Place,
     Saving,
 )
+from rackwise.core.savings.producers import produced_near
+from rackwise.core.savings.spread import spread
+from rackwise.core.savings.tariff import Row, Sum, Tariff, sums, total
 from rackwise.core.text import escaped
 from rackwise.core.traffic import usd_text
 
@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from rackwise.core.savings.consumers import Assign, Dealt
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.reading import Assign, Dealt
+    from rackwise.core.savings.model import Flow, State
     from rackwise.core.savings.tariff import Bill
-    from rackwise.core.savings.values import Flow, State
     from rackwise.core.traffic import Price
 
     Unit: TypeAlias = tuple[str | None, str | None]

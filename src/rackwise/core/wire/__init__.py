@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.ibp import registration_version, update_metadata_version
+from rackwise.core.wire.kip36.write_registration import dropped_fields, write_registration
 from rackwise.core.wire.registration import BrokerRegistration, read_registration
-from rackwise.core.wire.registration_writing import dropped_fields, write_registration
 from rackwise.core.wire.topic_node import (
     ReplicaSet,
     TopicNode,

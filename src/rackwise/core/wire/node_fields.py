@@ -17,7 +17,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rackwise.core.errors import LocalProtocolError, RemoteProtocolError
-from rackwise.core.strict_json import NotStrict, offset_of, read_object
+from rackwise.core.json.strict import NotStrict, offset_of, read_object
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

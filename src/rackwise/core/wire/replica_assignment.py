@@ -43,7 +43,7 @@ import numpy as np
 
 from rackwise.core.errors import LocalProtocolError
 from rackwise.core.override import override
-from rackwise.core.placement.values import NOBODY
+from rackwise.core.placement.model import NOBODY
 from rackwise.core.wire.reader import Reader, unreadable
 from rackwise.core.wire.writer import Writer
 

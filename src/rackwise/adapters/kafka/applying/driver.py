@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from rackwise.core.applying.acts import (
+from rackwise.core.applying.actions import (
     Alter,
     Begun,
     Elect,
@@ -32,18 +32,18 @@ from rackwise.core.applying.acts import (
     Wait,
     Waited,
 )
-from rackwise.core.applying.line_fields import fields_of
-from rackwise.core.applying.lines import Begin
-from rackwise.core.applying.steps import step
+from rackwise.core.applying.journal.codec import fields_of
+from rackwise.core.applying.journal.lines import Begin
+from rackwise.core.applying.step import step
 from rackwise.core.errors import JournalUnwritable, PartialFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rackwise.adapters.kafka.applying.world import Asked, World
-    from rackwise.core.applying.acts import Action, Observation
-    from rackwise.core.applying.values import ApplyState, Outcome
-    from rackwise.core.canonical import Json
+    from rackwise.core.applying.actions import Action, Observation
+    from rackwise.core.applying.model import ApplyState, Outcome
+    from rackwise.core.json.canonical import Json
 
 WRITES = (SetThrottles, Alter, Elect)
 FLAG = "keeps_replication"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.adapters.kafka.applying.look import Row, Rows, read_rows, read_running
 from rackwise.adapters.kafka.read import read_brokers
-from rackwise.core.applying.values import Seen
+from rackwise.core.applying.model import Seen
 from rackwise.core.errors import WorldError
 
 if TYPE_CHECKING:

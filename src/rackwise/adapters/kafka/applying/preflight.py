@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwise.adapters.kafka.applying.world import World
-    from rackwise.core.planning.values import Plan
+    from rackwise.core.planning.model import Plan
 
 
 def read_facts(

@@ -41,7 +41,7 @@ from rackwise.adapters.kafka.applying.throttles import (
 from rackwise.adapters.kafka.configs import read_configs
 from rackwise.adapters.kafka.connect import ask, refusal
 from rackwise.adapters.kafka.read import read_brokers
-from rackwise.core.applying.acts import (
+from rackwise.core.applying.actions import (
     Alter,
     Altered,
     Elect,
@@ -55,7 +55,7 @@ from rackwise.core.applying.acts import (
     ThrottlesRead,
     ThrottlesSet,
 )
-from rackwise.core.applying.values import Seen, ThrottleKey
+from rackwise.core.applying.model import Seen, ThrottleKey
 from rackwise.core.errors import (
     AuthenticationFailed,
     MissingPermission,

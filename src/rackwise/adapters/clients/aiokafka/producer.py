@@ -1,0 +1,237 @@
+"""Records without a key go to leaders near the producer: KIP-1123 for aiokafka.
+
+```python
+from aiokafka import AIOKafkaProducer
+from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
+from rackwise.core.partitioner import PartitionerConfig
+
+inner = AIOKafkaProducer(bootstrap_servers="broker:9092")
+config = PartitionerConfig(rack_aware=True, rack="use1-az1")
+async with RackAwareAIOProducer(inner, config) as producer:
+    await producer.send("orders", b"value")
+```
+
+aiokafka's own partitioner is told neither topic nor cluster: the wrapper chooses, and passes
+`partition=` for the records that it steers. Keyed ones are left to the client's partitioner.
+
+aiokafka does not tell where a batch begins, and its `send` waits, for all partitions, where the
+batch of one is full. So a window is a quarter of `sticky_bytes`, and draws are even: batches of all
+partitions fill at one pace. Set `sticky_bytes` to the client's `max_batch_size`. A choice is
+counted before the client takes the record; what is refused after that stays counted, and is counted
+as refused.
+
+Sizes are those of what is given: of values that are no bytes, those of what the producer's own
+serializers make of them.
+
+All runs in the producer's event loop. Source: KIP-794, KIP-1123; aiokafka 0.14.0,
+`AIOKafkaProducer.send`.
+"""
+
+from __future__ import annotations
+
+import time
+from asyncio import CancelledError
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
+from rackwise.core.errors import MissingClientError
+from rackwise.core.partitioner import TopicView
+from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
+
+try:
+    from aiokafka.errors import (
+        LeaderNotAvailableError,
+        NotLeaderForPartitionError,
+        UnknownTopicOrPartitionError,
+    )
+    from aiokafka.structs import TopicPartition
+except ImportError as error:
+    raise MissingClientError(
+        "aiokafka is wanted; it is not installed",
+        wanted="aiokafka",
+        had=None,
+        hint="pip install 'rackwise[aiokafka]'",
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from random import Random
+    from types import TracebackType
+    from typing import Self
+
+    from aiokafka import AIOKafkaProducer
+
+    from rackwise.adapters.clients.steering import Steering
+    from rackwise.core.partitioner import PartitionerConfig
+
+Theirs: TypeAlias = Any
+"""Objects of aiokafka, which tells no types."""
+
+WINDOWS_OF_A_BATCH = 4
+
+_STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
+
+
+class RackAwareAIOProducer(SteersTopics):
+    """An `AIOKafkaProducer` whose steered records get their partition here; all else is its own.
+
+    `rng` draws; `clock`: seconds, rising. `topics.failures`: what was kept from the client. Used as
+    an `async with` block it starts and stops the producer.
+    """
+
+    def __init__(
+        self,
+        producer: AIOKafkaProducer,
+        config: PartitionerConfig,
+        *,
+        rng: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._producer: Theirs = producer
+        self._cluster: Theirs = producer.client.cluster
+        self.topics = SteeredTopics(_paced(config), rng=rng, clock=clock)
+        self._by_name = self.topics.by_name
+        self._ignores_keys = config.ignore_keys
+        self._cluster.add_listener(self.topics.stale)
+
+    async def send(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes]] | None = None,
+    ) -> Theirs:
+        """`AIOKafkaProducer.send`."""
+        if partition is not None or (key is not None and not self._ignores_keys):
+            future = await self._producer.send(topic, value, key, partition, timestamp_ms, headers)
+            future.add_done_callback(
+                partial(self._count_unsteered, topic, partition, key, value, headers)
+            )
+            return future
+        steering = self._by_name.get(topic)
+        if steering is None:
+            await self._producer.partitions_for(topic)
+        try:
+            if steering is None or steering.is_stale:
+                steering = self._seen(topic)
+            size = (
+                len(value) + RECORD_OVERHEAD
+                if key is None and headers is None and type(value) is bytes
+                else self._size(key, value, headers)
+            )
+            chosen = steering.steer(size)
+        except Exception as error:  # noqa: BLE001, the client then chooses
+            self.topics.failed(topic, error)
+            return await self._producer.send(topic, value, key, None, timestamp_ms, headers)
+        marks = steering.take_marks() if steering.ends or steering.opens else None
+        try:
+            future = await self._producer.send(topic, value, key, chosen, timestamp_ms, headers)
+        except BaseException as error:
+            steering.choice.count_refused()
+            self._done(steering, marks or [], error)
+            raise
+        if marks:
+            future.add_done_callback(partial(self._completed, steering, marks))
+        return future
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[tuple[str, bytes]] | None = None,
+    ) -> Theirs:
+        """`AIOKafkaProducer.send_and_wait`."""
+        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
+
+    def __getattr__(self, name: str) -> Theirs:
+        return getattr(self._producer, name)
+
+    async def __aenter__(self) -> Self:
+        await self._producer.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._producer.stop()
+
+    def _seen(self, topic: str) -> Steering:
+        """A topic's view, taken anew."""
+        view = view_of(topic, self._cluster)
+        steering = self._by_name.get(topic)
+        if steering is None:
+            return self.topics.met(topic, view)
+        steering.is_stale = False
+        steering.see(view)
+        return steering
+
+    def _size(self, key: Theirs, value: Theirs, headers: Theirs) -> int:
+        """Bytes of a record; of what is no bytes, as a batch of this producer would have it."""
+        if all(each is None or isinstance(each, bytes | bytearray) for each in (key, value)):
+            of_headers = sum(len(name) + len(each or b"") for name, each in headers or ())
+            return RECORD_OVERHEAD + len(key or b"") + len(value or b"") + of_headers
+        made = self._producer.create_batch().append(
+            timestamp=None, key=key, value=value, headers=list(headers or ())
+        )
+        return int(made.size)
+
+    def _count_unsteered(
+        self,
+        topic: str,
+        partition: int | None,
+        key: Theirs,
+        value: Theirs,
+        headers: Theirs,
+        future: Theirs,
+    ) -> None:
+        """Count a record that went where its key or its sender said, now that it is known where."""
+        try:
+            failed = future.cancelled() or future.exception() is not None
+            number = partition if failed else future.result().partition
+            steering = self._by_name.get(topic) or self._seen(topic)
+            where = -1 if number is None else number
+            steering.choice.count_unsteered(where, self._size(key, value, headers))
+        except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+            self.topics.failures.keep(error)
+
+    def _completed(self, steering: Steering, marks: list[int], future: Theirs) -> None:
+        """A marked record is acknowledged, or failed."""
+        cancelled = CancelledError() if future.cancelled() else None
+        self._done(steering, marks, cancelled or future.exception())
+
+    def _done(self, steering: Steering, marks: list[int], error: BaseException | None) -> None:
+        try:
+            if isinstance(error, _STALE):
+                steering.is_stale = True
+            steering.done(marks, ok=error is None)
+        except Exception as problem:  # noqa: BLE001, nothing of ours may leave a callback
+            self.topics.failures.keep(problem)
+
+
+def _paced(config: PartitionerConfig) -> PartitionerConfig:
+    """The same, in smaller windows; `upstream` draws as Kafka does."""
+    sticky_bytes = max(1, config.sticky_bytes // WINDOWS_OF_A_BATCH)
+    if config.semantics == "upstream":
+        return replace(config, sticky_bytes=sticky_bytes)
+    return replace(config, sticky_bytes=sticky_bytes, draws="even")
+
+
+def view_of(topic: str, cluster: Theirs) -> TopicView:
+    """What metadata says of a topic. Raises `ViewError` where it says nothing."""
+    known = cluster.partitions_for_topic(topic) or ()
+    numbers = range(max(known, default=-1) + 1)
+    led = (cluster.leader_for_partition(TopicPartition(topic, each)) for each in numbers)
+    return TopicView(
+        leaders=tuple(None if leader is None or leader < 0 else leader for leader in led),
+        racks={broker.nodeId: broker.rack for broker in cluster.brokers()},
+    )

@@ -1,0 +1,284 @@
+"""Assignors for kafka-python that heed racks, and speak with Java's members of the same name.
+
+```python
+from rackwise.adapters.clients.kafka_python.group import RackRange, rack_consumer
+
+consumer = rack_consumer("orders", rack="use1-az1", assignor=RackRange("use1-az1"),
+                         bootstrap_servers="broker:9092", group_id="billing")
+```
+
+kafka-python sends `client_rack` to the brokers it reads from, but not to its group: its own
+assignors never tell a rack. These do, and read those of Java and librdkafka members.
+
+```
+class                  name in the group    racks       mode
+RackRange              range                heeded      eager
+RackRoundRobin         roundrobin           told only   eager
+RackSticky             sticky               heeded      eager
+RackCooperativeSticky  cooperative-sticky   heeded      cooperative, or eager
+RackOptimal            rack-optimal         heeded      cooperative, or eager
+```
+
+Eager members give up all they have before they join. Of one consumer all assignors are of one mode.
+`rack-optimal` is known to no other client: all members of its group need it.
+
+One instance serves one consumer. `attach` joins the two: then what the consumer really has is told,
+also after it fell out of its group; changes of the racks of replicas lead to a new assignment; and
+what was withheld is given in a round that the leader asks for. Without it a cooperative member that
+fell out of its group may leave partitions unread until the next join.
+
+kafka-python discards a join that ends between two polls and begins it again: poll each consumer
+from a thread of its own, for a second or so at a time. A leader whose rounds come to nothing so,
+and a cooperative member that was never attached, say so in the log.
+
+Callbacks run on the client's network thread, do no input and output, and raise nothing.
+
+Source: KIP-429, KIP-881; kafka-python 3.0.12, `AbstractPartitionAssignor`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rackwise.adapters.clients import private
+from rackwise.adapters.clients.group import Mode, Participant, Rule, Told, mismatch
+from rackwise.adapters.clients.optimum import Optimum
+from rackwise.adapters.clients.serving import (
+    DecidesCooperativeSticky,
+    DecidesOptimal,
+    DecidesRange,
+    DecidesRoundRobin,
+    DecidesSticky,
+    Serving,
+    join_all,
+)
+from rackwise.core.assignors.members import TopicPartition
+from rackwise.core.assignors.watch import MIN_INTERVAL_MS
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.override import override
+
+CLIENT = "kafka-python"
+
+try:
+    from kafka import KafkaConsumer
+    from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
+    from kafka.version import __version__
+except ModuleNotFoundError as error:
+    raise MissingDependency(
+        "kafka-python is wanted; it is not installed",
+        wanted="kafka-python",
+        had=None,
+        hint="pip install 'rackwise[kafka]'",
+    ) from error
+except ImportError as error:
+    raise private.unsupported(CLIENT, "another version") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from rackwise.adapters.clients.private import Theirs
+    from rackwise.core.assignors.optimal.assign import Balance
+
+MODES: dict[Mode, RebalanceProtocol] = {
+    "eager": RebalanceProtocol.EAGER,
+    "cooperative": RebalanceProtocol.COOPERATIVE,
+}
+
+
+class RackAssignor(Serving, AbstractPartitionAssignor):
+    """One member of a group. `rack`: `client.rack`, None for none; `clock`: seconds that only grow.
+
+    Subclasses give a `rule` and `decide`. `fallbacks`: errors that were kept from the client;
+    `last_error`: the last of them.
+    """
+
+    client = CLIENT
+
+    def __init__(
+        self,
+        rack: str | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._part = Participant(rule=self.rule, decide=self.decide, clock=clock, rack=rack or None)
+
+    @override
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        """One mode alone: who gives up all it has must not say that it owns something."""
+        return [MODES[self._part.rule.mode]]
+
+    @override
+    def metadata(self, topics: Iterable[str]) -> bytes:
+        """What this member says when it joins."""
+        return self.said(topics)
+
+    @override
+    def assign(self, cluster: Theirs, members: Iterable[Theirs]) -> dict[str, bytes]:
+        """What each member gets, as the leader of the group."""
+        each = list(members)
+        return self.answered(cluster, [member.member_id for member in each], map(_told, each))
+
+    @override
+    def on_assignment(self, assignment: Theirs, generation: int) -> None:
+        """Take note of what this member was given."""
+        self.taken(assignment, generation)
+
+    @override
+    def join_to(self, consumer: KafkaConsumer, *, min_interval_ms: int) -> None:
+        """Serve this consumer; what `attach` does for each assignor."""
+        self._part.instance_id = _text(consumer.config["group_instance_id"])
+        super().join_to(consumer, min_interval_ms=min_interval_ms)
+
+    @override
+    def brokers_of(self, cluster: Theirs) -> Mapping[int, str | None]:
+        """Broker id -> rack."""
+        return {broker.node_id: broker.rack or None for broker in cluster.brokers()}
+
+    @override
+    def has(self) -> list[TopicPartition] | None:
+        """What the attached consumer has, also after it fell out of its group."""
+        consumer = self.attached()
+        if consumer is None:
+            return None
+        return [TopicPartition(*tp) for tp in consumer.assignment() or ()]
+
+
+class RackRange(DecidesRange, RackAssignor):
+    """Kafka's "range": a run of each topic for each member, in its rack where that can be."""
+
+
+class RackRoundRobin(DecidesRoundRobin, RackAssignor):
+    """Kafka's "roundrobin": racks are told to the leader, who looks at none."""
+
+
+class RackSticky(DecidesSticky, RackAssignor):
+    """Kafka's "sticky": even loads, near replicas, then what members had."""
+
+
+class RackCooperativeSticky(DecidesCooperativeSticky, RackAssignor):
+    """Kafka's "cooperative-sticky": as sticky, and members go on reading what they keep.
+
+    `mode`: "eager" is for the first of two restarts of a group that is eager still.
+    """
+
+    def __init__(
+        self,
+        rack: str | None,
+        *,
+        mode: Mode = "cooperative",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(rack, clock=clock)
+        self._part.rule = _with_mode(self.rule, mode)
+
+
+class RackOptimal(DecidesOptimal, RackAssignor):
+    """The most local assignment that is balanced, then the fewest moves; needs a solver.
+
+    `balance`, `weights`: as `assign_optimal` takes them; all members of a group should agree.
+    Raises `MissingDependency` without ortools.
+    """
+
+    def __init__(
+        self,
+        rack: str | None,
+        *,
+        balance: Balance = "total",
+        weights: Mapping[TopicPartition, int] | None = None,
+        mode: Mode = "cooperative",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._optimum = Optimum(balance=balance, weights=weights)
+        super().__init__(rack, clock=clock)
+        self._part.rule = _with_mode(self.rule, mode)
+
+
+def attach(
+    consumer: KafkaConsumer, *assignors: RackAssignor, min_interval_ms: int = MIN_INTERVAL_MS
+) -> None:
+    """Join assignors to the consumer that they were given to; before its first poll.
+
+    Raises `RackMismatch` where the consumer fetches from another rack than an assignor tells,
+    `InvalidConfig` for an assignor that is not the consumer's, or a rack that is None, and
+    `UnsupportedClient` for a kafka-python whose insides are not known.
+    """
+    private.check_version(CLIENT, __version__)
+    private.cluster_of(consumer, CLIENT)
+    _check_rack(consumer.config["client_rack"])
+    listed: Theirs = consumer.config["partition_assignment_strategy"]
+    for assignor in assignors:
+        if not any(each is assignor for each in listed):
+            raise InvalidConfig(
+                f"this {assignor.name} in partition_assignment_strategy is wanted; it is not there",
+                wanted="the assignor that the consumer was made with",
+                had=assignor.name,
+                hint="give the same instance to both, or use rack_consumer",
+            )
+    fetched = _text(consumer.config["client_rack"])
+    join_all(consumer, fetched, assignors, min_interval_ms=min_interval_ms)
+
+
+def rack_consumer(
+    *topics: str, rack: str, assignor: RackAssignor, **configs: object
+) -> KafkaConsumer:
+    """A consumer in a rack: it reads from there, tells its group so, and is attached.
+
+    `configs`: all others of KafkaConsumer. Raises as `attach` does.
+    """
+    private.check_version(CLIENT, __version__)
+    _check_rack(rack or None)
+    if assignor.rack != rack:
+        raise mismatch(assignor.rack, rack)
+    consumer = KafkaConsumer(  # type: ignore[no-untyped-call]
+        *topics, client_rack=rack, partition_assignment_strategy=[assignor], **configs
+    )
+    try:
+        attach(consumer, assignor)
+    except BaseException:
+        consumer.close()  # type: ignore[no-untyped-call]
+        raise
+    return consumer
+
+
+def _told(member: Theirs) -> Told:
+    said = member.metadata
+    return Told(
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        topics=tuple(said.topics),
+        user_data=said.user_data,
+        owned=tuple(
+            TopicPartition(each.topic, partition)
+            for each in said.owned_partitions or ()
+            for partition in each.partitions
+        ),
+        generation=max(said.generation_id, -1),
+        rack=said.rack_id or None,
+    )
+
+
+def _check_rack(rack: object) -> None:
+    """kafka-python asks for nothing but errors, for ever, where `client_rack` is None."""
+    if rack is None:
+        raise InvalidConfig(
+            "a rack is wanted; none was given",
+            wanted="a rack",
+            had=None,
+            hint="give the client.rack of this machine, or make a plain KafkaConsumer",
+        )
+
+
+def _text(config: object) -> str | None:
+    return config if isinstance(config, str) and config else None
+
+
+def _with_mode(rule: Rule, mode: Mode) -> Rule:
+    if mode not in MODES:
+        raise InvalidConfig(
+            f'mode must be one of {", ".join(MODES)}; "{mode}" was given',
+            wanted=", ".join(MODES),
+            had=mode,
+        )
+    return replace(rule, mode=mode)

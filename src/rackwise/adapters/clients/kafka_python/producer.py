@@ -1,0 +1,362 @@
+"""Records without a key go to leaders near the producer: KIP-1123 for kafka-python.
+
+```python
+from kafka import KafkaProducer
+from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.core.partitioner import PartitionerConfig
+
+partitioner = RackAwarePartitioner(PartitionerConfig(rack_aware=True, rack="use1-az1"))
+inner = KafkaProducer(bootstrap_servers="broker:9092", partitioner=partitioner)
+with RackAwareProducer(inner, partitioner) as producer:
+    producer.send("orders", b"value")
+```
+
+The plug-in alone is the KIP without load: a partitioner hears of no acknowledgement. The wrapper
+adds what is outstanding, and which leaders are late.
+
+kafka-python asks twice for a record that opens a batch:
+
+```
+partition()      p      hold the record
+append           there is no batch with room
+on_new_batch()          drop it; a window of batch.size or more ends here
+partition()      q      hold it again; the next call counts it
+```
+
+so that windows end at batches, at twice the size at the latest: KIP-794. A record whose key is
+ignored gets no such call.
+
+Leaders come from the metadata that a partitioner is given. The client heeds the leaders that
+brokers name in their answers (KIP-951) without telling: the leader of a chosen partition is read
+again.
+
+Callbacks run on the client's threads, do no input and output, and raise nothing; a topic that
+metadata does not have is the client's own `ValueError`.
+
+Source: KIP-794, KIP-1123; kafka-python 3.0.12, `KafkaProducer.send`.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.adapters.clients.steering import NOBODY, Steering
+from rackwise.adapters.clients.topics import SteeredTopics, SteersTopics
+from rackwise.core.errors import MissingClientError, PartitionerConfigError
+from rackwise.core.override import override
+from rackwise.core.partitioner import PartitionerConfig, TopicView, partition_for_key
+from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
+
+try:
+    from kafka import TopicPartition
+    from kafka.errors import (
+        KafkaError,
+        LeaderNotAvailableError,
+        NotLeaderForPartitionError,
+        UnknownTopicOrPartitionError,
+    )
+    from kafka.partitioner import Partitioner
+except ImportError as error:
+    raise MissingClientError(
+        "kafka-python is wanted; it is not installed",
+        wanted="kafka-python",
+        had=None,
+        hint="pip install 'rackwise[kafka]'",
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+    from types import TracebackType
+    from typing import Self
+
+    from kafka import KafkaProducer
+
+
+Theirs: TypeAlias = Any
+"""Objects of kafka-python, which has no types."""
+
+_STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
+
+
+class RackAwarePartitioner(SteersTopics, Partitioner):
+    """For `KafkaProducer(partitioner=...)`; one instance for one producer. `rng` draws.
+
+    `topics`: what is steered, and what was kept from the client: `topics.failures`.
+    """
+
+    def __init__(self, config: PartitionerConfig, *, rng: Random | None = None) -> None:
+        self.topics = SteeredTopics(config, rng=rng)
+        self._ignores_keys = config.ignore_keys
+        self._by_name = self.topics.by_name
+        self._cluster: Theirs = None
+        self._meeting = Lock()
+
+    @override
+    def partition(
+        self,
+        topic: str,
+        key: object,  # noqa: ARG002
+        serialized_key: bytes | None,
+        value: object,  # noqa: ARG002
+        serialized_value: bytes | None,
+        cluster: Theirs,
+    ) -> int:
+        """The partition of a record. Raises `ValueError` for a topic that is not in `cluster`."""
+        if serialized_key is None and serialized_value is not None and cluster is self._cluster:
+            try:
+                steering = self._by_name[topic]
+                if not steering.is_stale and steering.due_ms is None:
+                    size = len(serialized_value) + RECORD_OVERHEAD
+                    steering.acquire()
+                    try:
+                        found = steering.hold(size)
+                    finally:
+                        steering.release()
+                    if found != NOBODY:
+                        return found
+            except KeyError:
+                pass
+            except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+                return self._anywhere(topic, None, cluster, error)
+        return self._partition(topic, serialized_key, serialized_value, cluster)
+
+    def _partition(
+        self,
+        topic: str,
+        serialized_key: bytes | None,
+        serialized_value: bytes | None,
+        cluster: Theirs,
+    ) -> int:
+        """The same, whatever the record is, and whether or not a window begins with it."""
+        try:
+            steering = self._by_name.get(topic)
+            if steering is None or cluster is not self._cluster:
+                steering = self._met(topic, cluster)
+            size = RECORD_OVERHEAD + len(serialized_value or b"")
+            if serialized_key is not None:
+                if not self._ignores_keys:
+                    return self._keyed(steering, topic, serialized_key, size, cluster)
+                size += len(serialized_key)
+            with steering.lock:
+                if steering.is_stale or steering.due_ms is not None:
+                    _look(steering, topic, cluster)
+                found = steering.choice.defer(size, may_switch=serialized_key is not None)
+                return _begun(steering, topic, found, cluster) if steering.has_drawn else found
+        except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+            return self._anywhere(topic, serialized_key, cluster, error)
+
+    def on_new_batch(self, topic: str, cluster: Theirs, prev_partition: int) -> None:  # noqa: ARG002
+        """The record that was asked for opens a batch, and will be asked for again."""
+        try:
+            steering = self._by_name[topic]
+            with steering.lock:
+                if steering.choice.current == prev_partition:
+                    steering.choice.new_batch()
+                else:
+                    steering.choice.drop()
+        except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+            self.topics.failures.keep(error)
+
+    def _met(self, topic: str, cluster: Theirs) -> Steering:
+        """A topic's first record, or another cluster's; what changed meanwhile was not heard of."""
+        with self._meeting:
+            if cluster is not self._cluster:
+                if self._cluster is not None:
+                    self._cluster.remove_listener(self.topics.stale)
+                self._by_name.clear()
+                self._cluster = cluster
+                cluster.add_listener(self.topics.stale)
+        steering = self.topics.met(topic, view_of(topic, cluster))
+        steering.is_stale = True
+        return steering
+
+    def _keyed(
+        self,
+        steering: Steering,
+        topic: str,
+        serialized_key: bytes,
+        size: int,
+        cluster: Theirs,
+    ) -> int:
+        """Where the key says, among all partitions; `size`: of all but the key."""
+        if steering.is_stale:
+            with steering.lock:
+                _see(steering, topic, cluster)
+        found = partition_for_key(bytes(serialized_key), len(steering.view.leaders))
+        with steering.lock:
+            steering.choice.count_unsteered(found, size + len(serialized_key))
+        return found
+
+    def _anywhere(
+        self, topic: str, serialized_key: bytes | None, cluster: Theirs, error: Exception
+    ) -> int:
+        """Any partition, for the choice has failed."""
+        known = cluster.partitions_for_topic(topic)
+        if not known:
+            raise ValueError(f"Topic {topic} not found in ClusterMetadata") from error
+        self.topics.failed(topic, error)
+        if serialized_key is not None and not self._ignores_keys:
+            numbers: list[int] = sorted(known)
+            return numbers[partition_for_key(bytes(serialized_key), len(numbers))]
+        return self.topics.any_of(sorted(cluster.available_partitions_for_topic(topic) or known))
+
+
+class RackAwareProducer(SteersTopics):
+    """A `KafkaProducer` made with this partitioner, and what acknowledgements say; all else is its.
+
+    `clock`: seconds, rising. Used as a `with` block it closes the producer. Raises
+    `PartitionerConfigError` for a producer with another partitioner.
+    """
+
+    def __init__(
+        self,
+        producer: KafkaProducer,
+        partitioner: RackAwarePartitioner,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._producer: Theirs = producer
+        had: Theirs = self._producer.config["partitioner"]
+        if had is not partitioner:
+            raise PartitionerConfigError(
+                f"a producer with this partitioner is wanted; it has another {type(had).__name__}",
+                wanted=type(partitioner).__name__,
+                had=type(had).__name__,
+                hint="KafkaProducer(partitioner=partitioner, ...)",
+            )
+        self.topics = partitioner.topics
+        self._by_name = self.topics.by_name
+        self._ignores_keys = self.topics.config.ignore_keys
+        self._last: dict[str, Theirs] = {}
+        self.topics.clock = clock
+
+    def send(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        headers: list[tuple[str, bytes]] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Theirs:
+        """`KafkaProducer.send`."""
+        try:
+            future = self._producer.send(topic, value, key, headers, partition, timestamp_ms)
+        except KafkaError:
+            if partition is None and (key is None or self._ignores_keys):
+                self._refused(topic)
+            raise
+        steering = self._by_name.get(topic)
+        if steering is None:
+            return future
+        if partition is not None:
+            self._count(steering, partition, future)
+        elif key is None or self._ignores_keys or _has_no_key(future):
+            if steering.ends or steering.opens:
+                self._hang(topic, steering, future)
+            self._last[topic] = future
+        return future
+
+    def __getattr__(self, name: str) -> Theirs:
+        return getattr(self._producer, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._producer.close()
+
+    def _hang(self, topic: str, steering: Steering, future: Theirs) -> None:
+        """Let the last record of the window before, and the first of this one, be waited for."""
+        last = self._last.get(topic)
+        with steering.lock:
+            ends, opens = steering.ends, steering.opens
+            steering.ends, steering.opens = [], []
+            if last is None:
+                steering.done(ends, ok=False)
+            if future is None:
+                steering.done(opens, ok=False)
+        if ends and last is not None:
+            last.add_both(partial(self._done, steering, ends))
+        if opens and future is not None:
+            future.add_both(partial(self._done, steering, opens))
+
+    def _done(self, steering: Steering, marks: list[int], result: object) -> None:
+        """A marked record is acknowledged, or failed: on the client's thread."""
+        try:
+            if isinstance(result, _STALE):
+                steering.is_stale = True
+            with steering.lock:
+                steering.done(marks, ok=not isinstance(result, BaseException))
+        except Exception as error:  # noqa: BLE001, nothing of ours may leave a callback
+            self.topics.failures.keep(error)
+
+    def _refused(self, topic: str) -> None:
+        """The client has refused a record that had its partition."""
+        steering = self._by_name.get(topic)
+        if steering is not None:
+            with steering.lock:
+                steering.choice.count_refused()
+            self._hang(topic, steering, None)
+
+    def _count(self, steering: Steering, partition: int, future: Theirs) -> None:
+        """Count a record whose partition the caller chose, by the sizes its future tells."""
+        size = RECORD_OVERHEAD + sum(max(0, each) for each in future.args[3:])
+        with steering.lock:
+            steering.choice.count_unsteered(partition, size)
+
+
+def _has_no_key(future: Theirs) -> bool:
+    """Whether the key that was given was serialized to none: the record was steered."""
+    return int(future.args[3]) < 0
+
+
+def view_of(topic: str, cluster: Theirs) -> TopicView:
+    """What metadata says of a topic. Raises `ValueError` where it says nothing."""
+    known = cluster.partitions_for_topic(topic)
+    if not known:
+        raise ValueError(f"Topic {topic} not found in ClusterMetadata")
+    led = (
+        cluster.leader_for_partition(TopicPartition(topic, each)) for each in range(max(known) + 1)
+    )
+    return TopicView(
+        leaders=tuple(None if leader is None or leader < 0 else leader for leader in led),
+        racks={broker.node_id: broker.rack for broker in cluster.brokers()},
+    )
+
+
+def _see(steering: Steering, topic: str, cluster: Theirs) -> None:
+    """Take the view anew; metadata that changes meanwhile makes it stale again."""
+    steering.is_stale = False
+    try:
+        steering.see(view_of(topic, cluster))
+    except BaseException:
+        steering.is_stale = True
+        raise
+
+
+def _look(steering: Steering, topic: str, cluster: Theirs) -> None:
+    """Look at metadata that has changed, and at leaders that may be late."""
+    if steering.is_stale:
+        _see(steering, topic, cluster)
+    if steering.due_ms is not None:
+        steering.look_at_time()
+
+
+def _begun(steering: Steering, topic: str, found: int, cluster: Theirs) -> int:
+    """A window begins: read the leader again that was drawn, and draw again where it is another."""
+    leader = cluster.leader_for_partition(TopicPartition(topic, found))
+    if (NOBODY if leader is None else leader) != steering.node(found):
+        _see(steering, topic, cluster)
+        found = steering.choice.redraw()
+    steering.began(found)
+    return found

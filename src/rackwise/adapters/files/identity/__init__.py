@@ -1,0 +1,1 @@
+"""The store of broker ids in a directory."""

@@ -1,0 +1,1 @@
+"""Plan files, `rackwise.plan/1`, and Kafka's reassignment JSON."""

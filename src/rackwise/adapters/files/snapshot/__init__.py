@@ -1,0 +1,1 @@
+"""Snapshot files, `rackwise.snapshot/1`."""

@@ -1,0 +1,359 @@
+"""Partitions of a snapshot file to columns and back, a million without a value object each.
+
+Goals, in order: the columns hold exactly what the file says; what cannot be true of a cluster is
+told with its JSON path; time and memory stay near those of parsing the text.
+
+Algorithm. A partition is taken out of the document while the parser still has it in the processor's
+cache: the hook sees its seven keys, keeps the values, and leaves the mark ROW in its place. Every
+512 partitions the values become numbers in arrays:
+
+```
+text      {"adding":[],..,"isr":[1],..,"replicas":[1,2]}   {..,"isr":[2,1],..,"replicas":[2,1]}
+document  {"topics":[{"name":"orders","partitions":[ROW,ROW],..}],..}
+replicas  offsets 0 2 4   values 1 2 2 1        key = row * 2^31 + broker, sorted: 2 neighbours
+isr       offsets 0 1 3   values 1 2 1          equal is "twice"; a key not found is "outside"
+```
+
+Where anything is unusual (a value of another type, keys in another order, a ROW where no partition
+belongs) the text is parsed again without the hook, and what is wrong is told row by row; what was
+only unusual is read all the same.
+
+What this does not do: judge a placement; that replicas are spread badly is a finding, not a fault.
+Source: Kafka's PartitionRegistration (isr, leader, adding and removing are of the replicas).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rackwise.core.json.faults import Fault, Faults
+from rackwise.core.json.node import ID_HINT, MAX_ID, Node
+from rackwise.core.json.parse import distinct
+from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.json.parse import Hook, Members
+
+KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "replicas")
+"""Fields of a partition, as they stand in the file."""
+
+ROW = object()
+"""What stands in a document for a partition that was taken out of it."""
+
+_LISTS = ("adding", "isr", "removing", "replicas")
+_NUMBERS = {"bytes": 2**63 - 1, "bytes_in_per_s": 2**63 - 1, "leader": MAX_ID}
+_WIDTH = np.int64(MAX_ID + 1)
+_BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRows:
+    """One topic of the file: its name and the node of its `partitions`, number by place."""
+
+    name: str
+    partitions: Node
+
+    @property
+    def rows(self) -> list[Any]:
+        """What stands in the list of partitions; nothing where it is no list."""
+        return self.partitions.value if isinstance(self.partitions.value, list) else []
+
+
+class RowTaker:
+    """Takes partitions, in the order of the file; `is_odd` once a value is not of its type."""
+
+    __slots__ = ("_lengths", "_numbers", "_rows", "_values", "count", "is_odd")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.is_odd = False
+        self._rows: list[tuple[Any, ...]] = []
+        self._lengths: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _LISTS}
+        self._values: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _LISTS}
+        self._numbers: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _NUMBERS}
+
+    def hook(self) -> Hook:
+        """For the parser: ROW for a partition in canonical order, the object itself for others."""
+        rows, flush, append = self._rows, self._flush, self._rows.append
+        known, fields = KEYS, len(KEYS)
+
+        def hooked(members: Members) -> object:
+            nonlocal known
+            if len(members) != fields:
+                return distinct(members)
+            keys, values = zip(*members)  # noqa: B905 (they are pairs)
+            if keys != known:
+                return distinct(members)
+            known = keys
+            append(values)
+            if len(rows) == _BATCH:
+                flush()
+            return ROW
+
+        return hooked
+
+    def add(self, values: tuple[Any, ...]) -> None:
+        """Take one partition, its values in the order of `KEYS`."""
+        self._rows.append(values)
+        if len(self._rows) == _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        cells = dict(zip(KEYS, zip(*self._rows, strict=True), strict=True))
+        self.count += len(self._rows)
+        self._rows.clear()
+        for name, high in _NUMBERS.items():
+            self._flush_numbers(name, cells[name], high)
+        for name in _LISTS:
+            self._flush_lists(name, cells[name])
+
+    def _flush_numbers(self, name: str, values: tuple[Any, ...], high: int) -> None:
+        if not set(map(type, values)) <= {int, type(None)}:
+            self.is_odd = True
+            return
+        nulls = values.count(None)
+        known = [UNKNOWN if value is None else value for value in values] if nulls else values
+        column = np.fromiter(known, dtype=np.int64, count=len(values))
+        self.is_odd |= bool(np.count_nonzero(column < 0) != nulls or column.max() > high)
+        self._numbers[name].append(column)
+
+    def _flush_lists(self, name: str, lists: tuple[Any, ...]) -> None:
+        if set(map(type, lists)) != {list}:
+            self.is_odd = True
+            return
+        flat = list(chain.from_iterable(lists))
+        if not set(map(type, flat)) <= {int}:
+            self.is_odd = True
+            return
+        values = np.fromiter(flat, dtype=np.int64, count=len(flat))
+        self.is_odd |= bool(flat and (values.min() < 0 or values.max() > MAX_ID))
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        self._lengths[name].append(lengths)
+        self._values[name].append(values.astype(np.int32))
+
+    def columns(self) -> dict[str, Any] | None:
+        """The columns of all partitions taken, by name; None where a value is not of its type."""
+        if self._rows:
+            self._flush()
+        if self.is_odd:
+            return None
+        numbers = {name: _joined(parts, np.int64) for name, parts in self._numbers.items()}
+        return {
+            **numbers,
+            "leader": numbers["leader"].astype(np.int32),
+            **{name: self._ragged(name) for name in _LISTS},
+        }
+
+    def _ragged(self, name: str) -> Ragged:
+        offsets = np.zeros(self.count + 1, dtype=np.int64)
+        np.cumsum(_joined(self._lengths[name], np.int64), out=offsets[1:])
+        return Ragged(offsets, _joined(self._values[name], np.int32))
+
+
+def _joined(parts: list[NDArray[Any]], dtype: type[np.signedinteger]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
+
+
+def are_in_place(taker: RowTaker, document: object) -> bool:
+    """Whether every partition taken is of a topic's `partitions`, and nothing else stands there."""
+    topics = document.get("topics") if isinstance(document, dict) else None
+    lists = [
+        topic.get("partitions")
+        for topic in (topics if isinstance(topics, list) else ())
+        if isinstance(topic, dict)
+    ]
+    marks = [len(rows) for rows in lists if isinstance(rows, list) and rows.count(ROW) == len(rows)]
+    return len(marks) == len(lists) and sum(marks) == taker.count
+
+
+def table_of(topics: Sequence[TopicRows], taker: RowTaker, faults: Faults) -> PartitionTable:
+    """The table of topics, given in the order of the file; faults are recorded, it then is empty.
+
+    `taker` has taken the partitions of all of them, or none. A topic without partitions has no row
+    and does not stand in the table's `topics`.
+    """
+    for topic in topics:
+        if not isinstance(topic.partitions.value, list):
+            topic.partitions.wrong("a list of partitions")
+    filled = [topic for topic in topics if topic.rows]
+    columns = taker.columns() if taker.count or _add_all(filled, taker) else None
+    if columns is None:
+        for topic in filled:
+            for node in topic.partitions.items():
+                _explain(node)
+        return PartitionTable.of(())
+    places = sorted(
+        range(len(filled)), key=lambda i: filled[i].name.encode("utf-8", "surrogatepass")
+    )
+    counts = np.array([len(topic.rows) for topic in filled], dtype=np.int64)
+    table = _table([filled[i] for i in places], _in_order(columns, counts, places), counts[places])
+    check_table(
+        table,
+        lambda row: f"{filled[places[table.topic[row]]].partitions.path}[{table.partition[row]}]",
+        faults,
+    )
+    return table
+
+
+def _add_all(topics: Sequence[TopicRows], taker: RowTaker) -> bool:
+    """Take partitions that are still in the document; whether all have the keys of one."""
+    values_of = itemgetter(*KEYS)
+    for row in chain.from_iterable(topic.rows for topic in topics):
+        if not isinstance(row, dict) or row.keys() != set(KEYS):
+            return False
+        taker.add(values_of(row))
+    return True
+
+
+def _in_order(
+    columns: dict[str, Any], counts: NDArray[np.int64], places: Sequence[int]
+) -> dict[str, Any]:
+    """The columns with topics in the order of `places`; `counts`: rows of each, as they stand."""
+    if list(places) == list(range(len(places))):
+        return columns
+    starts = np.cumsum(counts) - counts
+    order = np.concatenate([np.arange(starts[i], starts[i] + counts[i]) for i in places])
+    return {
+        name: column.take(order) if isinstance(column, Ragged) else column[order]
+        for name, column in columns.items()
+    }
+
+
+def _table(
+    topics: Sequence[TopicRows], columns: dict[str, Any], counts: NDArray[np.int64]
+) -> PartitionTable:
+    starts = np.cumsum(counts) - counts
+    return PartitionTable(
+        topics=tuple(topic.name for topic in topics),
+        topic=np.repeat(np.arange(len(topics), dtype=np.int32), counts),
+        partition=(np.arange(counts.sum()) - np.repeat(starts, counts)).astype(np.int32),
+        **columns,
+    )
+
+
+def _explain(row: Node) -> None:
+    """Record what keeps one row from being a partition."""
+    members = row.members(KEYS)
+    for name in _LISTS:
+        for item in members[name].items("a list of broker ids"):
+            item.broker_id()
+    if members["leader"].value is not None:
+        members["leader"].integer("a broker id or null", 0, MAX_ID, hint=ID_HINT)
+    members["bytes"].size()
+    members["bytes_in_per_s"].size("bytes per second or null")
+
+
+def check_table(table: PartitionTable, place: Callable[[int], str], faults: Faults) -> None:
+    """Record what no cluster can be: no replica, a broker twice, a leader or ISR from outside.
+
+    `place(row)` names a row in messages.
+    """
+    found = sorted(_untrue(table), key=itemgetter(0))
+    for row, member, sentence, count in found:
+        wanted, _, had = sentence.partition(" is wanted; ")
+        faults.add(
+            Fault(
+                place=f"{place(row)}.{member}",
+                sentence=sentence,
+                wanted=wanted,
+                had=had.partition(" was read")[0],
+                hint="take the snapshot again; if it stays, the file was changed by hand",
+            ),
+            others=count - 1,
+        )
+
+
+def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
+    """(first row, member, sentence, number of such faults) of each kind of fault there is."""
+    replicas = table.replicas
+    empty = np.flatnonzero(replicas.lengths == 0)
+    if len(empty):
+        yield (
+            int(empty[0]),
+            "replicas",
+            "at least one broker is wanted; an empty list was read",
+            len(empty),
+        )
+    members = np.sort(_keys(replicas))
+    for name in _LISTS:
+        ragged: Ragged = getattr(table, name)
+        if not len(ragged.values):
+            continue
+        keys = _keys(ragged)
+        in_order = np.sort(keys)
+        twice = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
+        if len(twice):
+            row, broker = divmod(int(twice[0]), int(_WIDTH))
+            at = [i for i, other in enumerate(ragged.row(row)) if other == broker][1]
+            yield (
+                row,
+                f"{name}[{at}]",
+                f"each broker once is wanted; {broker} was read twice",
+                len(twice),
+            )
+        if name != "replicas" and not np.array_equal(in_order, members):
+            outside = np.flatnonzero(~_contains(members, keys))
+            if len(outside):
+                row = int(ragged.rows[outside[0]])
+                at = int(outside[0] - ragged.offsets[row])
+                yield (row, f"{name}[{at}]", _outside(table, row, keys[outside[0]]), len(outside))
+    led = np.flatnonzero(table.leader != UNKNOWN)
+    keys = led * _WIDTH + table.leader[led]
+    foreign = np.flatnonzero(~_contains(members, keys))
+    if len(foreign):
+        row = int(led[foreign[0]])
+        yield (row, "leader", _outside(table, row, keys[foreign[0]]), len(foreign))
+
+
+def _outside(table: PartitionTable, row: int, key: np.int64) -> str:
+    replicas = ",".join(map(str, table.replicas.row(row)))
+    return f"a broker of the replicas {replicas} is wanted; {int(key % _WIDTH)} was read"
+
+
+def _keys(ragged: Ragged) -> NDArray[np.int64]:
+    return ragged.rows * _WIDTH + ragged.values
+
+
+def _contains(in_order: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    if not len(in_order):
+        return np.zeros(len(keys), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(in_order, keys), len(in_order) - 1)
+    return np.equal(in_order[at], keys)
+
+
+def texts_of(table: PartitionTable) -> list[str]:
+    """Each row as canonical JSON, in the table's order."""
+    lists = {name: _list_texts(getattr(table, name)) for name in _LISTS}
+    return [
+        f'{{"adding":{adding},"bytes":{size},"bytes_in_per_s":{rate},"isr":{isr},'
+        f'"leader":{leader},"removing":{removing},"replicas":{replicas}}}'
+        for adding, size, rate, isr, leader, removing, replicas in zip(
+            lists["adding"],
+            _number_texts(table.bytes),
+            _number_texts(table.bytes_in_per_s),
+            lists["isr"],
+            _number_texts(table.leader),
+            lists["removing"],
+            lists["replicas"],
+            strict=True,
+        )
+    ]
+
+
+def _number_texts(column: NDArray[Any]) -> list[str]:
+    return ["null" if value == UNKNOWN else str(value) for value in column.tolist()]
+
+
+def _list_texts(ragged: Ragged) -> list[str]:
+    values = list(map(str, ragged.values.tolist()))
+    offsets = ragged.offsets.tolist()
+    return [f"[{','.join(values[start:end])}]" for start, end in pairwise(offsets)]

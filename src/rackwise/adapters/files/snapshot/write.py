@@ -1,0 +1,218 @@
+"""Snapshot files, format `rackwise.snapshot/1`: a cluster as canonical JSON in lines.
+
+Goals, in order: equal clusters give equal bytes and one fingerprint; `write(read(b)) == b`; a
+change of one topic is one changed line in a diff; nothing is written that could not be read again.
+
+```
+{"brokers":[
+{"addresses":[],"host":"b1","id":1,..},
+{"addresses":[],"host":"b2","id":2,..}
+],"cluster_id":"4L6g3nShT-eMCtK--X86sw","configs":{..},"format":"rackwise.snapshot/1","groups":[],..,"topics":[
+{"id":"..","is_internal":false,"min_insync_replicas":2,"name":"orders","partitions":[{..},{..}],"retention_bytes":null}
+]}
+```
+
+Keys are sorted, so without its line feeds the text is canonical JSON; the fingerprint is the
+SHA-256 of that, `tool` left out, since who wrote a snapshot does not change what it says.
+
+What this does not do: read (see `snapshot`); sort groups, members or notes, whose order is the
+cluster's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.adapters.files.snapshot.partitions import check_table, texts_of
+from rackwise.adapters.files.snapshot.read import FORMAT, check_racks
+from rackwise.adapters.files.writing import packed, write_bytes
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.json.canonical import canonical_json
+from rackwise.core.json.faults import Fault, Faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rackwise.core.json.canonical import Json
+    from rackwise.core.model import Broker, Cluster, Configs, Group, PartitionTable, Topic
+
+
+@cache
+def tool() -> str:
+    """What a snapshot says it was written by: `rackwise 0.1.0`."""
+    return f"rackwise {version('rackwise')}"
+
+
+def write_snapshot(cluster: Cluster, path: str | Path) -> None:
+    """Write a snapshot file, whole or not at all; packed when the name ends with `.gz`.
+
+    Raises `InvalidSnapshot`, `InvalidRack` for a cluster that could not be read again, and
+    `InvalidConfig`, `WorldError` where the path cannot be written.
+    """
+    data = snapshot_bytes(cluster)
+    write_bytes(path, packed(data) if Path(path).suffix == ".gz" else data)
+
+
+def snapshot_bytes(cluster: Cluster) -> bytes:
+    """The content of a snapshot file, not packed. Raises `InvalidSnapshot`, `InvalidRack`."""
+    _check(cluster)
+    return ("\n".join(_lines(cluster, tool())) + "\n").encode()
+
+
+def fingerprint(cluster: Cluster) -> str:
+    """SHA-256 of the canonical snapshot without `tool`, in lower-case hex."""
+    digest = hashlib.sha256()
+    for line in _lines(cluster, None):
+        digest.update(line.encode())
+    return digest.hexdigest()
+
+
+def _check(cluster: Cluster) -> None:
+    faults = Faults("snapshot", InvalidSnapshot)
+    table = cluster.partitions
+    check_table(table, table.name, faults)
+    unknown = [name for name in table.topics if name not in cluster.topics]
+    if unknown:
+        faults.add(
+            Fault(
+                place=unknown[0],
+                sentence="a topic of the cluster is wanted; an unknown one has partitions",
+                wanted="a topic of the cluster",
+                had=unknown[0],
+                hint="give the cluster an entry in topics for it",
+            ),
+            others=len(unknown) - 1,
+        )
+    first = np.searchsorted(table.topic, np.arange(len(table.topics)))
+    numbers = np.arange(len(table)) - first[table.topic] if len(table) else table.partition
+    gaps = np.flatnonzero(table.partition != numbers)
+    if len(gaps):
+        row = int(gaps[0])
+        faults.add(
+            Fault(
+                place=table.topics[table.topic[row]],
+                sentence=f"partitions without a gap are wanted; {numbers[row]} is missing",
+                wanted=int(numbers[row]),
+                had=int(table.partition[row]),
+                hint="give all partitions of a topic",
+            )
+        )
+    faults.raise_if_any()
+    check_racks(cluster.brokers, "snapshot")
+
+
+def _lines(cluster: Cluster, tool_text: str | None) -> Iterator[str]:
+    """The lines of the file; joined without anything between them they are canonical JSON."""
+    yield '{"brokers":['
+    yield from _separated([canonical_json(_broker(broker)) for broker in cluster.brokers])
+    before_groups: dict[str, Json] = {
+        "cluster_id": cluster.cluster_id,
+        "configs": _configs(cluster.configs),
+        "format": FORMAT,
+    }
+    yield f'],{canonical_json(before_groups)[1:-1]},"groups":['
+    yield from _separated([canonical_json(_group(group)) for group in cluster.groups])
+    before_topics: dict[str, Json] = {
+        "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
+        "source": cluster.source,
+        "taken_at": cluster.taken_at,
+    }
+    if tool_text is not None:
+        before_topics["tool"] = tool_text
+    yield f'],{canonical_json(before_topics)[1:-1]},"topics":['
+    yield from _separated(_topics(cluster))
+    yield "]}"
+
+
+def _separated(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines[:-1]:
+        yield f"{line},"
+    yield from lines[-1:]
+
+
+def _topics(cluster: Cluster) -> list[str]:
+    rows = texts_of(cluster.partitions)
+    bounds = _bounds(cluster.partitions)
+    lines = []
+    for name in sorted(cluster.topics, key=lambda name: name.encode("utf-8", "surrogatepass")):
+        start, end = bounds.get(name, (0, 0))
+        lines.append(_topic(cluster.topics[name], rows[start:end]))
+    return lines
+
+
+def _bounds(table: PartitionTable) -> dict[str, tuple[int, int]]:
+    places = np.arange(len(table.topics))
+    starts = np.searchsorted(table.topic, places).tolist()
+    ends = np.searchsorted(table.topic, places, side="right").tolist()
+    return {name: (starts[i], ends[i]) for i, name in enumerate(table.topics)}
+
+
+def _topic(topic: Topic, partitions: Sequence[str]) -> str:
+    before: dict[str, Json] = {
+        "id": topic.id,
+        "is_internal": topic.is_internal,
+        "min_insync_replicas": topic.min_insync_replicas,
+        "name": topic.name,
+    }
+    after = canonical_json(topic.retention_bytes)
+    return (
+        f'{canonical_json(before)[:-1]},"partitions":[{",".join(partitions)}],'
+        f'"retention_bytes":{after}}}'
+    )
+
+
+def _broker(broker: Broker) -> Json:
+    return {
+        "addresses": list(broker.addresses),
+        "host": broker.host,
+        "id": broker.id,
+        "is_fenced": broker.is_fenced,
+        "is_live": broker.is_live,
+        "log_dirs": [
+            {
+                "error": log_dir.error,
+                "is_cordoned": log_dir.is_cordoned,
+                "path": log_dir.path,
+                "total_bytes": log_dir.total_bytes,
+                "usable_bytes": log_dir.usable_bytes,
+            }
+            for log_dir in broker.log_dirs
+        ],
+        "port": broker.port,
+        "rack": None if broker.rack is None else broker.rack.text,
+    }
+
+
+def _group(group: Group) -> Json:
+    return {
+        "assignor": group.assignor,
+        "group": group.group,
+        "members": [
+            {
+                "address": member.address,
+                "client_id": member.client_id,
+                "generation": member.generation,
+                "instance_id": member.instance_id,
+                "member_id": member.member_id,
+                "partitions": [[topic, partition] for topic, partition in member.partitions],
+                "rack": None if member.rack is None else member.rack.text,
+                "topics": None if member.topics is None else list(member.topics),
+            }
+            for member in group.members
+        ],
+        "protocol": group.protocol,
+        "state": group.state,
+    }
+
+
+def _configs(configs: Configs) -> Json:
+    return {
+        "brokers": {str(broker): dict(values) for broker, values in configs.brokers.items()},
+        "topics": {topic: dict(values) for topic, values in configs.topics.items()},
+    }

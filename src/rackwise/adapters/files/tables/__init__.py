@@ -1,0 +1,1 @@
+"""CSV tables: prices, subnets, rates, weights."""

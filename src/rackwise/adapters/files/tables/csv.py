@@ -1,0 +1,173 @@
+"""CSV tables as people write them: rows by column name, each with its line.
+
+Goals, in order: no cell is read into the wrong column; what is wrong is named by `file:line` and
+the column; what spreadsheets do to a file (a byte order mark, CRLF, blank lines at the end) is no
+fault.
+
+Rules: UTF-8, comma, quotes as in RFC 4180; the first row names the columns, in any order, each
+once, none unknown; each row has as many cells; blanks around a cell do not count; no cell holds a
+control character. The first fault is raised, the others are counted.
+
+What this does not do: guess another separator; read Parquet (see the pipeline).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.json.faults import Fault, Faults, quoted
+from rackwise.core.json.node import CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from rackwise.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its cells by column, and its line, from 1."""
+
+    cells: dict[str, str]
+    line: int
+    faults: Faults
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+    @property
+    def where(self) -> str:
+        """`prices.csv:3`."""
+        return f"{self.faults.file}:{self.line}"
+
+    def wrong(self, column: str, wanted: str, *, hint: str | None = None) -> None:
+        """Record that something else is wanted in a column."""
+        had = self[column]
+        self.faults.add(
+            Fault(
+                place=f":{self.line}",
+                sentence=f"{column}: {wanted} is wanted; "
+                f"{quoted(had) if had else 'an empty cell'} was read",
+                wanted=wanted,
+                had=had,
+                hint=hint,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a table; whoever reads their cells ends with `faults.raise_if_any()`."""
+
+    rows: tuple[Row, ...]
+    faults: Faults
+
+
+def table_of(
+    data: bytes,
+    *,
+    where: str,
+    error: type[InputError],
+    required: Sequence[str],
+    optional: Collection[str] = (),
+) -> Table:
+    """The content of a CSV table. Raises `error` where it is none or lacks a column."""
+    faults = Faults(where, error)
+    lines = _lines(decoded(data, faults), faults)
+    header, line = next(lines, ([], 1))
+    columns = _columns(header, line, required, optional, faults)
+    rows = []
+    for cells, at in lines:
+        if len(cells) != len(columns):
+            faults.add(
+                Fault(
+                    place=f":{at}",
+                    sentence=f"{len(columns)} cells are wanted; {len(cells)} were read",
+                    wanted=len(columns),
+                    had=len(cells),
+                    hint="put a cell that holds a comma between quotes",
+                )
+            )
+            continue
+        row = Row(dict(zip(columns, cells, strict=True)), at, faults)
+        for column in columns:
+            if CONTROL.search(row[column]):
+                row.wrong(column, "text without control characters")
+        rows.append(row)
+    return Table(tuple(rows), faults)
+
+
+def decoded(data: bytes, faults: Faults) -> str:
+    """The text of a table: UTF-8, a byte order mark left out. Raises the class of `faults`."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise faults.last(
+            Fault(
+                place=f":{line}",
+                sentence=f"UTF-8 is wanted; byte 0x{data[error.start]:02x} was read",
+                wanted="UTF-8",
+                had=f"0x{data[error.start]:02x}",
+                hint="save the table as CSV in UTF-8",
+            )
+        ) from None
+
+
+def _lines(text: str, faults: Faults) -> Iterator[tuple[list[str], int]]:
+    """Rows that are not blank, with the line each begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begins = 1
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise faults.last(
+                Fault(
+                    place=f":{begins}",
+                    sentence=f"CSV is wanted; the parser says: {error}",
+                    wanted="CSV",
+                    had=str(error),
+                    hint="close each quote, and double a quote within quotes",
+                )
+            ) from None
+        if cells is None:
+            return
+        cells = [cell.strip(" ") for cell in cells]
+        if any(cells):
+            yield cells, begins
+        begins = reader.line_num + 1
+
+
+def _columns(
+    header: Sequence[str],
+    line: int,
+    required: Sequence[str],
+    optional: Collection[str],
+    faults: Faults,
+) -> Sequence[str]:
+    known = [*required, *optional]
+    missing = [column for column in required if column not in header]
+    unknown = [column for column in header if column not in known]
+    if not missing and not unknown and len(set(header)) == len(header):
+        return header
+    had = ",".join(header)
+    what = (
+        f"column {quoted(missing[0])} is wanted; it is missing"
+        if missing
+        else f"column {quoted(unknown[0])} is not known"
+        if unknown
+        else "each column once is wanted; one stands twice"
+    )
+    raise faults.last(
+        Fault(
+            place=f":{line}",
+            sentence=f"{what}; the header reads {quoted(had)}",
+            wanted=",".join(known),
+            had=had,
+            hint=f"begin the table with the line {','.join(known)}",
+        )
+    )

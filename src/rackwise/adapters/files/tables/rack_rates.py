@@ -1,0 +1,128 @@
+"""Rates files, format `rackwise-rates/1`: what producers of each rack send to one topic.
+
+```
+{"format":"rackwise-rates/1","free_bytes_per_s":{"az1":52428800,"az2":52428800},"made_at_ms":
+1795219200000,"pinned_bytes_per_s":{"az3":1048576},"topic":"orders"}
+```
+
+`free_bytes_per_s`: records that may go anywhere, by the rack of their producers.
+`pinned_bytes_per_s`: records whose partition is given (a key, a number), by the rack of its leader.
+Rates are numbers of 0 to 2^63; all racks are of one depth. Written on one line, keys sorted, whole
+numbers without a point: equal rates give equal bytes.
+
+What this does not do: read tables of topics and groups (see `rates`); measure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
+from rackwise.adapters.files.writing import write_text
+from rackwise.core.errors import SplitError, SplitFileError
+from rackwise.core.json.node import document
+from rackwise.core.partitioner.split.rates import RackRates, rack_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from rackwise.core.json.node import Node
+
+RATES_FORMAT = "rackwise-rates/1"
+RATE = "bytes_per_s, a number from 0 to 2^63,"
+RATE_HINT = "measure it again; a rack that sends nothing has 0"
+
+_KEYS = ("format", "free_bytes_per_s", "made_at_ms", "pinned_bytes_per_s", "topic")
+_WHOLE = 2.0**53
+"""Below it every whole number is exact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackRatesFile:
+    """Rates of a topic and when they were measured; `sha256` is of the file's bytes."""
+
+    topic: str
+    rates: RackRates
+    made_at_ms: int
+    sha256: str
+
+
+def read_rack_rates(path: str | Path, *, max_bytes: int = MAX_BYTES) -> RackRatesFile:
+    """The rates in a file.
+
+    Raises `InvalidConfig` where the path is no readable regular file, `SplitFileError`.
+    """
+    data = read_bytes(path, error=SplitFileError, max_bytes=max_bytes)
+    return parse_rack_rates(data, where=str(path))
+
+
+def parse_rack_rates(data: bytes, *, where: str) -> RackRatesFile:
+    """The rates in the content of a file. Raises `SplitFileError`."""
+    root = document(data, where=where, error=SplitFileError, format=RATES_FORMAT)
+    fields = root.members(_KEYS)
+    free, pinned = fields["free_bytes_per_s"], fields["pinned_bytes_per_s"]
+    columns = rack_numbers(free, RATE, RATE_HINT), rack_numbers(pinned, RATE, RATE_HINT)
+    topic, made_at_ms = fields["topic"].name(), moment(fields["made_at_ms"])
+    root.faults.raise_if_any()
+    check_racks(free, [*columns[0], *columns[1]])
+    root.faults.raise_if_any()
+    return RackRatesFile(
+        topic=topic,
+        rates=RackRates(*columns),
+        made_at_ms=made_at_ms,
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+def rack_rates_text(topic: str, rates: RackRates, *, made_at_ms: int) -> str:
+    """The content of a rates file."""
+    return numbers_text(
+        {
+            "format": RATES_FORMAT,
+            "free_bytes_per_s": dict(rates.free),
+            "made_at_ms": made_at_ms,
+            "pinned_bytes_per_s": dict(rates.pinned),
+            "topic": topic,
+        }
+    )
+
+
+def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_ms: int) -> None:
+    """Write a rates file, whole or not at all. Raises `InvalidConfig`, `WorldError`."""
+    write_text(path, rack_rates_text(topic, rates, made_at_ms=made_at_ms))
+
+
+def rack_numbers(node: Node, wanted: str, hint: str) -> dict[str, float]:
+    """Rack -> number, of an object."""
+    return {rack: value.number(wanted, hint=hint) for rack, value in node.entries()}
+
+
+def check_racks(node: Node, racks: list[str]) -> None:
+    """Record a rack that is no rack, or of another depth than the others."""
+    try:
+        rack_paths(tuple(sorted(set(racks))))
+    except SplitError as error:
+        node.faults.wrong(node.path, str(error.wanted), error.had, hint=error.hint)
+
+
+def moment(node: Node) -> int:
+    """A time in ms."""
+    return node.integer("milliseconds since 1970, UTC,")
+
+
+def numbers_text(value: Mapping[str, Any]) -> str:
+    """JSON on one line, keys sorted, numbers in their shortest text: equal values, equal text."""
+    plain = _plain(value)
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
+        return int(value)
+    return value

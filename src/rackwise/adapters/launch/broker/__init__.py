@@ -1,0 +1,1 @@
+"""The broker of this host: its configuration, log dirs and process."""

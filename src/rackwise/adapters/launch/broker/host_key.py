@@ -1,0 +1,137 @@
+"""Read the name of this host from where the operator says it stands.
+
+```
+hostname       the kernel's node name, lower case; no resolver is asked, an outage must not rename
+mac:eth0       the address of an interface, lower case with colons
+env:POD_NAME   a variable, file:PATH the first line of a file, text:VALUE the value itself
+```
+
+Blanks at both ends go; nothing else of a variable, a file or a text is changed. An instance is put
+behind it, `h7-9092`, where several brokers share a host.
+
+Source: KIP-426 names a host by its host name; the other sources are Rackwise's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.identity.nodes.keys import check_key
+from rackwise.core.identity.refusals import KeyInvalid, KeyMissing
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOURCES = "hostname, mac:IFACE, env:NAME, file:PATH or text:VALUE"
+INTERFACES = Path("/sys/class/net")
+FILE_CAP = 65536
+ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+MULTICAST, LOCAL = 1, 2
+"""Bits of an address' first byte."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A host's name and what is to be said of it."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+def read_key(
+    source: str,
+    *,
+    environment: Mapping[str, str],
+    instance: str | None = None,
+    allow_unstable: bool = False,
+    interfaces: Path = INTERFACES,
+) -> Key:
+    """The key of this host.
+
+    Raises `KeyMissing` where the source has none, `KeyInvalid` where no node of the store could be
+    called so, `KeyUnstable` for names that change with the address unless `allow_unstable`,
+    `InvalidConfig` for a source of no known kind.
+    """
+    kind, _, name = source.partition(":")
+    warnings: tuple[str, ...] = ()
+    if source == "hostname":
+        text = os.uname().nodename.lower()
+    elif kind == "mac" and name:
+        text = _address(name, interfaces)
+        warnings = _local(text, name)
+    elif kind == "env" and name:
+        text = environment.get(name, "")
+    elif kind == "file" and name:
+        text = _first_line(Path(name))
+    elif kind == "text":
+        text = name
+    else:
+        raise InvalidConfig(
+            f"--key wants {SOURCES}; {escaped(source)!r} was given",
+            wanted=SOURCES,
+            had=source,
+            hint="hostname is right for hosts, env:POD_NAME for pods of a stateful set",
+        )
+    text = text.strip()
+    if not text:
+        raise _missing(source, "nothing")
+    check_key(text, allow_unstable=allow_unstable)
+    if instance is not None:
+        text = check_key(f"{text}-{instance}", allow_unstable=True)
+    return Key(text=text, warnings=warnings)
+
+
+def _missing(source: str, had: str) -> KeyMissing:
+    return KeyMissing(
+        f"a name is wanted from {escaped(source)}; there is {had}",
+        wanted="a stable name",
+        had=had,
+        hint="name another --key",
+        where=source,
+    )
+
+
+def _address(interface: str, interfaces: Path) -> str:
+    """The address of an interface. All zeros and multicast name nobody."""
+    source = f"mac:{interface}"
+    if "/" in interface or interface in {".", ".."}:
+        raise _missing(source, "no such interface")
+    try:
+        text = (interfaces / interface / "address").read_text("ascii").strip().lower()
+    except (OSError, UnicodeDecodeError):
+        raise _missing(source, "no such interface") from None
+    if not ADDRESS.fullmatch(text):
+        raise _missing(source, f"{escaped(text[:100])!r}, which is no address of six bytes")
+    if text == "00:00:00:00:00:00" or int(text[:2], 16) & MULTICAST:
+        raise KeyInvalid(
+            f"an address of one interface is wanted; {text} of {escaped(interface)} is nobody's",
+            wanted="neither zero nor multicast",
+            had=text,
+            hint="name an interface of hardware",
+            where=source,
+        )
+    return text
+
+
+def _local(address: str, interface: str) -> tuple[str, ...]:
+    if not int(address[:2], 16) & LOCAL:
+        return ()
+    told = f"{address} of {escaped(interface)} is locally administered: containers draw such anew"
+    return (f"{told}; see that it stays",)
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_CAP)
+        return data.decode().partition("\n")[0]
+    except OSError as error:
+        raise _missing(f"file:{path}", error.strerror or "no file") from None
+    except UnicodeDecodeError:
+        raise _missing(f"file:{path}", "no text in UTF-8") from None

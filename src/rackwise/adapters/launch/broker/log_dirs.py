@@ -1,0 +1,250 @@
+"""Log dirs: reading which id is on each, and writing the id that was won.
+
+Goals, in order: a file that cannot be read is never taken for one that is not there; after a crash
+at any point a dir has a whole `meta.properties` or none; nothing that is there is overwritten.
+
+Reading opens regular files alone: a symbolic link, a FIFO or a device is a problem of that dir, and
+so is more than 64 KiB, of which no more is read. A dir that does not exist is an empty one, as
+Kafka makes it.
+
+Writing, for each dir without a file:
+
+```
+unlink meta.properties.tmp   open O_EXCL|O_NOFOLLOW   write   fsync   check()   rename   fsync dir
+```
+
+A file of version 0 that has no id is completed the same way, and keeps what else it says: Kafka
+completes it too, but with an id of its own.
+
+`check` is the caller's last look at its claim, right before each rename; where it raises, the
+files of this run are removed again. A dir that fails does not keep the others from being written.
+The file gets owner and group of its dir, and the dir's mode without the right to execute.
+
+What this does not do: judge what the files say; hold the claim. Between `check` and the rename a
+window stays; a broker that registers under an id that is taken is Kafka's to refuse.
+Source: org.apache.kafka.metadata.properties.MetaPropertiesEnsemble, KIP-858.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import RackwiseError
+from rackwise.core.identity.model import LogDir, Mode
+from rackwise.core.identity.nodes.meta import META, format_directory_id, format_meta, parse_meta
+from rackwise.core.identity.refusals import MetaUnreadable, MetaWriteFailed
+from rackwise.core.java_properties import MAX_BYTES
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rackwise.core.identity.model import MetaProperties
+
+TEMPORARY = f"{META}.tmp"
+
+_PARTITION = re.compile(r"[a-zA-Z0-9._-]{1,249}-[0-9]{1,10}")
+_KINDS = (
+    (stat.S_ISLNK, "symbolic link"),
+    (stat.S_ISDIR, "folder"),
+    (stat.S_ISFIFO, "FIFO"),
+    (stat.S_ISSOCK, "socket"),
+)
+_NO_EXECUTE = 0o666
+_DIRECTORY_BYTES = 16
+
+
+def read_log_dirs(paths: Iterable[str]) -> tuple[LogDir, ...]:
+    """What is on each dir, in the order given; never raises for what is on them."""
+    return tuple(map(_read, paths))
+
+
+def write_metas(
+    log_dirs: Sequence[LogDir],
+    meta: MetaProperties,
+    *,
+    check: Callable[[], None],
+    random_bytes: Callable[[int], bytes] = os.urandom,
+) -> tuple[str, ...]:
+    """A `meta.properties` in each dir that lacks the id and has no problem: the paths that got one.
+
+    In version 1 each gets a fresh directory.id. Raises `MetaWriteFailed` with every dir that
+    failed, after all were tried; what `check` raises, after removing the files of this run.
+    """
+    mode = Mode.ZOOKEEPER if meta.version == 0 else Mode.KRAFT
+    wanted = [each for each in log_dirs if each.lacks_id(mode)]
+    taken = {each.meta.directory_id for each in log_dirs if each.meta}
+    done: list[str] = []
+    failed: list[tuple[str, str]] = []
+    for log_dir in wanted:
+        path = log_dir.path
+        own = meta if log_dir.meta is None else _completed(log_dir.meta, meta)
+        if meta.version > 0:
+            own = replace(meta, directory_id=_fresh_directory_id(taken, random_bytes))
+            taken.add(own.directory_id)
+        try:
+            _write(path, format_meta(own), check, before=log_dir.meta)
+        except OSError as error:
+            failed.append((path, _name(error)))
+        except RackwiseError:
+            remove_metas(done)
+            raise
+        else:
+            done.append(path)
+    if failed:
+        raise _not_written(done, failed)
+    return tuple(done)
+
+
+def _completed(before: MetaProperties, meta: MetaProperties) -> MetaProperties:
+    cluster_id = meta.cluster_id if before.cluster_id is None else before.cluster_id
+    return replace(before, broker_id=meta.broker_id, cluster_id=cluster_id)
+
+
+def remove_metas(paths: Iterable[str]) -> tuple[str, ...]:
+    """Remove the file of each dir that holds no partition directory: the paths that lost one."""
+    removed = []
+    for path in paths:
+        with suppress(OSError):
+            if not _partitions(path):
+                (Path(path) / META).unlink()
+                removed.append(path)
+                _sync(path)
+    return tuple(removed)
+
+
+def _read(path: str) -> LogDir:
+    try:
+        partitions = _partitions(path)
+    except FileNotFoundError:
+        return LogDir(path=path)
+    except (OSError, ValueError) as error:
+        return LogDir(path=path, problem=_problem("a readable dir", _name(error)))
+    try:
+        data = _content(f"{path}/{META}")
+        meta = None if data is None else parse_meta(data)
+    except MetaUnreadable as error:
+        return LogDir(path=path, problem=error.message, partitions=partitions)
+    except OSError as error:
+        problem = _problem("a readable file", _name(error))
+        return LogDir(path=path, problem=problem, partitions=partitions)
+    return LogDir(path=path, meta=meta, partitions=partitions)
+
+
+def _partitions(path: str) -> frozenset[str]:
+    """Directories named as partitions; those that Kafka is deleting or filling are not."""
+    with os.scandir(path) as entries:
+        return frozenset(
+            entry.name for entry in entries if _PARTITION.fullmatch(entry.name) and entry.is_dir()
+        )
+
+
+def _content(path: str) -> bytes | None:
+    """The bytes of a regular file up to the cap and one more; None = there is none."""
+    try:
+        _check_regular(os.lstat(path))
+    except FileNotFoundError:
+        return None
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        _check_regular(status)
+        if status.st_size > MAX_BYTES:
+            raise _unreadable(f"a file of at most {MAX_BYTES} bytes", f"one of {status.st_size}")
+        return file.read(MAX_BYTES + 1)
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((kind for is_it, kind in _KINDS if is_it(status.st_mode)), "device")
+        raise _unreadable("a regular file", f"a {kind}")
+
+
+def _problem(wanted: str, had: str) -> str:
+    return f"{wanted} is wanted; {had} was met"
+
+
+def _unreadable(wanted: str, had: str) -> MetaUnreadable:
+    return MetaUnreadable(_problem(wanted, had), wanted=wanted, had=had)
+
+
+def _name(error: OSError | ValueError) -> str:
+    """The error as its name in C: ENOSPC."""
+    number = error.errno if isinstance(error, OSError) else errno.EINVAL
+    return errno.errorcode.get(number or 0, "an unknown error")
+
+
+def _fresh_directory_id(taken: set[str | None], random_bytes: Callable[[int], bytes]) -> str:
+    while True:
+        drawn = format_directory_id(random_bytes(_DIRECTORY_BYTES))
+        if drawn is not None and drawn not in taken:
+            return drawn
+
+
+def _write(
+    path: str, data: bytes, check: Callable[[], None], *, before: MetaProperties | None
+) -> None:
+    """One dir, whose file said `before`, None = there was none.
+
+    Raises `OSError`, and what `check` raises; then nothing of ours is left in it.
+    """
+    Path(path).mkdir(parents=True, exist_ok=True)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(TEMPORARY, dir_fd=folder)
+        try:
+            _write_temporary(folder, data)
+            check()
+            _rename(folder, None if before is None else (path, before))
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(TEMPORARY, dir_fd=folder)
+            raise
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write_temporary(folder: int, data: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(TEMPORARY, flags, 0o600, dir_fd=folder), "wb") as file:
+        of_folder = os.fstat(folder)
+        with suppress(PermissionError):  # only root gives a file away; else it is the broker's user
+            os.fchown(file.fileno(), of_folder.st_uid, of_folder.st_gid)
+        os.fchmod(file.fileno(), of_folder.st_mode & _NO_EXECUTE)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _rename(folder: int, instead_of: tuple[str, MetaProperties] | None) -> None:
+    """Put the file in its place, where nothing is, or what that path was read to say."""
+    with suppress(FileNotFoundError):
+        os.stat(META, dir_fd=folder, follow_symlinks=False)
+        if instead_of is None or _read(instead_of[0]).meta != instead_of[1]:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(TEMPORARY, META, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _sync(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _not_written(done: Sequence[str], failed: Sequence[tuple[str, str]]) -> MetaWriteFailed:
+    told = ", ".join(f"{why} in {escaped(path)}" for path, why in failed)
+    wanted = counted(len(done) + len(failed), "log dir")
+    return MetaWriteFailed(
+        f"{META} in {wanted} is wanted; {len(done)} got it, {told}", done=done, failed=failed
+    )

@@ -1,0 +1,1 @@
+"""What a start reads of the store and of the cluster."""

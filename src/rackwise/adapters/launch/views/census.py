@@ -1,0 +1,185 @@
+"""Read all that a store and a cluster say about ids; a node that cannot be read stops nobody.
+
+Reads are not atomic together: a table of them is of a moment, not of one instant. Only a commit
+that checks versions is sure of what was read.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import Conflict
+from rackwise.core.identity.nodes.nodes import (
+    ids_in_names,
+    parse_claim,
+    parse_mapping,
+    parse_missing,
+    parse_owner,
+)
+from rackwise.core.identity.nodes.store import (
+    CLAIMS,
+    FENCE,
+    HOSTS,
+    KNOWN,
+    MISSING,
+    MISSING_LEADER,
+    OWNERS,
+    RETIRED,
+    not_ready,
+)
+from rackwise.core.identity.operator.roster import Census
+from rackwise.core.identity.operator.settle import Ledger
+from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
+from rackwise.core.identity.start.missing import marked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    from rackwise.core.identity.model import Claim, KeyMapping, Owner
+    from rackwise.core.identity.nodes.nodes import MissingMarker
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node
+
+    T = TypeVar("T")
+
+
+def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True) -> Census:
+    """Everything about every id. `topics`: whether replica lists are read, which takes longest.
+
+    What cannot be read stands in `problems`. Raises `StoreNotReady`, `StoreCorrupt` where a
+    registration is not one.
+    """
+    fence(store)
+    problems: dict[str, str] = {}
+    mappings = read_mappings(store, problems)
+    claims = read_claims(store, problems)
+    registered = view.registered()
+    owners = read_owners(store, problems)
+    markers = read_markers(store, problems)
+    leader = store.read((MISSING_LEADER,))[MISSING_LEADER]
+    return Census(
+        mappings=mappings,
+        registered=registered,
+        claims=claims,
+        owners=owners,
+        retired=ids_in_names(store.children(RETIRED)),
+        known=ids_in_names(store.children(KNOWN)),
+        used=_used(view, problems) if topics else None,
+        missing_since_ms=marked(markers.values(), leader=None if leader is None else leader.czxid),
+        problems=problems,
+        now_ms=store.now_ms(),
+    )
+
+
+def read_ledger(
+    store: IdentityStore,
+    view: ClusterView,
+    broker_id: int,
+    *,
+    has_registrations: bool,
+    replicas: int = 0,
+) -> Ledger:
+    """What an operator's command on one id rests on; the fence is read first.
+
+    `has_registrations`: the store holds `/brokers/ids`; `replicas`: how many the id has.
+    The time is this machine's, as reading the store's would write to it; it is for people. Raises
+    `StoreNotReady`, `StoreCorrupt`.
+    """
+    version = fence(store).version
+    mappings = read_mappings(store, {})
+    problems: dict[str, str] = {}
+    claims = read_claims(store, problems)
+    if f"{CLAIMS}/{broker_id}" in problems:
+        raise Conflict(
+            f"the claim on id {broker_id} is wanted readable; it is not",
+            wanted="a claim",
+            had=problems[f"{CLAIMS}/{broker_id}"],
+            hint="it goes with the session of who wrote it",
+            where=f"{CLAIMS}/{broker_id}",
+        )
+    marker = f"{MISSING}/{broker_id}"
+    node = store.read((marker,))[marker]
+    return Ledger(
+        broker_id=broker_id,
+        fence=version,
+        now_ms=time.time_ns() // 1_000_000,
+        registration=view.registered().get(broker_id),
+        claim=claims.get(broker_id),
+        owners=read_owners(store, {}),
+        mappings=tuple(each for each in mappings if each.broker_id == broker_id),
+        is_retired=broker_id in ids_in_names(store.children(RETIRED)),
+        replicas=replicas,
+        marker_version=None if node is None else node.version,
+        has_registrations=has_registrations,
+    )
+
+
+def fence(store: IdentityStore) -> Node:
+    """The node that orders decisions. Raises `StoreNotReady`."""
+    node = store.read((FENCE,))[FENCE]
+    if node is None:
+        raise not_ready(FENCE)
+    return node
+
+
+def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMapping, ...]:
+    """All mappings, by key."""
+    names = store.children(HOSTS)
+    found = _parsed(store, HOSTS, names, lambda node, key: parse_mapping(node, key=key), problems)
+    return tuple(found.values())
+
+
+def read_claims(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Claim]:
+    """All claims, by id."""
+    return _by_id(store, CLAIMS, lambda node, name: parse_claim(node, id=int(name)), problems)
+
+
+def read_owners(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Owner]:
+    """All owners, by id."""
+    return _by_id(store, OWNERS, lambda node, name: parse_owner(node, id=int(name)), problems)
+
+
+def read_markers(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, MissingMarker]:
+    """All markers of missing ids, by id."""
+    return _by_id(store, MISSING, lambda node, name: parse_missing(node, id=int(name)), problems)
+
+
+def _by_id(
+    store: IdentityStore,
+    parent: str,
+    parse: Callable[[Node, str], T],
+    problems: dict[str, str],
+) -> dict[int, T]:
+    names = [str(each) for each in sorted(ids_in_names(store.children(parent)))]
+    found = _parsed(store, parent, names, parse, problems)
+    return {int(name): value for name, value in found.items()}
+
+
+def _parsed(
+    store: IdentityStore,
+    parent: str,
+    names: list[str],
+    parse: Callable[[Node, str], T],
+    problems: dict[str, str],
+) -> dict[str, T]:
+    """Name -> value; those that have gone meanwhile are left out."""
+    nodes = store.read([f"{parent}/{name}" for name in names])
+    found = {}
+    for name in names:
+        node = nodes[f"{parent}/{name}"]
+        if node is None:
+            continue
+        try:
+            found[name] = parse(node, name)
+        except (MappingCorrupt, StoreCorrupt) as error:
+            problems[f"{parent}/{name}"] = error.message
+    return found
+
+
+def _used(view: ClusterView, problems: dict[str, str]) -> frozenset[int] | None:
+    try:
+        return view.used()
+    except StoreCorrupt as error:
+        problems[error.where or "topics"] = error.message
+        return None

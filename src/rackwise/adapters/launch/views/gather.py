@@ -1,0 +1,113 @@
+"""Read what a start asks for, from a store and from a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.errors import Unreachable
+from rackwise.core.identity.start.gathering import (
+    Ask,
+    Children,
+    Clock,
+    Host,
+    Number,
+    Read,
+    Registered,
+    Standings,
+    Used,
+    Watched,
+    gather,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.core.identity.model import Observation, Registration
+    from rackwise.core.identity.nodes.guard import Standing
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node
+    from rackwise.core.identity.start.acts import Gather
+
+ROUNDS = 10
+
+Answer: TypeAlias = (
+    "Mapping[str, Node | None] | Mapping[int, Registration] | list[str] | frozenset[int]"
+    " | frozenset[str] | Sequence[Standing] | int | None"
+)
+
+
+def observe(
+    store: IdentityStore,
+    view: ClusterView,
+    host: Host,
+    action: Gather,
+    *,
+    is_alone: bool = False,
+) -> Observation:
+    """The observation that an action asks for.
+
+    `is_alone`: where the cluster answers nobody, nobody is registered and no id is used: true of a
+    new cluster and of one that starts as a whole. Raises what the store and the view raise.
+    """
+    reading = gather(host, action)
+    answer: Answer = None
+    while True:
+        try:
+            ask = reading.send(answer)
+        except StopIteration as end:
+            observation: Observation = end.value
+            return observation
+        answer = _answer(store, view, ask, is_alone=is_alone)
+
+
+def _answer(store: IdentityStore, view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
+    match ask:
+        case Read(paths):
+            return store.read(paths)
+        case Children(path):
+            return store.children(path)
+        case Watched(paths):
+            return _watched(store, paths)
+        case Clock():
+            return store.now_ms()
+        case Number():
+            return store.next_number()
+        case Registered() | Used() | Standings():
+            return _cluster(view, ask, is_alone=is_alone)
+        case _:
+            return store.session
+
+
+def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
+    try:
+        match ask:
+            case Registered():
+                return view.registered()
+            case Standings(id=broker_id):
+                return view.standings(broker_id)
+            case _:
+                return view.used()
+    except Unreachable:
+        if not is_alone:
+            raise
+        nobody: dict[int, Registration] = {}
+        return (
+            ()
+            if isinstance(ask, Standings)
+            else nobody
+            if isinstance(ask, Registered)
+            else frozenset()
+        )
+
+
+def _watched(store: IdentityStore, paths: tuple[str, ...]) -> frozenset[str]:
+    """Ends with a round in which every watch is set and none has fired."""
+    if not paths:
+        return frozenset()
+    changed: frozenset[str] = frozenset()
+    for _ in range(ROUNDS):
+        store.read(paths)
+        heard = store.wait(paths, 0)
+        changed |= heard
+        if not heard:
+            return changed
+    return frozenset(paths)

@@ -1,0 +1,112 @@
+"""Which store an address means: `zookeeper://h:2181,h2:2181/chroot`, or `file:///dir`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+    from rackwise.adapters.files.identity.store import DirectoryStore
+    from rackwise.adapters.zookeeper import StoreConfig, ZooKeeperStore
+    from rackwise.core.identity.nodes.store import Parent
+
+FILE = "file://"
+ZOOKEEPER = "zookeeper://"
+CONNECT_S = 10.0
+PATIENCE_S = 30.0
+
+
+def open_store(
+    url: str,
+    config: StoreConfig | None = None,
+    *,
+    session_timeout_s: float = 10.0,
+    read_only: bool = False,
+    connect_s: float = CONNECT_S,
+    patience_s: float = PATIENCE_S,
+) -> ZooKeeperStore | DirectoryStore:
+    """The store at an address; close it. The times are those of `adapters.zookeeper.open_store`.
+
+    Raises `InvalidConfig`, `Unreachable`, `StoreNotReady`, `MissingDependency` without kazoo.
+    """
+    if url.startswith(FILE):
+        from rackwise.adapters.files.identity.store import DirectoryStore
+
+        return DirectoryStore(directory_of(url), read_only=read_only)
+    return _zookeeper(url).open_store(  # type: ignore[no-any-return]
+        url,
+        config,
+        session_timeout_s=session_timeout_s,
+        read_only=read_only,
+        connect_s=connect_s,
+        patience_s=patience_s,
+    )
+
+
+def read_store_config(path: str | Path) -> StoreConfig:
+    """The settings of `--store-config`; raises what `adapters.zookeeper.read_store_config` does."""
+    return _zookeeper(ZOOKEEPER).read_store_config(path)  # type: ignore[no-any-return]
+
+
+def init_store(
+    url: str, config: StoreConfig | None = None, *, check: bool = False
+) -> tuple[Parent, ...]:
+    """Make the nodes that must be there, or only look with `check`; the state of each."""
+    if url.startswith(FILE):
+        from rackwise.adapters.files.identity.store import check_parents, make_parents
+
+        return (check_parents if check else make_parents)(directory_of(url))
+    package = _zookeeper(url)
+    look = package.check_parents if check else package.make_parents
+    return look(url, config)  # type: ignore[no-any-return]
+
+
+def store_warnings(url: str, config: StoreConfig | None) -> tuple[str, ...]:
+    """What an operator should know before the store is opened."""
+    if config is None or url.startswith(FILE):
+        return ()
+    return config.warnings(_zookeeper(url).Address.parse(url))
+
+
+def directory_of(url: str) -> str:
+    """The path of `file:///dir`. Raises `InvalidConfig`.
+
+    >>> directory_of("file:///var/lib/rackwise%20ids")
+    '/var/lib/rackwise ids'
+    """
+    path = unquote(url.removeprefix(FILE))
+    if not path.startswith("/") or "\0" in path:
+        raise _invalid(url)
+    return path
+
+
+def _zookeeper(url: str) -> ModuleType:
+    if not url.startswith(ZOOKEEPER):
+        raise _invalid(url)
+    try:
+        from rackwise.adapters import zookeeper
+    except ModuleNotFoundError as error:
+        if error.name != "kazoo":
+            raise
+        raise MissingDependency(
+            "kazoo is wanted for a store in ZooKeeper; it is not installed",
+            wanted="kazoo",
+            had=None,
+            hint="pip install 'rackwise[zookeeper]'",
+        ) from None
+    return zookeeper
+
+
+def _invalid(url: str) -> InvalidConfig:
+    return InvalidConfig(
+        f"a store zookeeper://HOST:PORT/CHROOT or file:///DIR is wanted; {escaped(url)} was given",
+        wanted="zookeeper://HOST:PORT/CHROOT or file:///DIR",
+        had=url,
+        hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
+    )

@@ -1,0 +1,1 @@
+"""`rackwise analyze`, `report`, `stream`, `generate` and `spark-check`."""

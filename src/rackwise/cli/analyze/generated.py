@@ -1,0 +1,217 @@
+"""What `rackwise generate` gathers, decides, writes and shows."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from rackwise.adapters import files
+from rackwise.adapters.files.tables.flow_text import (
+    write_document,
+    write_flow_text,
+    write_rack_table,
+)
+from rackwise.core.errors import InvalidConfig, MissingDependency
+from rackwise.core.fleet import (
+    Fleet,
+    FleetOptions,
+    FlowFormat,
+    Shape,
+    flow_file,
+    generated_fleet,
+    level_names_of,
+    observed_fleet,
+    readdressed,
+    truth,
+)
+from rackwise.core.racks import Rack
+from rackwise.core.text import escaped
+from rackwise.core.traffic import Price, prices_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from enum import StrEnum
+    from pathlib import Path
+
+    from rackwise.cli.shell import Shell
+    from rackwise.core.fleet import FlowFile
+    from rackwise.core.model import Cluster
+
+FORMAT = "rackwise.generated/1"
+SNAPSHOTS = "snapshots"
+FLOWS = "flows"
+SUBNETS = "subnets.csv"
+CLIENTS = "clients.csv"
+TRUTH = "truth.json"
+QUARANTINE_SHARE = 0.01
+"""Malformed rows that `analyze` allows unless told otherwise."""
+OF_CLUSTERS = ("clusters", "brokers", "topics", "racks", "replication", "shape", "violations")
+"""Options that say what clusters are like."""
+
+
+def snapshots(shell: Shell, paths: Sequence[Path]) -> tuple[Cluster, ...]:
+    """The clusters of snapshot files. Raises what reading them raises."""
+    return tuple(files.read_snapshot(path, max_bytes=shell.max_input) for path in paths)
+
+
+def price_table(shell: Shell, path: Path | None, provider: str) -> tuple[Price, ...]:
+    """The provider's rows of a table, or of the shipped one. Raises `InvalidPrices`."""
+    if path is None:
+        return prices_of(files.shipped_prices(), provider)
+    return prices_of(files.read_prices(path, max_bytes=shell.max_input), provider)
+
+
+def options(known: Sequence[Cluster], **given: Any) -> FleetOptions:  # noqa: ANN401
+    """The options that were given (None: not given); `known` are the clusters of snapshots.
+
+    Raises `InvalidConfig` for a value that is none of its kind, and for options about clusters
+    beside clusters that exist.
+    """
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if known and any(name in wanted for name in OF_CLUSTERS):
+        raise InvalidConfig(
+            "--snapshot goes without --clusters, --brokers, --topics, --racks, --rf, --shape "
+            "and --violations",
+            hint="leave them out: the clusters of --snapshot are as they are",
+        )
+    if "racks" in wanted:
+        wanted["racks"] = tuple(map(Rack, wanted["racks"].split(",")))
+    for name, kind in (("shape", Shape), ("flow_format", FlowFormat)):
+        if name in wanted:
+            wanted[name] = _one_of(kind, name, wanted[name])
+    wanted["first_day"] = _first_day(wanted.get("first_day"), known)
+    return FleetOptions(**wanted)
+
+
+def fleet(options: FleetOptions, known: tuple[Cluster, ...], *, has_addresses: bool) -> Fleet:
+    """The fleet to write. Raises `InvalidConfig`, `InvalidRack`, `InvalidSnapshot`."""
+    if not known and has_addresses:
+        raise InvalidConfig("--addresses goes with --snapshot", hint="leave it out")
+    if not known:
+        return generated_fleet(options)
+    return observed_fleet(options, readdressed(options, known) if has_addresses else known)
+
+
+def write(
+    shell: Shell, fleet: Fleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
+) -> None:
+    """Write everything, the truth last: a folder without it is unfinished.
+
+    Raises `InvalidConfig` where the folder is not empty or cannot be written.
+    """
+    options = fleet.options
+    write_flows, suffix = _writer(options.flow_format)
+    _check_empty(out)
+    _make(out / FLOWS)
+    if has_snapshots:
+        _make(out / SNAPSHOTS)
+        for number, cluster in enumerate(fleet.clusters, start=1):
+            files.write_snapshot(cluster, out / SNAPSHOTS / f"cluster-{number:03d}.json.gz")
+    write_rack_table(out / SUBNETS, "cidr", fleet.subnets)
+    if fleet.client_racks:
+        write_rack_table(out / CLIENTS, "client_id", fleet.client_racks)
+    tallies = []
+    with shell.progress("writing flow files", total=options.files) as advance:
+        for index in range(options.files):
+            file, tally = flow_file(fleet, index)
+            write_flows(out / FLOWS / f"{file.name}{suffix}", file)
+            tallies.append(tally)
+            advance(1)
+    write_document(out / TRUTH, truth(fleet, tallies, prices))
+
+
+def show(shell: Shell, fleet: Fleet, out: Path, given: Sequence[Path]) -> None:
+    """What was written, and the command that reads it; `given`: snapshots that are not ours."""
+    command = ["rackwise", "analyze", *map(str, given or [out / SNAPSHOTS]), *_inputs(fleet, out)]
+    counts = {
+        "clusters": len(fleet.clusters),
+        "brokers": sum(len(cluster.brokers) for cluster in fleet.clusters),
+        "partitions": sum(len(cluster.partitions) for cluster in fleet.clusters),
+        "flows": fleet.options.flows,
+        "files": fleet.options.files,
+    }
+    if shell.is_json:
+        places = {"out": str(out), "truth": str(out / TRUTH), "analyze": command}
+        shell.document({"format": FORMAT, **places, **counts})
+        return
+    told = ", ".join(
+        f"{count} {noun.removesuffix('s' if count == 1 else '')}" for noun, count in counts.items()
+    )
+    shell.text(f"{escaped(str(out))}: {told}")
+    shell.text(escaped(shlex.join(command)))
+
+
+def _inputs(fleet: Fleet, out: Path) -> list[str]:
+    arguments = ["--flows", str(out / FLOWS), "--subnets", str(out / SUBNETS)]
+    if fleet.options.flow_format is FlowFormat.CANONICAL:
+        arguments += ["--flow-format", "canonical", "--clients", str(out / CLIENTS)]
+    if len(levels := level_names_of(fleet.racks)) > 1:
+        arguments += ["--levels", ",".join(levels)]
+    if fleet.options.bad_rows > QUARANTINE_SHARE:
+        arguments += ["--max-quarantine", str(fleet.options.bad_rows)]
+    return [*arguments, "--out", str(out / "result")]
+
+
+def _one_of(kind: type[StrEnum], name: str, text: str) -> StrEnum:
+    if text not in set(kind):
+        option, values = f"--{name.replace('_', '-')}", ", ".join(kind)
+        raise InvalidConfig(
+            f"{option} wants one of {values}; {escaped(text)} was given",
+            wanted=values,
+            had=text,
+            hint=f"give {option} one of these",
+        )
+    return kind(text)
+
+
+def _first_day(text: str | None, known: Sequence[Cluster]) -> date:
+    if text is None:
+        taken = [date.fromisoformat(cluster.taken_at[:10]) for cluster in known]
+        return max(taken) + timedelta(days=1) if taken else FleetOptions().first_day
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidConfig(
+            f"--first-day wants a date such as 2026-11-21; {escaped(text)} was given",
+            wanted="2026-11-21",
+            had=text,
+            hint="write year, month and day with hyphens",
+        ) from None
+
+
+def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, FlowFile], None], str]:
+    """The function that writes files of a format, and their suffix. Raises `MissingDependency`."""
+    if flow_format is FlowFormat.VPC_TEXT:
+        return write_flow_text, ".log.gz"
+    try:
+        from rackwise.pipeline.generate import write_flow_parquet
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"{error.name} is wanted to write Parquet; it is not installed",
+            wanted=error.name,
+            hint='pip install "rackwise[spark]", or --flow-format vpc-text',
+        ) from None
+    return write_flow_parquet, ".parquet"
+
+
+def _check_empty(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InvalidConfig(
+            f"--out wants a new or empty folder; {escaped(str(out))} is there already",
+            wanted="a new or empty folder",
+            had=str(out),
+            hint="give another --out: files of two fleets in one folder have no truth",
+        )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise InvalidConfig(
+            f"{escaped(str(folder))} cannot be made: {error.strerror}",
+            wanted="a folder to write to",
+            had=error.strerror,
+            hint="give another --out",
+        ) from None

@@ -1,0 +1,205 @@
+"""`rackwise spark-check`: whether each executor of a Spark job reads Kafka in its own rack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.installed import installed
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of_brokers
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+    from rackwise.pipeline.spark_racks.check import Answers, Jvm, SparkFindings
+
+FORMAT = "rackwise.spark-check/1"
+SHOWN = 10
+
+
+def spark_check(
+    context: typer.Context,
+    bootstrap_server: Server = None,
+    client_config: ClientConfig = None,
+    snapshot: SnapshotFile = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(metavar="T", help="Only these topics; repeatable.")
+    ] = None,
+    kafka_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="K=V",
+            help="An option of the job's Kafka reader, as kafka.client.rack=...; repeatable. "
+            "[default: the four of the recipe]",
+        ),
+    ] = None,
+    variable: Annotated[
+        str, typer.Option(metavar="NAME", help="The variable that holds an executor's rack.")
+    ] = "CLIENT_RACK",
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark master. [default: local[*]]")
+    ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="In place of a master, a server of Spark Connect: sc://HOST."
+        ),
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="Spark configuration; repeatable.")
+    ] = None,
+) -> int:
+    """Ask the JVM of each executor which rack it would tell Kafka, and judge the job's options.
+
+    Reads no topic. Start it with the master and the configuration of the job. Exit: 0 no finding,
+    2 there are some, 1 error, 4 refused.
+    """
+    shell: Shell = context.obj
+    options = _pairs("--kafka-option", kafka_option or (), "kafka.client.rack=${env:CLIENT_RACK}")
+    settings = _pairs("--conf", conf or (), "spark.executor.cores=1")
+    _check_variable(variable)
+    cluster = _cluster(shell, snapshot, bootstrap_server, client_config, topic)
+    with installed("spark", "ask executors"):
+        from rackwise.pipeline.runtime.session import session
+        from rackwise.pipeline.spark_racks.check import allow_list, diagnose_spark, variable_of
+        from rackwise.pipeline.spark_racks.probe import ask
+        from rackwise.pipeline.spark_racks.recipes import client_rack_options
+
+        options = options or client_rack_options(variable)
+        asked = variable_of(options, variable)
+        with (
+            session(master=master, remote=remote, profile="small", conf=settings) as spark,
+            shell.progress("asking executors"),
+        ):
+            answers = ask(spark, asked, allow_list(options))
+    found = diagnose_spark(options, asked, answers, cluster)
+    if shell.is_json:
+        shell.document(_document(options, asked, answers, found))
+    else:
+        shell.text(_text(asked, answers, found, has_color=shell.has_color()))
+    return 2 if found.rows else 0
+
+
+def _pairs(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
+    """`K=V` texts as a mapping. Raises `InvalidConfig`."""
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, equals, _) in zip(texts, pairs, strict=True):
+        is_other = option == "--kafka-option" and not key.lower().startswith("kafka.")
+        if not (key and equals) or is_other:
+            raise InvalidConfig(
+                f"{option} wants KEY=VALUE; {escaped(text)} was given",
+                wanted="kafka.KEY=VALUE" if is_other else "KEY=VALUE",
+                had=text,
+                hint=f"for example {option} '{example}'",
+            )
+    return {key: value for key, _, value in pairs}
+
+
+def _check_variable(name: str) -> None:
+    if not name or set(name) & set("=:}\0"):
+        raise InvalidConfig(
+            f"--variable wants the name of an environment variable; {escaped(name)!r} was given",
+            wanted="CLIENT_RACK",
+            had=name,
+            hint="letters, digits and _",
+        )
+
+
+def _cluster(
+    shell: Shell,
+    snapshot: Any,  # noqa: ANN401 (a path of typer's)
+    bootstrap_server: str | None,
+    client_config: Any,  # noqa: ANN401
+    topics: Sequence[str] | None,
+) -> Cluster | None:
+    """The cluster that is read, with the topics that are; None where none is named."""
+    if snapshot is None and bootstrap_server is None and client_config is None:
+        if topics:
+            raise InvalidConfig(
+                "--topic goes with --bootstrap-server or --snapshot",
+                wanted="--bootstrap-server",
+                had="--topic",
+                hint="leave it out, or say which cluster is read",
+            )
+        return None
+    check_source(snapshot, bootstrap_server, client_config)
+    wanted = tuple(topics or ("*",))
+    if bootstrap_server is not None:
+        return cluster_of_brokers(
+            shell, bootstrap_server, client_config, topics=wanted, sizes=False
+        )
+    from rackwise.adapters import files
+    from rackwise.cli.source import only_topics
+
+    return only_topics(files.read_snapshot(snapshot, max_bytes=shell.max_input), wanted)
+
+
+def _document(
+    options: Mapping[str, str], variable: str, answers: Answers, found: SparkFindings
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "variable": variable,
+        "options": dict(options),
+        "asked": answers.asked,
+        "executors": [
+            _jvm(each) | {"answers": number} for each, number in answers.executors.items()
+        ],
+        "driver": None if answers.driver is None else _jvm(answers.driver),
+        "racks": dict(sorted(answers.racks.items())),
+        "counts": dict(found.counts),
+        "findings": [each.as_dict() for each in found.rows],
+        "not_checked": dict(found.not_checked),
+    }
+
+
+def _jvm(jvm: Jvm) -> dict[str, Any]:
+    return {
+        "host": jvm.host,
+        "pid": jvm.pid,
+        "rack": jvm.value,
+        "automatic_config_providers": jvm.providers,
+        "kafka_clients": jvm.clients,
+    }
+
+
+def _text(variable: str, answers: Answers, found: SparkFindings, *, has_color: bool) -> str:
+    from rackwise.cli.tables import skipped_text, summary_text
+    from rackwise.pipeline.spark_racks.check import RULES
+
+    number = counted(len(answers.executors), "executor")
+    head = f"{number} answered, in {counted(answers.asked, 'partition')} asked"
+    rows = [f"  {_rack(each.value):20} {escaped(each.name)}" for each in answers.executors]
+    if len(rows) > SHOWN:
+        rows[SHOWN:] = [f"  and {len(rows) - SHOWN} more; --json has all"]
+    if answers.driver is not None:
+        rows.append(f"  {_rack(answers.driver.value):20} {escaped(answers.driver.name)} (driver)")
+    parts = [
+        f"{escaped(variable)}: {head}",
+        "\n".join(rows),
+        summary_text(found.counts, RULES),
+        _listed(found, has_color=has_color),
+        skipped_text(found.not_checked),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _rack(value: str | None) -> str:
+    return escaped(value) if value else "-"
+
+
+def _listed(found: SparkFindings, *, has_color: bool) -> str:
+    from rackwise.cli.tables import severity_text
+
+    lines: list[str] = []
+    for hint, those in groupby(found.rows, key=lambda each: each.hint):
+        for each in those:
+            severity = severity_text(each.severity, has_color=has_color)
+            lines.append(f"{severity} {escaped(each.message)}")
+        lines.append(f"  hint: {escaped(hint)}")
+    return "\n".join(lines)

@@ -1,0 +1,376 @@
+"""`rackwise stream`: telemetry of Kafka clients from a topic into tables, and each day's bill."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import nullcontext
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.analyze.analyze import (
+    Clients,
+    Conf,
+    ExitCode,
+    Levels,
+    Master,
+    MaxQuarantine,
+    PolicyPath,
+    Prices,
+    Provider,
+    Snapshots,
+    Subnets,
+)
+from rackwise.cli.installed import installed
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import utc_now
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from rackwise.pipeline.kafka.records import Topic
+    from rackwise.pipeline.stream.compact import CompactCounts
+    from rackwise.pipeline.stream.run import StreamOptions
+    from rackwise.pipeline.stream.store import Batch
+
+FORMAT = "rackwise.stream-run/1"
+COMPACT_FORMAT = "rackwise.compact/1"
+TOPIC = "rackwise.telemetry"
+DAYS = "days"
+JVM, PYTHON = "jvm", "python"
+INTERVAL = re.compile(r"([1-9][0-9]{0,5})(s|m|h)")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours"}
+
+app = typer.Typer(
+    help="Telemetry of Kafka clients: from a topic into tables, each message once.",
+    rich_markup_mode=None,
+)
+
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Where tables and the days' bills go.")]
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    bootstrap_server: Annotated[
+        str, typer.Option(metavar="H:P", help="Brokers to read from, comma between.")
+    ],
+    out: Out,
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="DIR", help="What Spark remembers; belongs to --out.")
+    ],
+    topic: Annotated[str, typer.Option(metavar="T", help="The topic of the telemetry.")] = TOPIC,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="60s", help="Go on, a batch this often. [default: end when caught up]"
+        ),
+    ] = None,
+    starting: Annotated[
+        str, typer.Option(metavar="WHERE", help="Of a new checkpoint: earliest or latest.")
+    ] = "earliest",
+    connector: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="jvm: Spark's own; python: kafka-python, each executor in its own rack.",
+        ),
+    ] = JVM,
+    kafka_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="K=V", help="Of jvm, as kafka.security.protocol=SSL; repeatable."),
+    ] = None,
+    client_config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of python: client properties, there on every host."),
+    ] = None,
+    master: Master = None,
+    conf: Conf = None,
+) -> int:
+    """Read telemetry into tables, each message once, whatever is killed when.
+
+    Without --interval it takes what is there and ends, for cron. Run it again with the same
+    --checkpoint to go on. Exit: 0 done, 1 error, 4 the checkpoint belongs elsewhere.
+    """
+    shell: Shell = context.obj
+    trigger = _interval(interval)
+    _check_connector(connector, kafka_option, client_config)
+    if starting not in {"earliest", "latest"}:
+        raise InvalidConfig(
+            f"--starting wants earliest or latest; {escaped(starting)} was given",
+            wanted="earliest, latest",
+            had=starting,
+            hint="a checkpoint that is there goes on where it was",
+        )
+    with installed("spark", "read telemetry"):
+        from rackwise.pipeline.runtime.session import session
+        from rackwise.pipeline.stream.run import (
+            StreamOptions,
+            connector_conf,
+            finish,
+            fitting,
+            start,
+        )
+        from rackwise.pipeline.stream.store import Store
+
+        options = StreamOptions(
+            bootstrap=bootstrap_server,
+            topic=topic,
+            out=str(out),
+            checkpoint=str(checkpoint),
+            starting=starting,
+            interval=trigger,
+            kafka=_pairs("--kafka-option", kafka_option or ()),
+        )
+        store = Store(str(out))
+        before = {(each.token, each.batch_id) for each in store.batches()}
+        settings = _pairs("--conf", conf or ())
+        source = None
+        if connector == PYTHON:
+            source = _python_topic(options, client_config)
+        else:
+            settings = connector_conf(settings)
+        with session(master=master, profile="small", conf=fitting(settings)) as spark:
+            finish(start(spark, options, source))
+    new = [each for each in store.batches() if (each.token, each.batch_id) not in before]
+    _show_run(shell, new)
+    return 0
+
+
+@app.command("compact")
+def compact_day(
+    context: typer.Context,
+    snapshots: Snapshots,
+    out: Out,
+    day: Annotated[str | None, typer.Option("--date", metavar="DATE", help="The day, UTC.")] = None,
+    yesterday: Annotated[bool, typer.Option("--yesterday", help="The day before today.")] = False,
+    subnets: Subnets = None,
+    clients: Clients = None,
+    prices: Prices = None,
+    provider: Provider = "aws",
+    policy: PolicyPath = None,
+    levels: Levels = None,
+    max_quarantine: MaxQuarantine = "0.01",
+    master: Master = None,
+    conf: Conf = None,
+    exit_code: ExitCode = False,
+) -> int:
+    """Make one day's bill from telemetry: what was sent twice or replaced counts once.
+
+    Publishes DIR/days/DATE, a folder as rackwise analyze makes one; run again, it is replaced.
+    Exit: 0 everything was written; 1 error, nothing was published; 2 only with --exit-code; 4 too
+    many malformed rows, or bytes went missing.
+    """
+    from rackwise.cli.analyze import options as analyze_options
+    from rackwise.cli.analyze import run as analyzed
+
+    shell: Shell = context.obj
+    chosen = _day(day, is_yesterday=yesterday)
+    wanted = analyze_options.wanted(
+        flow_format="canonical",
+        levels=levels,
+        first_day=str(chosen),
+        last_day=str(chosen),
+        side="auto",
+        dedupe="side",
+        max_quarantine=max_quarantine,
+        keep=(),
+        eps=(),
+        unkeyed=(),
+        conf=conf or (),
+        goal="repair",
+        no_plans=False,
+    )
+    with installed("spark", "compact"):
+        from rackwise.pipeline.runtime.session import session
+        from rackwise.pipeline.stream.compact import FEW_MESSAGES, compact
+        from rackwise.pipeline.stream.store import STREAM, Store
+
+        store = Store(str(out))
+        number = sum(batch.messages for batch in store.batches())
+        is_small = number < FEW_MESSAGES
+        with (
+            _alone(shell, Path(store.out, STREAM)),
+            session(
+                master=master, profile="small" if is_small else "batch", conf=wanted.conf
+            ) as spark,
+        ):
+            counts, flows = compact(spark, str(out), chosen)
+            try:
+                given = analyzed.gathered(
+                    shell,
+                    snapshots,
+                    flows=[flows],
+                    flow_format=wanted.flow_format,
+                    subnets=subnets,
+                    clients=clients,
+                    rates=None,
+                    prices=prices,
+                    policy=policy,
+                )
+                place = out / DAYS / str(chosen)
+                made = analyzed.made(
+                    shell, given, wanted, place, provider=provider, tables=None, master=None
+                )
+            finally:
+                shutil.rmtree(flows)
+    _show_day(shell, chosen, counts, made.summary)
+    if not shell.is_json:
+        analyzed.show(shell, made, place)
+    return analyzed.exit_code(made, given, is_asked=exit_code)
+
+
+def _alone(shell: Shell, folder: Path) -> AbstractContextManager[None]:
+    """Keep other compactions out of a stream's folder, and wait for one that is at work."""
+    from rackwise.adapters.files.publishing import locked
+
+    if not folder.is_dir():
+        return nullcontext()
+    told = f"another compaction is at work in {escaped(str(folder))}; it is waited for"
+    return locked(folder, lambda: shell.warn(told))
+
+
+def _check_connector(
+    connector: str, kafka_option: Sequence[str] | None, client_config: Path | None
+) -> None:
+    if connector not in {JVM, PYTHON}:
+        raise InvalidConfig(
+            f"--connector wants jvm or python; {escaped(connector)} was given",
+            wanted="jvm, python",
+            had=connector,
+            hint="jvm is Spark's own connector, python reads with kafka-python",
+        )
+    idle = "--kafka-option" if connector == PYTHON else "--client-config"
+    if (kafka_option if connector == PYTHON else client_config) is not None:
+        other = JVM if connector == PYTHON else PYTHON
+        raise InvalidConfig(
+            f"{idle} goes with --connector {other}",
+            wanted=f"--connector {other}",
+            had=f"--connector {connector}",
+            hint="--client-config FILE holds the settings of python, --kafka-option those of jvm",
+        )
+
+
+def _python_topic(options: StreamOptions, client_config: Path | None) -> Topic:
+    """The topic as kafka-python reads it; what that needs goes to executors as plain values."""
+    with installed("kafka", "read telemetry with --connector python"):
+        from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
+    from rackwise.pipeline.kafka.records import Topic
+
+    config = None if client_config is None else str(client_config.absolute())
+    reach = Reach(bootstrap=options.bootstrap, client_config=config)
+    return Topic(
+        name=options.topic,
+        ends=partial(ends, reach, options.topic),
+        records=partial(records, reach, options.topic),
+        starting=options.starting,
+        most=options.most_offsets,
+    )
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """`K=V` texts as a mapping. Raises `InvalidConfig`."""
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, equals, _) in zip(texts, pairs, strict=True):
+        if not (key and equals):
+            raise InvalidConfig(
+                f"{option} wants KEY=VALUE; {escaped(text)} was given",
+                wanted="KEY=VALUE",
+                had=text,
+                hint=f"for example {option} {'kafka.' if 'kafka' in option else 'spark.'}key=value",
+            )
+    return {key: value for key, _, value in pairs}
+
+
+def _interval(text: str | None) -> str | None:
+    """`60s` as Spark writes it; None for none. Raises `InvalidConfig`."""
+    if text is None:
+        return None
+    found = INTERVAL.fullmatch(text)
+    if found is None:
+        raise InvalidConfig(
+            f"--interval wants a time such as 60s, 5m or 1h; {escaped(text)} was given",
+            wanted="60s",
+            had=text,
+            hint="without --interval it takes what is there and ends",
+        )
+    return f"{found[1]} {UNITS[found[2]]}"
+
+
+def _day(text: str | None, *, is_yesterday: bool) -> date:
+    if (text is None) == (not is_yesterday):
+        raise InvalidConfig(
+            "exactly one of --date and --yesterday is wanted",
+            wanted=1,
+            had=2 if is_yesterday else 0,
+            hint="--date 2026-11-01, or --yesterday for a job that runs each night",
+        )
+    today = date.fromisoformat(utc_now()[:10])
+    try:
+        return today - timedelta(days=1) if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise InvalidConfig(
+            f"--date wants a day such as 2026-11-01; {escaped(text or '')} was given",
+            wanted="2026-11-01",
+            had=text,
+            hint="write year, month and day with hyphens",
+        ) from None
+
+
+def _show_run(shell: Shell, batches: Sequence[Batch]) -> None:
+    reasons: dict[str, int] = {}
+    for batch in batches:
+        for reason, number in batch.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + number
+    kept = reasons.get("kept", 0)
+    bytes_ = sum(batch.bytes for batch in batches)
+    if shell.is_json:
+        shell.document(
+            {
+                "format": FORMAT,
+                "batches": len(batches),
+                "messages": sum(reasons.values()),
+                "kept": kept,
+                "reasons": dict(sorted(reasons.items())),
+                "bytes": bytes_,
+            }
+        )
+        return
+    shell.text(
+        f"{counted(sum(reasons.values()), 'message')} in {len(batches)} new "
+        f"{'batch' if len(batches) == 1 else 'batches'}: {kept} kept, {bytes_} bytes"
+    )
+    _show_reasons(shell, reasons)
+
+
+def _show_reasons(shell: Shell, reasons: Mapping[str, int]) -> None:
+    for reason, number in sorted(reasons.items()):
+        if reason != "kept":
+            shell.text(f"  {escaped(reason)}: {number}")
+
+
+def _show_day(shell: Shell, day: date, counts: CompactCounts, summary: Any) -> None:  # noqa: ANN401
+    if shell.is_json:
+        shell.document(
+            {
+                "format": COMPACT_FORMAT,
+                "date": str(day),
+                "telemetry": counts.as_dict(),
+                "summary": summary,
+            }
+        )
+        return
+    shell.text(
+        f"{day}: {counted(counts.messages, 'message')}: {counts.accepted} accepted, "
+        f"{counts.superseded} superseded, {counts.duplicate} duplicate "
+        f"({counts.conflicts} in conflict), {counts.quarantined} quarantined; {counts.late} "
+        "arrived more than 2 hours late"
+    )
+    _show_reasons(shell, counts.reasons)

@@ -1,0 +1,1 @@
+"""`rackwise apply`, `resume`, `cancel`, `rollback`, `status` and `throttles`."""

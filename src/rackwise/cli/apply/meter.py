@@ -1,0 +1,122 @@
+"""How far a run is, on stderr: partitions, bytes, rate, time left, and the broker that decides it.
+
+On a terminal a bar; else a line each ten seconds. What is of unknown size is named.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rackwise.cli.shell import LINE_EVERY_S, QUIET_S
+
+if TYPE_CHECKING:
+    from rackwise.cli.shell import Shell
+    from rackwise.core.applying.model import ApplyState
+    from rackwise.core.applying.status import Status
+
+DRAW_EVERY_S = 0.2
+WIDE = 110
+BAR_WIDTH, SHORT_BAR = 20, 6
+"""Columns of the bar, on a wide terminal and on another."""
+GAPS = 2
+"""Columns between the label, the bar and the text."""
+
+
+class RunMeter:
+    """Hears of each step of a run, and tells of it now and then; `close` takes the bar away."""
+
+    def __init__(self, shell: Shell, label: str) -> None:
+        self._shell = shell
+        self._label = label
+        self._started = time.monotonic()
+        self._told = self._started - LINE_EVERY_S + QUIET_S
+        self._pauses: tuple[str, ...] = ()
+        self._bar: Any = None
+        self._room = 0
+
+    def tell(self, state: ApplyState) -> None:
+        """One step was made."""
+        if self._shell.is_quiet:
+            return
+        if state.pauses != self._pauses:
+            self._pauses = state.pauses
+            reasons = "; ".join(state.pauses)
+            self._shell.note(f"begins nothing new: {reasons}" if reasons else "goes on")
+        now = time.monotonic()
+        if now - self._started < QUIET_S:
+            return
+        from rackwise.core.applying.status import status_of_run
+
+        is_terminal = sys.stderr.isatty()
+        if now - self._told < (DRAW_EVERY_S if is_terminal else LINE_EVERY_S):
+            return
+        self._told = now
+        if is_terminal:
+            self._draw(status_of_run(state))
+        else:
+            self._shell.note(f"{self._label}: {progress_text(status_of_run(state))}")
+
+    def _draw(self, status: Status) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            console = Console(stderr=True, no_color=not self._shell.has_color(stderr=True))
+            bar_width = BAR_WIDTH if console.width >= WIDE else SHORT_BAR
+            self._room = console.width - bar_width - len(self._label) - GAPS
+            self._bar = Progress(
+                TextColumn(self._label, markup=False),
+                BarColumn(bar_width=bar_width),
+                TextColumn("{task.description}", markup=False),
+                console=console,
+                transient=True,
+            )
+            self._bar.add_task("", total=max(1, _in_all(status)))
+            self._bar.start()
+        told = told_in(status, self._room)
+        self._bar.update(self._bar.task_ids[0], completed=_over(status), description=told)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def progress_text(status: Status, *, has_bound: bool = True) -> str:
+    """`12/40 partitions, 3.20 of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`.
+
+    What is not of this run counts neither as done nor as left.
+    """
+    from rackwise.report.formats import bytes_text
+
+    told = [
+        f"{_over(status)}/{_in_all(status)} partitions",
+        f"{bytes_text(status.left.total)} of {bytes_text(status.bytes)} left",
+    ]
+    if status.bytes_per_s:
+        told.append(f"{bytes_text(status.bytes_per_s)}/s")
+    if status.eta.seconds:
+        bound = f" ({status.eta.bound_by})" if has_bound else ""
+        told.append(f"{status.eta.seconds} s left{bound}")
+    if status.left.unknown:
+        told.append(f"{status.left.unknown} of unknown size")
+    return ", ".join(told)
+
+
+def told_in(status: Status, room: int) -> str:
+    """The same in so many columns: without the broker that binds, then cut."""
+    whole, short = (progress_text(status, has_bound=has_bound) for has_bound in (True, False))
+    if len(whole) <= room:
+        return whole
+    return short if len(short) <= room else f"{short[: max(0, room - 1)]}…"
+
+
+def _over(status: Status) -> int:
+    """Partitions of which nothing more is awaited."""
+    return _in_all(status) - sum(status.counts.get(each, 0) for each in ("not_started", "moving"))
+
+
+def _in_all(status: Status) -> int:
+    return len(status.classes) - status.counts.get("dropped", 0)

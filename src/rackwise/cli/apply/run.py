@@ -1,0 +1,287 @@
+"""A plan on a running cluster: where it is carried out, whether it may run, and the run itself."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.cli.apply.meter import RunMeter
+from rackwise.cli.apply.text import outcome_document, outcome_text, throttle_text
+from rackwise.cli.installed import installed
+from rackwise.cli.shell import drop_stdout
+from rackwise.cli.source import utc_now
+from rackwise.cli.stopping import STOPPED, Stopping
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from rackwise.adapters.files.journal import Journal
+    from rackwise.adapters.kafka.applying.world import World
+    from rackwise.cli.apply.options import Target, Wishes
+    from rackwise.cli.shell import Shell
+    from rackwise.core.applying.journal.lines import Line
+    from rackwise.core.applying.model import ApplyState, Caps, Mode, Outcome, PartitionId, Sent
+    from rackwise.core.applying.preflight import Cleared, Facts
+    from rackwise.core.planning.model import Plan
+
+CHECKED = "rackwise.checked/1"
+LONGEST_S = 30 * 86_400
+"""A run that takes longer than this was hardly meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A plan, its journal and the cluster, all open; `folder`: the cluster's state."""
+
+    plan: Plan
+    folder: Path
+    journal: Journal
+    world: World
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What the journal says. Raises `InvalidPlan`."""
+        return lines_of(self.journal)
+
+    def beside(self, plan: Plan) -> Site:
+        """The same with another plan, and that plan's own journal."""
+        from rackwise.adapters.files.journal import open_journal
+
+        journal = open_journal(self.folder, plan.sha256)
+        return Site(plan=plan, folder=self.folder, journal=journal, world=self.world)
+
+
+def lines_of(journal: Journal) -> tuple[Line, ...]:
+    """What a journal says, line by line. Raises `InvalidPlan` for a line of no known form."""
+    from rackwise.adapters.kafka.applying.driver import FLAG
+    from rackwise.core.applying.journal.codec import line_of
+
+    return tuple(
+        line_of(
+            {"type": entry.type} | {key: each for key, each in entry.fields.items() if key != FLAG},
+            where=f"{journal.path}:{entry.seq}",
+        )
+        for entry in journal.entries
+    )
+
+
+def plan_of(shell: Shell, path: Path) -> Plan:
+    """The plan of a file, if it is one of a running cluster. Raises `StalePlan` where it is not."""
+    from rackwise.adapters.files.plan.read import read_plan
+    from rackwise.core.applying.preflight import check_cluster
+
+    plan = read_plan(path, max_bytes=shell.max_input)
+    check_cluster(plan, plan.cluster_id)
+    return plan
+
+
+@contextmanager
+def at_site(shell: Shell, target: Target, *, is_reading: bool = False) -> Iterator[Site]:
+    """The plan's own lock and journal, then its cluster.
+
+    `is_reading`: without a lock, and a damaged journal is told and left aside. Raises
+    `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
+    """
+    from rackwise.adapters.files.journal import journal_path, open_journal, parse_journal
+    from rackwise.adapters.files.state_folder import (
+        cluster_folder,
+        locked,
+        made_folder,
+        state_home,
+    )
+
+    plan = plan_of(shell, target.path)
+    with installed("kafka", "talk to brokers"):
+        from rackwise.adapters.kafka import connect, read_client_config
+        from rackwise.adapters.kafka.applying.world import World
+    from rackwise.core.applying.preflight import check_cluster
+
+    home, cluster_id = state_home(os.environ), plan.cluster_id or ""
+    with ExitStack() as stack:
+        if is_reading:
+            folder = cluster_folder(home, cluster_id)
+        else:
+            folder = made_folder(home, cluster_id)
+            stack.enter_context(locked(folder, since=utc_now()))
+        try:
+            journal = open_journal(folder, plan.sha256)
+            lines_of(journal)
+        except InvalidPlan as error:
+            if not is_reading:
+                raise
+            shell.warn(escaped(error.message))
+            journal = parse_journal(b"", journal_path(folder, plan.sha256))
+        stack.enter_context(closing(journal))
+        settings = {} if target.client_config is None else read_client_config(target.client_config)
+        world = World(admin=stack.enter_context(closing(connect(target.bootstrap, settings))))
+        check_cluster(plan, world.cluster_id())
+        yield Site(plan=plan, folder=folder, journal=journal, world=world)
+
+
+def cleared(shell: Shell, site: Site, wishes: Wishes) -> Cleared:
+    """Whether the plan may run now; what was dropped is told. Raises what refuses it."""
+    from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
+    from rackwise.core.applying.preflight import clear
+
+    with shell.progress("looking at the cluster", total=READINGS) as advance:
+        facts = read_facts(site.world, site.plan, progress=advance)
+    found = clear(
+        site.plan,
+        facts,
+        sent=sent_of(site),
+        allow_partial=wishes.allow_partial,
+        alongside=wishes.alongside,
+    )
+    for difference in found.differences:
+        shell.warn(f"left out, {escaped(difference)}")
+    _tell_throttle(shell, site, wishes, facts, frozenset(found.dropped))
+    return found
+
+
+def _tell_throttle(
+    shell: Shell, site: Site, wishes: Wishes, facts: Facts, dropped: Collection[PartitionId]
+) -> None:
+    """The rate that is asked for, with its unit, and the time that it takes at the least."""
+    from rackwise.core.applying.model import Progress
+    from rackwise.core.applying.progress import eta_at, remaining
+    from rackwise.core.applying.start import history_of
+    from rackwise.core.applying.stop_conditions import is_silent
+
+    rate = history_of(site.lines).throttle if wishes.rate is None else wishes.rate
+    if rate is None:
+        return
+    keys = [(move.topic, move.partition) for move in site.plan.moves]
+    moves = [*zip(site.plan.moves, keys, strict=True)][: wishes.caps.first]
+    left = remaining(
+        (move, Progress(seen=facts.partitions.get(key)))
+        for move, key in moves
+        if key not in dropped
+    )
+    if not left.total and not left.unknown:
+        return
+    eta = eta_at(left, rate)
+    text = throttle_text(rate, left, eta)
+    if is_silent(rate, wishes.caps) or (eta.seconds or 0) > LONGEST_S:
+        shell.warn(f"{text}; for more, interrupt and give a rate such as --throttle 50MB")
+    else:
+        shell.note(text)
+
+
+def sent_of(site: Site) -> Mapping[PartitionId, Sent]:
+    """What the journal says of each move that it knows; nothing where there is no journal."""
+    from rackwise.core.applying.start import history_of
+
+    return history_of(site.lines).sent
+
+
+def state_of(
+    site: Site,
+    caps: Caps,
+    *,
+    rate: int | None = None,
+    mode: Mode = "apply",
+    dropped: Collection[PartitionId] = (),
+) -> ApplyState:
+    """The state that a run begins with: the plan and all that the journal knows."""
+    from rackwise.core.applying.start import resume
+
+    return resume(site.plan, site.lines, caps, rate, mode=mode, dropped=dropped)
+
+
+def check_begun(site: Site, target: Target) -> None:
+    """Refuse a plan that has no journal here: `InvalidPlan`."""
+    if not site.journal.entries:
+        raise InvalidPlan(
+            f"the journal of a plan that was begun is wanted; {site.journal.path} is not there",
+            wanted="a journal",
+            had=None,
+            hint=f"to begin: {target.command('apply')}; rackwise status shows where it stands",
+            where=str(site.journal.path),
+        )
+
+
+def is_over(site: Site) -> bool:
+    """Whether the journal leaves nothing open: none, or a last run that ended with nothing left."""
+    from rackwise.core.applying.journal.lines import End
+    from rackwise.core.applying.start import history_of
+
+    lines = site.lines
+    last = lines[-1] if lines else None
+    if last is None:
+        return True
+    return isinstance(last, End) and last.stop is None and not history_of(lines).ledger
+
+
+def run(shell: Shell, site: Site, state: ApplyState, *, label: str) -> tuple[Outcome, int]:
+    """Drive a state to its end; the outcome and the exit code.
+
+    Raises `JournalUnwritable`, `PartialFailure`, and what the cluster refused before any write.
+    """
+    from rackwise.adapters.kafka.applying.driver import drive
+
+    had_begun = bool(site.journal.entries)
+    meter = RunMeter(shell, label)
+    with Stopping() as stop:
+        try:
+            outcome = drive(state, site.world, site.journal, stop=stop, at=utc_now, tell=meter.tell)
+        finally:
+            meter.close()
+        return outcome, _code(outcome, stop, had_begun=had_begun)
+
+
+def _code(outcome: Outcome, stop: Stopping, *, had_begun: bool) -> int:
+    if outcome.is_reached:
+        return 0
+    if outcome.has_written or had_begun:
+        return STOPPED
+    return stop.code if stop.is_asked else 1
+
+
+def show(
+    shell: Shell, site: Site, outcome: Outcome, target: Target, *, verb: str = "resume"
+) -> None:
+    """The outcome on stdout; what to do next on stderr."""
+    texts = site.world.texts
+    try:
+        if shell.is_json:
+            shell.document(outcome_document(site.plan, outcome, texts, site.journal.path))
+        else:
+            shell.text(outcome_text(outcome, texts))
+    except BrokenPipeError:
+        drop_stdout()
+    if outcome.dropped:
+        left = counted(len(outcome.dropped), "move")
+        shell.note(f"{left} left out of this run; where each stands: {target.command('status')}")
+    if outcome.is_reached:
+        return
+    if outcome.throttles_left and not outcome.skipped:
+        left = counted(len(outcome.throttles_left), "throttle")
+        shell.warn(f"{left} of ours could not be put back: rackwise throttles --restore")
+    if outcome.skipped or outcome.not_elected or outcome.stop is not None:
+        shell.warn(f"to go on: {target.command(verb)}")
+
+
+def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
+    """Whether a plan may run, or that nothing of it is left to do."""
+    if shell.is_json:
+        shell.document({"format": CHECKED, "moves": moves, "dropped": dropped, "is_done": is_done})
+        return
+    left = f", {dropped} left out" if dropped else ""
+    what = "nothing to do" if is_done else "may run"
+    shell.text(f"{counted(moves, 'move')}{left}: {what}")
+
+
+def show_nothing(shell: Shell, site: Site, text: str, *, mode: Mode) -> None:
+    """Nothing was to be done, so nothing was."""
+    if not shell.is_json:
+        shell.text(text)
+        return
+    from rackwise.core.applying.model import Outcome
+
+    outcome = Outcome(mode=mode, classes={}, codes={})
+    shell.document(outcome_document(site.plan, outcome, {}, site.journal.path))

@@ -1,0 +1,200 @@
+"""`rackwise status`: where every move of a plan stands; reads only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rackwise.cli.apply.meter import progress_text
+from rackwise.cli.apply.options import Bootstrap, PlanFile, Target
+from rackwise.cli.apply.run import Site, at_site, is_over
+from rackwise.cli.apply.text import (
+    class_lines,
+    classes_text,
+    key_text,
+    name_of,
+    partition_rows,
+)
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.applying.actions import Looked
+    from rackwise.core.applying.model import PartitionId, Seen, ThrottleKey
+    from rackwise.core.applying.status import Status
+    from rackwise.core.planning.model import Move
+
+FORMAT = "rackwise.status/1"
+WATCHED_S = 2.0
+"""So long what moves is watched, to see how fast it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a plan stands. `seen`: what moves; `holder`: the process that is at it, and since when.
+
+    `is_open`: the last run did not come to its end; without a holder it was interrupted.
+    `is_taken_back`: it took moves back.
+    """
+
+    status: Status
+    seen: Mapping[PartitionId, Seen]
+    holder: tuple[str, str] | None
+    is_open: bool
+    is_taken_back: bool
+
+
+def status(
+    context: typer.Context,
+    plan: PlanFile,
+    bootstrap_server: Bootstrap,
+    client_config: ClientConfig = None,
+) -> int:
+    """Say of each move of a plan whether it is done, moving, not begun, or changed by others.
+
+    What moves is watched for two seconds, so that the time left can be told. Works without a
+    journal too; then what moves is nobody's that is known here. Reads only. Exit: 0 all done, 2
+    not yet or throttles are left, 1 error.
+    """
+    shell: Shell = context.obj
+    target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
+    with at_site(shell, target, is_reading=True) as site:
+        found = _standing(site)
+        if shell.is_json:
+            shell.document(_document(site, found))
+        else:
+            shell.text(_text(site, found))
+            _tell_next(shell, target, found)
+    return 0 if found.status.is_done and not found.status.throttles else 2
+
+
+def _standing(site: Site) -> Standing:
+    """What the journal says, and what the cluster shows now."""
+    from rackwise.adapters.files.state_folder import holder
+    from rackwise.core.applying.start import history_of
+    from rackwise.core.applying.status import status_of
+
+    which = [(move.topic, move.partition) for move in site.plan.moves]
+    look, earlier = site.world.look(which), None
+    throttles: dict[ThrottleKey, str] = {}
+    if any(seen.is_reassigning for seen in look.partitions.values()):
+        throttles = _rates(site, look)
+        time.sleep(WATCHED_S)
+        look, earlier = site.world.look(which), look
+    is_open = not is_over(site)
+    return Standing(
+        status=status_of(site.plan, site.lines, look, earlier=earlier, throttles=throttles),
+        seen={key: seen for key, seen in look.partitions.items() if seen.is_reassigning},
+        holder=holder(site.folder) if is_open else None,
+        is_open=is_open,
+        is_taken_back=history_of(site.lines).is_taken_back,
+    )
+
+
+def _rates(site: Site, look: Looked) -> dict[ThrottleKey, str]:
+    """The rates that hold at the brokers; nothing where they may not be read."""
+    from rackwise.core.applying.actions import ReadThrottles, ThrottlesRead
+    from rackwise.core.applying.model import ThrottleKey
+
+    read = site.world.answer(ReadThrottles(brokers=tuple(sorted(look.live)), topics=()))
+    if not isinstance(read, ThrottlesRead):
+        return {}
+    return {
+        ThrottleKey("broker", str(broker), key): value
+        for broker, keys in read.brokers.items()
+        for key, value in keys.items()
+    }
+
+
+def _text(site: Site, found: Standing) -> str:
+    status = found.status
+    lines = [classes_text(status.classes.values()), progress_text(status)]
+    if found.holder is not None:
+        pid, since = found.holder
+        lines.append(f"process {escaped(pid)} is at it since {escaped(since)}")
+    elif found.is_open:
+        lines.append("nobody is at it: the last run did not come to its end")
+    lines += _moving_lines(site, found)
+    lines += class_lines(
+        {key: each for key, each in status.classes.items() if each != "moving"}, {}, {}
+    )
+    lines += [
+        f"throttle  {key_text(key)}  {escaped(entry.ours[-1])}"
+        for key, entry in sorted(status.throttles.items())
+    ]
+    return "\n".join(lines)
+
+
+def _moving_lines(site: Site, found: Standing) -> list[str]:
+    """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for what is under way."""
+    from rackwise.cli.plan.text import ids
+
+    moves = {(move.topic, move.partition): move for move in site.plan.moves}
+    rows = [
+        (
+            f"~ {name_of(key)}",
+            class_,
+            f"{ids(moves[key].before)} -> {ids(moves[key].after)}",
+            _copied(moves[key], found.seen.get(key)),
+        )
+        for key, class_ in found.status.classes.items()
+        if class_ == "moving"
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _copied(move: Move, seen: Seen | None) -> str:
+    """`2.10 GiB of 12.4 GiB copied`; nothing where that cannot be told."""
+    from rackwise.report.formats import bytes_text
+
+    if move.bytes is None or seen is None or not move.added:
+        return ""
+    sizes = [
+        min(move.bytes, seen.adding_bytes.get(broker, 0)) if broker in seen.adding else move.bytes
+        for broker in move.added
+    ]
+    whole = move.bytes * len(move.added)
+    return f"{bytes_text(sum(sizes))} of {bytes_text(whole)} copied"
+
+
+def _tell_next(shell: Shell, target: Target, found: Standing) -> None:
+    """The line that goes on, where nobody is at it."""
+    if found.holder is not None or not found.is_open:
+        return
+    verbs = ("cancel", "rollback") if found.is_taken_back else ("resume", "cancel")
+    onward = verbs if found.is_taken_back else verbs[:1]
+    shell.warn(f"to go on: {' or '.join(map(target.command, onward))}")
+    if found.status.throttles:
+        left = counted(len(found.status.throttles), "throttle")
+        shell.warn(f"{left} of that run left: {' and '.join(verbs)} put them back")
+
+
+def _document(site: Site, found: Standing) -> dict[str, Any]:
+    status = found.status
+    pid, since = found.holder or (None, None)
+    return {
+        "format": FORMAT,
+        "plan": site.plan.sha256,
+        "cluster_id": site.plan.cluster_id,
+        "moves": len(status.classes),
+        "counts": dict(status.counts),
+        "partitions": partition_rows(status.classes, {}, {}),
+        "bytes": status.bytes,
+        "bytes_left": status.left.total,
+        "bytes_per_s": status.bytes_per_s,
+        "unknown_sizes": status.left.unknown,
+        "eta_s": status.eta.seconds,
+        "bound_by": status.eta.bound_by,
+        "throttles": [list(key) for key in sorted(status.throttles)],
+        "has_journal": bool(site.journal.entries),
+        "is_open": found.is_open,
+        "pid": pid,
+        "since": since,
+    }

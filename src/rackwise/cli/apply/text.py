@@ -1,0 +1,176 @@
+"""What a run came to, as text and as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from rackwise.core.applying.model import Class, Outcome, PartitionId, ThrottleKey
+    from rackwise.core.applying.progress import Eta, Remaining
+    from rackwise.core.planning.model import Plan
+
+FORMAT = "rackwise.applied/1"
+
+
+KIB = 1024
+SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
+NOT_BEGUN_SHOWN = 20
+"""Moves that were not begun which are told one by one."""
+
+
+def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
+    """Counts that add up to the plan, then each move that is not done, then what throttles do.
+
+    What was left out of the run is counted, and not told again.
+    """
+    lines = [counts_text(outcome)]
+    shown = outcome.classes
+    if outcome.mode == "cancel":
+        shown = {key: each for key, each in shown.items() if each != "not_started"}
+    lines += class_lines(shown, outcome.codes, texts)
+    lines += [f"? {name_of(each)}  leader not elected" for each in outcome.not_elected]
+    lines += [f"throttle-left     {key_text(each)}" for each in outcome.throttles_left]
+    lines += [f"throttle-changed  {key_text(each)}" for each in outcome.throttles_changed]
+    if outcome.stop is not None:
+        why = "" if outcome.text is None else f": {escaped(outcome.text)}"
+        lines.append(f"ended early, {outcome.stop}{why}")
+    return "\n".join(lines)
+
+
+def counts_text(outcome: Outcome) -> str:
+    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`; of a cancel what was taken back too."""
+    if outcome.mode == "cancel":
+        taken_back = len(outcome.of(frozenset({"cancelled"})))
+        return (
+            f"{counted(len(outcome.classes), 'move')}: {taken_back} taken back, "
+            f"{len(outcome.done) - taken_back} done, {len(outcome.failed)} failed, "
+            f"{len(outcome.not_cancelled)} still moving, "
+            f"{len(outcome.skipped) - len(outcome.not_cancelled)} not begun"
+        )
+    return (
+        f"{counted(len(outcome.classes), 'move')}: {len(outcome.done)} done, "
+        f"{len(outcome.failed)} failed, {len(outcome.skipped)} skipped, "
+        f"{len(outcome.dropped)} dropped"
+    )
+
+
+def class_lines(
+    classes: Mapping[PartitionId, Class],
+    codes: Mapping[PartitionId, str],
+    texts: Mapping[PartitionId, str],
+) -> list[str]:
+    """A line for each move that is not done: its class, and what the cluster said."""
+    lines = []
+    waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
+    unnamed = frozenset(waiting[NOT_BEGUN_SHOWN:])
+    for which, class_ in classes.items():
+        if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
+            continue
+        told = [codes[which]] if which in codes else []
+        told += [escaped(texts[which])] if which in texts else []
+        lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(told)])]))
+    if unnamed:
+        lines.append(f"and {len(unnamed)} more not_started; --json has all")
+    return lines
+
+
+def outcome_document(
+    plan: Plan, outcome: Outcome, texts: Mapping[PartitionId, str], journal: Path
+) -> dict[str, Any]:
+    """The same for a machine."""
+    return {
+        "format": FORMAT,
+        "plan": plan.sha256,
+        "cluster_id": plan.cluster_id,
+        "mode": outcome.mode,
+        "moves": len(outcome.classes),
+        "done": len(outcome.done),
+        "failed": len(outcome.failed),
+        "skipped": len(outcome.skipped),
+        "dropped": len(outcome.dropped),
+        "is_reached": outcome.is_reached,
+        "has_written": outcome.has_written,
+        "stop": outcome.stop,
+        "text": outcome.text,
+        "partitions": partition_rows(outcome.classes, outcome.codes, texts),
+        "not_elected": [name_of(each) for each in outcome.not_elected],
+        "throttles_left": [list(each) for each in outcome.throttles_left],
+        "throttles_changed": [list(each) for each in outcome.throttles_changed],
+        "journal": str(journal),
+    }
+
+
+def partition_rows(
+    classes: Mapping[PartitionId, Class],
+    codes: Mapping[PartitionId, str],
+    texts: Mapping[PartitionId, str],
+) -> list[dict[str, Any]]:
+    """One row per move of the plan, in its order."""
+    return [
+        {
+            "topic": topic,
+            "partition": number,
+            "class": class_,
+            "code": codes.get((topic, number)),
+            "text": texts.get((topic, number)),
+        }
+        for (topic, number), class_ in classes.items()
+    ]
+
+
+def classes_text(classes: Iterable[str]) -> str:
+    """`38 done, 2 moving`."""
+    counts = Counter(classes)
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "no moves"
+
+
+def key_text(key: ThrottleKey) -> str:
+    """`broker 4 follower.replication.throttled.rate`."""
+    return f"{key.kind} {escaped(key.name)} {key.key}"
+
+
+def name_of(which: PartitionId) -> str:
+    """`orders-4`, safe to show."""
+    return f"{escaped(which[0])}-{which[1]}"
+
+
+def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
+    """The command that goes on."""
+    words: Sequence[str] = [f"rackwise {verb}", str(plan), "--bootstrap-server", bootstrap]
+    more = [] if client_config is None else ["--client-config", str(client_config)]
+    return escaped(" ".join([*words, *more]))
+
+
+def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
+    """`throttle: 50 bytes/s at each broker; 14.0 GiB to copy in 9 years or more (..)`."""
+    from rackwise.report.formats import bytes_text
+
+    exact = f"{rate:,} byte{'' if rate == 1 else 's'}/s"
+    told = exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
+    unknown = f"{counted(left.unknown, 'partition')} of unknown size"
+    if not left.total:
+        return f"throttle: {told} at each broker; {unknown} to copy"
+    more = f", beside {unknown}" if left.unknown else ""
+    bound = f" ({eta.bound_by})" if eta.bound_by else ""
+    return (
+        f"throttle: {told} at each broker; {bytes_text(left.total)} to copy in "
+        f"{span_text(eta.seconds or 0)} or more{bound}{more}"
+    )
+
+
+def span_text(seconds: int) -> str:
+    """Whole years, days, hours, minutes or seconds: the largest of which there are two.
+
+    >>> span_text(3 * 365 * 86400), span_text(86400), span_text(7199), span_text(1)
+    ('3 years', '24 hours', '119 minutes', '1 second')
+    """
+    for noun, size in SPANS:
+        if seconds >= 2 * size:
+            return counted(seconds // size, noun)
+    return counted(seconds, "second")

@@ -1,0 +1,141 @@
+"""`rackwise throttles`: every replication throttle of a cluster, and whose it is."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.apply.options import Bootstrap
+from rackwise.cli.apply.run import lines_of
+from rackwise.cli.apply.text import key_text
+from rackwise.cli.installed import installed
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import ClientConfig, utc_now
+from rackwise.cli.stopping import STOPPED, Stopping
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from rackwise.adapters.files.journal import Journal
+    from rackwise.adapters.kafka.applying.world import World
+    from rackwise.core.applying.model import Entry, ThrottleKey
+
+FORMAT = "rackwise.throttles/1"
+OURS, CHANGED, THEIRS = "ours", "changed since", "not ours"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One throttle that is set; `plan`: whose journal has it, None where none has."""
+
+    key: ThrottleKey
+    value: str
+    owner: str
+    plan: str | None = None
+
+
+def throttles(
+    context: typer.Context,
+    bootstrap_server: Bootstrap,
+    client_config: ClientConfig = None,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Take off those of ours that are left.")
+    ] = False,
+) -> int:
+    """List the replication throttles that are set, and say which ones a run of ours has left.
+
+    Exit: 0 none of ours is left, 2 some are, 3 some could not be taken off, 1 error.
+    """
+    shell: Shell = context.obj
+    with installed("kafka", "talk to brokers"):
+        from rackwise.adapters.kafka import connect, read_client_config
+        from rackwise.adapters.kafka.applying.world import World
+    from rackwise.adapters.files.state_folder import cluster_folder, locked, state_home
+
+    settings = {} if client_config is None else read_client_config(client_config)
+    with ExitStack() as stack:
+        admin = stack.enter_context(closing(connect(bootstrap_server, settings)))
+        world = World(admin=admin)
+        folder = cluster_folder(state_home(os.environ), world.cluster_id() or "")
+        if restore and folder.exists():
+            stack.enter_context(locked(folder, since=utc_now()))
+        journals = _journals(stack, folder)
+        if restore:
+            _restore(world, journals)
+        rows = _rows(world, _ledger(journals))
+        left = sum(row.owner == OURS for row in rows) or len(_ledger(journals))
+    _show(shell, rows)
+    if not left:
+        return 0
+    return STOPPED if restore else 2
+
+
+def _journals(stack: ExitStack, folder: Path) -> list[Journal]:
+    """The journals of a cluster's folder, in the order of their names. Raises `InvalidPlan`."""
+    from rackwise.adapters.files.journal import open_journal
+
+    return [
+        stack.enter_context(closing(open_journal(folder, path.stem)))
+        for path in sorted(folder.glob("*.journal"))
+    ]
+
+
+def _ledger(journals: list[Journal]) -> dict[ThrottleKey, tuple[Entry, str]]:
+    """Key -> what we know of it, and the plan that it is of."""
+    from rackwise.core.applying.start import history_of
+
+    return {
+        key: (entry, journal.path.stem)
+        for journal in journals
+        for key, entry in history_of(lines_of(journal)).ledger.items()
+    }
+
+
+def _restore(world: World, journals: list[Journal]) -> None:
+    """Take off what each journal says is ours. Raises what the cluster refuses."""
+    from rackwise.adapters.kafka.applying.driver import drive
+    from rackwise.core.applying.start import restoring
+
+    with Stopping() as stop:
+        for journal in journals:
+            state = restoring(lines_of(journal))
+            if state.ledger and not stop.is_asked:
+                drive(state, world, journal, stop=stop, at=utc_now, tell=lambda _: None)
+
+
+def _rows(world: World, ledger: Mapping[ThrottleKey, tuple[Entry, str]]) -> list[Row]:
+    rows = []
+    for key, value in sorted(world.all_throttles().items()):
+        entry, plan = ledger.get(key, (None, None))
+        owner = THEIRS if entry is None else OURS if value in entry.ours else CHANGED
+        rows.append(Row(key=key, value=value, owner=owner, plan=plan))
+    return rows
+
+
+def _show(shell: Shell, rows: list[Row]) -> None:
+    if shell.is_json:
+        shell.document({"format": FORMAT, "throttles": [_as_json(row) for row in rows]})
+        return
+    lines = [
+        f"{key_text(row.key)}  {escaped(row.value)}  {row.owner}"
+        + (f", plan {row.plan[:12]}" if row.plan else "")
+        for row in rows
+    ]
+    shell.text("\n".join(lines) or "no throttle is set")
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    return {
+        "kind": row.key.kind,
+        "name": row.key.name,
+        "key": row.key.key,
+        "value": row.value,
+        "owner": row.owner,
+        "plan": row.plan,
+    }

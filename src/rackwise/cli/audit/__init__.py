@@ -1,0 +1,1 @@
+"""`rackwise audit`, `snapshot`, `doctor` and `upgrade`."""

@@ -1,0 +1,54 @@
+"""The text of `rackwise doctor`, for people; scripts read its JSON document."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rackwise.cli.tables import SHOWN, severity_text, skipped_text, summary_text
+from rackwise.core.fetch_diagnosis import READING_RULES
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.fetch_diagnosis import ReadingFacts, ReadingFinding, ReadingFindings
+
+
+def doctor_text(facts: ReadingFacts, findings: ReadingFindings, *, has_color: bool) -> str:
+    """Findings per rule, the first of them with what to do, and what was not checked."""
+    cluster = facts.cluster
+    racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
+    sizes = (
+        (len(cluster.brokers), "broker"),
+        (len(racks), "rack"),
+        (len(cluster.topics), "topic"),
+        (len(cluster.partitions), "partition"),
+        (len(cluster.groups), "group"),
+        (len(facts.probes), "probe"),
+    )
+    parts = [
+        f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}: "
+        + ", ".join(counted(*size) for size in sizes),
+        summary_text(findings.counts, READING_RULES),
+        _listed(findings, has_color=has_color),
+        skipped_text(findings.not_checked),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _listed(findings: ReadingFindings, *, has_color: bool) -> str:
+    """The first findings; a hint once for those that share it."""
+    lines = [
+        line
+        for hint, those in groupby(findings[:SHOWN], key=lambda each: each.hint)
+        for line in (
+            *(_line(each, has_color=has_color) for each in those),
+            f"  hint: {escaped(hint)}",
+        )
+    ]
+    if len(findings) > SHOWN:
+        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
+    return "\n".join(lines)
+
+
+def _line(finding: ReadingFinding, *, has_color: bool) -> str:
+    return f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"

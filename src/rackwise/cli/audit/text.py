@@ -1,0 +1,109 @@
+"""The text of `rackwise audit`, for people; scripts read its JSON document."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from rackwise.cli.tables import (
+    COLORS,
+    SHOWN,
+    columns_text,
+    severity_text,
+    size_text,
+    skipped_text,
+    summary_text,
+)
+from rackwise.core.findings import RULES
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.audit import Findings, RackLoss
+    from rackwise.core.model import Cluster
+
+
+def audit_text(
+    cluster: Cluster,
+    findings: Findings,
+    losses: Sequence[RackLoss],
+    *,
+    has_names: bool,
+    has_color: bool,
+) -> str:
+    """Findings per rule, the first of them, what was not checked, and the loss of each rack.
+
+    `has_names`: list the partitions that each loss hits. Colour is never the only sign.
+    """
+    racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
+    parts = [
+        (
+            f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}: "
+            f"{counted(len(cluster.brokers), 'broker')}, {counted(len(racks), 'rack')}, "
+            f"{counted(len(cluster.topics), 'topic')}, "
+            f"{counted(len(cluster.partitions), 'partition')}"
+        ),
+        summary_text(findings.counts, RULES),
+        _listed(findings, has_color=has_color),
+        skipped_text(findings.not_checked),
+        _lost(losses),
+        *(_lost_partitions(loss) for loss in losses if has_names),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def partition_names(partitions: Sequence[tuple[str, int]]) -> list[str]:
+    """`orders-0` for each."""
+    return [f"{topic}-{partition}" for topic, partition in partitions]
+
+
+def _listed(findings: Findings, *, has_color: bool) -> str:
+    """The first findings, the worst first."""
+    worst = chain.from_iterable(findings.of_severity(severity)[:SHOWN] for severity in COLORS)
+    lines = [
+        f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
+        for finding in islice(worst, SHOWN)
+    ]
+    if len(findings) > SHOWN:
+        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
+    return "\n".join(lines)
+
+
+def _lost(losses: Sequence[RackLoss]) -> str:
+    rows = [
+        (
+            escaped(loss.rack),
+            str(len(loss.brokers)),
+            str(len(loss.offline)),
+            str(len(loss.under_min_isr)),
+            str(loss.leaders_lost),
+            str(loss.replicas_lost),
+            size_text(loss.bytes_to_restore) + (" +" if loss.unknown_sizes else ""),
+            "-"
+            if loss.top_survivor is None
+            else f"broker {loss.top_survivor[0]} leads {loss.top_survivor[1]}",
+        )
+        for loss in losses
+    ]
+    header = (
+        "losing",
+        "brokers",
+        "offline",
+        "under min ISR",
+        "leaders lost",
+        "replicas lost",
+        "to restore",
+        "busiest then",
+    )
+    return columns_text(header, rows, numbers={1, 2, 3, 4, 5, 6}) if rows else ""
+
+
+def _lost_partitions(loss: RackLoss) -> str:
+    lines = []
+    for what, partitions in (("offline", loss.offline), ("under min ISR", loss.under_min_isr)):
+        names = [escaped(name) for name in partition_names(partitions[:SHOWN])]
+        if len(partitions) > SHOWN:
+            names.append(f"and {len(partitions) - SHOWN} more; --json has all")
+        lines.append(f"  {what}: {', '.join(names) or 'none'}")
+    return "\n".join([f"losing {escaped(loss.rack)}", *lines])

@@ -1,0 +1,1 @@
+"""`rackwise consumer`."""

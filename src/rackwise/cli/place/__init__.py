@@ -1,0 +1,1 @@
+"""`rackwise place`, `placers`, `topic` and `serve`."""

@@ -1,0 +1,1 @@
+"""`rackwise plan`, `proof`, `diff` and `what-if`."""

@@ -1,0 +1,132 @@
+"""The text of `rackwise diff`: brokers, partitions, findings and totals, where they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.cli.plan.text import dollars
+from rackwise.cli.tables import COLORS, columns_text, severity_text, size_text
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rackwise.core.findings import Finding
+    from rackwise.core.planning.diff import BrokerDiff, Diff, Lists, PartitionDiff, TotalDiff
+
+SHOWN = 50
+"""Findings of one kind that the text lists; the JSON document has all."""
+ABSENT = "-"
+TOTALS = {
+    "steady_before.cross_bytes_per_s": "replication across racks as now",
+    "steady_before.usd_nano_per_day": "price of that",
+    "steady_before.unknown_rates": "rates not known",
+    "steady_after.cross_bytes_per_s": "replication across racks then",
+    "steady_after.usd_nano_per_day": "price of that",
+    "steady_after.unknown_rates": "rates not known",
+}
+"""Numbers of a plan's totals that people call otherwise than the plan file does."""
+KINDS = {
+    "set": "other brokers",
+    "order": "other order",
+    "leader": "other leader",
+    "before": "other before",
+    "missing": "on one side only",
+    "rack": "other rack",
+    "live": "other state",
+}
+
+
+def diff_text(found: Diff, *, has_color: bool) -> str:
+    """All that differs; `equal` where nothing does."""
+    if found.is_equal:
+        return "equal"
+    parts = [
+        _summary(found),
+        "\n".join(map(_broker, found.brokers)),
+        "\n".join(_partitions(found.partitions)),
+        findings_text("fixed", found.fixed, has_color=has_color),
+        findings_text("introduced", found.introduced, has_color=has_color),
+        totals_text(found.totals, ("a", "b")),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _summary(found: Diff) -> str:
+    return (
+        f"{counted(len(found.partitions), 'partition')} and "
+        f"{counted(len(found.brokers), 'broker')} differ; "
+        f"{counted(len(found.fixed), 'finding')} fixed, {len(found.introduced)} introduced"
+    )
+
+
+def _broker(each: BrokerDiff) -> str:
+    texts = [
+        ABSENT
+        if seen is None
+        else f"{'no rack' if seen[0] is None else escaped(seen[0].text)}"
+        f"{'' if seen[1] else ', not live'}"
+        for seen in (each.a, each.b)
+    ]
+    return f"~ broker {each.id}  {texts[0]} -> {texts[1]}  {KINDS[each.what]}"
+
+
+def _partitions(differing: Sequence[PartitionDiff]) -> Iterable[str]:
+    names = [escaped(f"{each.topic}-{each.partition}") for each in differing]
+    a = [_lists(each.a) for each in differing]
+    b = [_lists(each.b) for each in differing]
+    widths = [max(map(len, column), default=0) for column in (names, a, b)]
+    for each, *cells in zip(differing, names, a, b, strict=True):
+        name, old, new = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"~ {name}  {old} -> {new}  {KINDS[each.what]}"
+
+
+def _lists(lists: Lists | None) -> str:
+    """`1,2,3 led by 1`, or `1,2,4 => 1,2,3` of a plan's move."""
+    if lists is None:
+        return ABSENT
+    text = ",".join(map(str, lists.after))
+    if lists.before is not None:
+        text = f"{','.join(map(str, lists.before))} => {text}"
+    return text if lists.leader is None else f"{text} led by {lists.leader}"
+
+
+def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) -> str:
+    """The worst findings under a line that counts them; nothing where there is none."""
+    if not findings:
+        return ""
+    lines = [f"{counted(len(findings), 'finding')} {what}"]
+    ranks = {severity: rank for rank, severity in enumerate(COLORS)}
+    worst = sorted(findings, key=lambda finding: ranks[finding.severity])
+    lines += [
+        f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
+        for finding in worst[:SHOWN]
+    ]
+    if len(findings) > SHOWN:
+        lines.append(f"and {len(findings) - SHOWN} more; --json has all {len(findings)}")
+    return "\n".join(lines)
+
+
+def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:
+    """Totals side by side; nothing where there is none."""
+    rows = [
+        (
+            TOTALS.get(total.name, total.name.replace("_nano", "").replace("_", " ")),
+            _number(total.name, total.a),
+            _number(total.name, total.b),
+        )
+        for total in totals
+        if (total.a, total.b) != (None, None)
+    ]
+    return columns_text(("total", *sides), rows, numbers={1, 2}) if rows else ""
+
+
+def _number(name: str, value: int | None) -> str:
+    """With the unit that the name tells."""
+    if value is None:
+        return ABSENT
+    if "bytes" in name:
+        return f"{size_text(value)}{'/s' if name.endswith('_per_s') else ''}"
+    if "usd_nano" in name:
+        return f"{dollars(value)}{' a day' if name.endswith('_per_day') else ''}"
+    return str(value)

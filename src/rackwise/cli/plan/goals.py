@@ -1,0 +1,239 @@
+"""What `rackwise plan` can be asked for: the words after the command, read into a goal."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NoReturn
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rackwise.core.model import Cluster
+    from rackwise.core.planning.model import Goal
+    from rackwise.core.racks import Rack
+
+MAX_ID = 2**31 - 1
+MAX_REPLICATION = 2**15 - 1
+"""Kafka's replication factor is an int16."""
+
+USES = {
+    "repair": "repair",
+    "balance": "balance",
+    "drain": "drain 7,8",
+    "replace": "replace 7=12 8=13",
+    "set-rf": "set-rf 'orders*=3'",
+    "add": "add 13=/eu/a 14=/eu/b",
+    "leaders": "leaders",
+}
+"""Goal -> how it is written."""
+TOPICS_SHOWN = 12
+REBALANCING = ("drain", "set-rf")
+"""Goals that move what they must, and with `--rebalance` what fairness wants as well."""
+
+_NUMBER = re.compile(r"[0-9]{1,10}")
+
+
+def goal_of(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal:
+    """The goal that a name and the words after it say. Raises `InvalidConfig`."""
+    if name not in USES:
+        raise InvalidConfig(
+            f'no goal is called "{escaped(name)}"',
+            wanted="a goal",
+            had=name,
+            hint=f"goals: {', '.join(USES)}",
+        )
+    if rebalance and name not in REBALANCING:
+        raise InvalidConfig(
+            f"--rebalance goes with {' and '.join(REBALANCING)}; the goal is {name}",
+            wanted=" or ".join(REBALANCING),
+            had=name,
+            hint="leave --rebalance out; balance and add rebalance by themselves",
+        )
+    if not words and name in _READERS:
+        _refuse(name, f"what to {name.partition('-')[0]} is wanted; nothing was given", had="")
+    if words and name in _PLAIN:
+        _refuse(name, f'{name} takes no words; "{escaped(words[0])}" was given', had=words[0])
+    return _READERS[name](words, rebalance) if name in _READERS else _plain(name)
+
+
+def goal_words(goal: Goal) -> str:
+    """How a goal is written, `drain 7,8`."""
+    from rackwise.core.planning import model as values
+
+    match goal:
+        case values.Drain(brokers=brokers, rebalance=rebalance):
+            said = f"drain {','.join(map(str, brokers))}"
+        case values.Replace(pairs=pairs):
+            return f"replace {' '.join(f'{old}={new}' for old, new in pairs)}"
+        case values.SetReplication(by_topic=by_topic, rebalance=rebalance):
+            said = f"set-rf {' '.join(f'{escaped(glob)}={size}' for glob, size in by_topic)}"
+        case values.Add(brokers=added):
+            return f"add {' '.join(f'{broker}={escaped(rack.text)}' for broker, rack in added)}"
+        case _:
+            return next(name for name, kind in _kinds().items() if isinstance(goal, kind))
+    return f"{said} --rebalance" if rebalance else said
+
+
+def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
+    """Refuse a glob that no topic of the cluster matches: `InvalidConfig`. `name`: who asks."""
+    for glob in globs:
+        if not any(fnmatchcase(topic, glob) for topic in cluster.topics):
+            known = sorted(cluster.topics)
+            more = len(known) - TOPICS_SHOWN
+            shown = ", ".join(map(escaped, known[:TOPICS_SHOWN]))
+            raise InvalidConfig(
+                f'{name}: a topic that matches "{escaped(glob)}" is wanted; none does',
+                wanted=glob,
+                had=len(known),
+                hint=f"topics: {shown}{f' and {more} more' if more > 0 else ''}",
+            )
+
+
+def replication_globs(goal: Goal) -> tuple[str, ...]:
+    """The globs of a goal that sets numbers of replicas; none of another goal."""
+    from rackwise.core.planning.model import SetReplication
+
+    if not isinstance(goal, SetReplication):
+        return ()
+    return tuple(glob for glob, _ in goal.by_topic)
+
+
+def rack_notes(goal: Goal, cluster: Cluster) -> Iterator[str]:
+    """What a goal does to the racks that may not be meant: one has no broker left, or is new."""
+    from rackwise.core.planning import model as values
+
+    homes = {
+        broker.id: broker.rack.text
+        for broker in cluster.brokers
+        if broker.is_live and broker.rack is not None
+    }
+    gone: frozenset[int] = frozenset()
+    added: dict[int, str] = {}
+    match goal:
+        case values.Drain(brokers=drained):
+            gone = frozenset(drained)
+        case values.Replace(pairs=pairs):
+            gone = frozenset(old for old, _ in pairs)
+        case values.Add(brokers=joining):
+            added = {broker: rack.text for broker, rack in joining}
+        case _:
+            return
+    known = set(homes.values())
+    left = {rack for broker, rack in homes.items() if broker not in gone}
+    for rack in sorted(known - left):
+        yield f"no broker is left in rack {escaped(rack)}: its replicas go to the other racks"
+    for rack in sorted(set(added.values()) - known if known else ()):
+        had = ", ".join(map(escaped, sorted(known)))
+        yield f"rack {escaped(rack)} is new; brokers are in {had}"
+
+
+def _kinds() -> dict[str, type]:
+    from rackwise.core.planning import model as values
+
+    return {"repair": values.Repair, "balance": values.Balance, "leaders": values.Leaders}
+
+
+def _plain(name: str) -> Goal:
+    goal: Goal = _kinds()[name]()
+    return goal
+
+
+def _drain(words: Sequence[str], rebalance: bool) -> Goal:
+    from rackwise.core.planning.model import Drain
+
+    brokers = [broker_id("drain", text) for word in words for text in word.split(",")]
+    _once("drain", brokers)
+    return Drain(brokers=tuple(sorted(brokers)), rebalance=rebalance)
+
+
+def _replace(words: Sequence[str], _rebalance: bool) -> Goal:
+    from rackwise.core.planning.model import Replace
+
+    pairs = []
+    for word in words:
+        old, new = halves("replace", word)
+        pairs.append((broker_id("replace", old), broker_id("replace", new)))
+    _once("replace", [old for old, _ in pairs])
+    _once("replace", [broker for pair in pairs for broker in pair])
+    return Replace(pairs=tuple(sorted(pairs)))
+
+
+def _set_replication(words: Sequence[str], rebalance: bool) -> Goal:
+    from rackwise.core.planning.model import SetReplication
+
+    return SetReplication(by_topic=tuple(map(replication, words)), rebalance=rebalance)
+
+
+def _add(words: Sequence[str], _rebalance: bool) -> Goal:
+    from rackwise.core.planning.model import Add
+
+    added = [placed_broker("add", word) for word in words]
+    _once("add", [broker for broker, _ in added])
+    return Add(brokers=tuple(sorted(added)))
+
+
+_READERS: dict[str, Callable[[Sequence[str], bool], Goal]] = {
+    "drain": _drain,
+    "replace": _replace,
+    "set-rf": _set_replication,
+    "add": _add,
+}
+_PLAIN = tuple(name for name in USES if name not in _READERS)
+
+
+def replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
+    """`orders*=3` -> the glob and the number of replicas. Raises `InvalidConfig`."""
+    glob, text = halves(name, word, last=True)
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MAX_REPLICATION:
+        _refuse(
+            name,
+            f"a number of replicas from 1 to {MAX_REPLICATION} is wanted; "
+            f'"{escaped(text)}" was given',
+            had=text,
+        )
+    return glob, int(text)
+
+
+def placed_broker(name: str, word: str) -> tuple[int, Rack]:
+    """`13=/eu/a` -> the id and its rack. Raises `InvalidConfig`, `InvalidRack`."""
+    from rackwise.core.racks import Rack
+
+    broker, text = halves(name, word)
+    rack = Rack(text)
+    rack.levels  # noqa: B018 (reading it is the check)
+    return broker_id(name, broker), rack
+
+
+def halves(name: str, word: str, *, last: bool = False) -> tuple[str, str]:
+    """The two sides of the first `=`, or the last. Raises `InvalidConfig` where one is empty."""
+    left, _, right = word.rpartition("=") if last else word.partition("=")
+    if not left or not right:
+        _refuse(name, f'two sides of "=" are wanted; "{escaped(word)}" was given', had=word)
+    return left, right
+
+
+def broker_id(name: str, text: str) -> int:
+    """An id from 0 to 2^31-1. Raises `InvalidConfig`."""
+    if not _NUMBER.fullmatch(text) or int(text) > MAX_ID:
+        _refuse(name, f'a broker id is wanted; "{escaped(text)}" was given', had=text)
+    return int(text)
+
+
+def _once(name: str, brokers: Sequence[int]) -> None:
+    for broker in brokers:
+        if brokers.count(broker) > 1:
+            _refuse(name, f"each broker once is wanted; {broker} was given twice", had=str(broker))
+
+
+def _refuse(name: str, message: str, *, had: str) -> NoReturn:
+    use = USES.get(name)
+    raise InvalidConfig(
+        f"{name}: {message}" if use is None else message,
+        wanted=use or name,
+        had=had,
+        hint=f"for example: rackwise plan {use}" if use else None,
+    )

@@ -1,0 +1,126 @@
+"""`rackwise proof`: is a plan legal, fair and minimal, judged again without a solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rackwise.cli.shell import Shell
+from rackwise.cli.source import only_topics
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.model import Cluster
+    from rackwise.core.planning.model import Plan, Verdict
+
+FORMAT = "rackwise.proof/1"
+TO = {"moves": "move", "bytes": "copy", "usd": "pay once"}
+"""What a plan makes small -> what is done with it."""
+SHOWN = 12
+"""Hex digits of a hash that a message shows."""
+
+
+def proof(
+    context: typer.Context,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file of rackwise plan --out.")],
+    snapshot: Annotated[
+        Path, typer.Option(metavar="FILE", help="The snapshot that the plan was made from.")
+    ],
+) -> int:
+    """Check a plan again: every set legal, loads fair, and nothing cheaper possible.
+
+    Under the policy and the price table in the plan, with the prices of its certificate; no
+    solver is loaded. What it says of sizes, sums and brokers has to be so too. Reads only.
+    Exit: 0 proved, 2 not, 1 error.
+    """
+    shell: Shell = context.obj
+    from rackwise.adapters import files
+    from rackwise.core.planning.proof.certificate import check
+    from rackwise.core.planning.proof.stated_totals import untrue
+
+    with shell.progress("proof") as advance:
+        made = files.read_plan(plan, max_bytes=shell.max_input)
+        advance(len(made.moves))
+        whole = files.read_snapshot(snapshot, max_bytes=shell.max_input)
+        cluster = cluster_of_plan(made, whole, plan_name=str(plan), snapshot_name=str(snapshot))
+        policy = files.plan_policy(made, where=str(plan))
+        advance(len(cluster.partitions))
+        rows = files.plan_prices(made, where=str(plan))
+        verdict = check(cluster, policy, made, prices=rows)
+        if verdict.is_proved:
+            claims = untrue(cluster, policy, made, verdict, prices=rows)
+            verdict = replace(verdict, problems=claims)
+    if shell.is_json:
+        shell.document(_document(made, verdict))
+    else:
+        shell.text(_text(made, verdict, str(plan)))
+    return 0 if verdict.is_proved else 2
+
+
+def cluster_of_plan(
+    plan: Plan, snapshot: Cluster, *, plan_name: str, snapshot_name: str
+) -> Cluster:
+    """The cluster that a plan was made from: of its topics, as it was or as it was assumed.
+
+    Raises `InvalidPlan` where the snapshot is another one.
+    """
+    from rackwise.adapters import files
+    from rackwise.core.planning.problem.at_rest import assume_target
+
+    wanted = plan.made_from.snapshot_sha256
+    cluster = only_topics(snapshot, plan.made_from.topics)
+    had = files.fingerprint(cluster)
+    if not wanted or had == wanted:
+        return cluster
+    arrived = assume_target(cluster)
+    if arrived is not cluster and files.fingerprint(arrived) == wanted:
+        return arrived
+    raise InvalidPlan(
+        f"{escaped(plan_name)} was made from another snapshot than {escaped(snapshot_name)}; "
+        f"{wanted[:SHOWN]}.. is wanted, {had[:SHOWN]}.. was read",
+        wanted=wanted,
+        had=had,
+        hint="give the snapshot that the plan was made from, or plan again from this one",
+        where="$.made_from.snapshot_sha256",
+    )
+
+
+def _text(plan: Plan, verdict: Verdict, name: str) -> str:
+    from rackwise.cli.plan.goals import goal_words
+    from rackwise.cli.plan.text import amount, objective_of, proof_text
+
+    objective = objective_of(plan)
+    told = [f"{escaped(name)}: {goal_words(plan.goal)}"]
+    told += [f"{counted(len(plan.moves), 'partition')} to change"]
+    if objective in TO:
+        told.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
+    lines = [
+        ", ".join(told),
+        f"legal    {'yes: every set keeps the rules' if verdict.is_legal else 'no'}",
+        f"fair     {'yes: no fairer loads exist' if verdict.is_fair else 'no'}",
+        f"minimal  {proof_text(verdict, objective)}",
+        *(f"problem  {escaped(problem)}" for problem in verdict.problems),
+    ]
+    return "\n".join(lines)
+
+
+def _document(plan: Plan, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "plan_sha256": plan.sha256,
+        "snapshot_sha256": plan.made_from.snapshot_sha256,
+        "minimise": plan.minimise,
+        "moves": len(plan.moves),
+        "cost": verdict.cost,
+        "lower_bound": verdict.lower_bound,
+        "gap": verdict.gap,
+        "is_legal": verdict.is_legal,
+        "is_fair": verdict.is_fair,
+        "is_proved": verdict.is_proved,
+        "verdict": verdict.text,
+        "problems": list(verdict.problems),
+    }

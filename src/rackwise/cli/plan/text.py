@@ -1,0 +1,241 @@
+"""The text of `rackwise plan`: one line per move, then totals, proof and price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.cli.plan.goals import goal_words
+from rackwise.cli.tables import columns_text, size_text
+from rackwise.core.text import counted, escaped
+from rackwise.core.traffic import NANO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rackwise.core.planning.model import Group, Move, Plan, Steady, Totals, Verdict
+    from rackwise.core.planning.rule_costs import RulePrice
+
+CUTS_SHOWN = 5
+BROKERS_SHOWN = 12
+LABEL = 9
+"""Width of the words before the totals."""
+MONTH_DAYS = 30
+UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "leader changes"}
+"""What is made small -> what it counts."""
+
+
+def plan_text(plan: Plan, *, has_color: bool) -> str:
+    """One line per move, an empty one, and the summary."""
+    lines = list(move_lines(plan.moves, has_color=has_color))
+    return "\n".join([*lines, *([""] if lines else []), *summary_lines(plan)])
+
+
+def move_lines(moves: Sequence[Move], *, has_color: bool) -> Iterator[str]:
+    """`~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross` for each."""
+    names = [escaped(f"{move.topic}-{move.partition}") for move in moves]
+    before = [ids(move.before) for move in moves]
+    after = [ids(move.after) for move in moves]
+    reasons = [" ".join(map(escaped, move.reasons)) or "-" for move in moves]
+    widths = [max(map(len, column), default=0) for column in (names, before, after, reasons)]
+    mark = "\x1b[33m~\x1b[0m" if has_color else "~"
+    for move, *cells in zip(moves, names, before, after, reasons, strict=True):
+        name, old, new, why = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"{mark} {name}  {old} -> {new}  {why}  {copied_text(move)}"
+
+
+def copied_text(move: Move) -> str:
+    """`12.4 GiB, 12.4 GiB cross`; what an order alone changes copies nothing."""
+    if not move.added:
+        return "nothing to copy"
+    if move.bytes is None:
+        return "size not known"
+    cross = "" if move.cross_bytes is None else f", {size_text(move.cross_bytes)} cross"
+    return f"{size_text(move.bytes * len(move.added))}{cross}"
+
+
+def ids(brokers: Iterable[int]) -> str:
+    """`1,2,4`."""
+    return ",".join(map(str, brokers))
+
+
+def summary_lines(plan: Plan) -> Iterator[str]:
+    """Totals, what is fair, the proof and the price, a word in front of each."""
+    totals = plan.totals
+    rows = [
+        ("goal", _goal(plan)),
+        ("moves", _moves(totals)),
+        ("leaders", _leaders(totals)),
+        ("bytes", _bytes(totals)),
+        ("price", _price(totals)),
+        ("fair", _fair(plan)),
+        *(("", cut) for cut in _cuts(plan)),
+        ("proof", proof_text(plan.verdict, objective_of(plan))),
+        *(("", escaped(problem)) for problem in plan.verdict.problems),
+        ("solver", escaped(plan.solver)),
+    ]
+    for word, text in rows:
+        if text:
+            yield f"{word.ljust(LABEL)}{text}".rstrip()
+
+
+def _goal(plan: Plan) -> str:
+    supposed = ", of a cluster that is supposed" if plan.hypothetical else ""
+    return f"{goal_words(plan.goal)}, fewest {UNITS[objective_of(plan)]}{supposed}"
+
+
+def _moves(totals: Totals) -> str:
+    if not totals.partitions and not totals.order_only:
+        return "none: nothing to move"
+    return (
+        f"{counted(totals.moves, 'replica')} in {counted(totals.partitions, 'partition')} "
+        f"(at least {totals.partitions_at_least} in any such plan); "
+        f"{totals.repair_moves} by the rules, {totals.balance_moves} for fair loads"
+    )
+
+
+def _leaders(totals: Totals) -> str:
+    if not totals.leader_changes and not totals.order_only:
+        return ""
+    return (
+        f"{counted(totals.leader_changes, 'preferred leader')} changed, "
+        f"{counted(totals.order_only, 'list')} only reordered"
+    )
+
+
+def _bytes(totals: Totals) -> str:
+    if not totals.moves:
+        return ""
+    unknown = f"; {counted(totals.unknown_sizes, 'size')} not known" if totals.unknown_sizes else ""
+    cross = size_text(totals.cross_bytes)
+    return f"{size_text(totals.bytes)} to copy, {cross} of it across racks{unknown}"
+
+
+def _price(totals: Totals) -> str:
+    once = "" if totals.usd_nano is None else f"{dollars(totals.usd_nano)} once"
+    before, after = totals.steady_before, totals.steady_after
+    if before is None or after is None:
+        return once
+    if before.unknown_rates and not before.cross_bytes_per_s + after.cross_bytes_per_s:
+        rates = counted(before.unknown_rates, "rate")
+        return f"{once}; day by day not known: {rates} missing" if once else ""
+    steady = f"replication across racks {_steady(before)} -> {_steady(after)}"
+    return "; ".join(filter(None, (once, steady)))
+
+
+def _steady(steady: Steady) -> str:
+    unknown = (
+        f" ({counted(steady.unknown_rates, 'rate')} not known)" if steady.unknown_rates else ""
+    )
+    if steady.usd_nano_per_day is None:
+        return f"{size_text(steady.cross_bytes_per_s)}/s{unknown}"
+    return f"{dollars(steady.usd_nano_per_day * MONTH_DAYS)} per {MONTH_DAYS} days{unknown}"
+
+
+def dollars(nano: int) -> str:
+    """Nano-dollars to the cent; what is less than a cent but not nothing says so.
+
+    >>> dollars(1_234_565_000_000), dollars(1), dollars(0)
+    ('$1,234.57', '<$0.01', '$0.00')
+    """
+    cents = (nano + NANO // 200) // (NANO // 100)
+    return "<$0.01" if not cents and nano > 0 else f"${cents // 100:,}.{cents % 100:02d}"
+
+
+def _fair(plan: Plan) -> str:
+    replicas = loads_text(plan.fair.groups)
+    leaders = loads_text(plan.fair.leader_groups)
+    parts = [f"replicas {replicas}" if replicas else "", f"leaders {leaders}" if leaders else ""]
+    return ", ".join(filter(None, parts)) + " on each broker" if any(parts) else ""
+
+
+def loads_text(groups: Sequence[Group]) -> str:
+    """`4..5`, the least and the most that a broker of any group ends with; nothing without one."""
+    low = [each for group in groups for each in _ends(group, group.low, group.high)]
+    high = [each for group in groups for each in _ends(group, group.high, group.low)]
+    if not low:
+        return ""
+    return f"{min(low)}..{max(high)}" if min(low) < max(high) else str(min(low))
+
+
+def _ends(group: Group, loads: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    """These loads, or the other ones where the total leaves no choice."""
+    return others if group.total == sum(others) else loads
+
+
+def _cuts(plan: Plan) -> Iterator[str]:
+    for cut in plan.fair.cuts[:CUTS_SHOWN]:
+        more = len(cut.brokers) - BROKERS_SHOWN
+        named = ", ".join(map(str, cut.brokers[:BROKERS_SHOWN])) + (
+            f" and {more} more" * (more > 0)
+        )
+        yield (
+            f"broker{'s' * (len(cut.brokers) > 1)} {named} must hold "
+            f"{counted(cut.least, 'replica')} or more whatever the plan: {escaped(cut.reason)}"
+        )
+    if len(plan.fair.cuts) > CUTS_SHOWN:
+        yield f"and {counted(len(plan.fair.cuts) - CUTS_SHOWN, 'more cut')}; --json has all"
+
+
+def objective_of(plan: Plan) -> str:
+    """What its verdict counts: `moves`, `bytes`, `usd` or `leaders`."""
+    from rackwise.core.planning.model import Leaders
+
+    return "leaders" if isinstance(plan.goal, Leaders) else plan.minimise
+
+
+def proof_text(verdict: Verdict, objective: str) -> str:
+    """What is proved, in one line."""
+    cost, bound = amount(verdict.cost, objective), amount(verdict.lower_bound, objective)
+    if verdict.is_proved:
+        return f"proved: no fair and legal plan costs less than {bound}"
+    what = []
+    if not verdict.is_legal:
+        what.append("a set breaks a rule")
+    if not verdict.is_fair:
+        what.append("the loads are not fair")
+    if verdict.gap:
+        stopped = ", the search was stopped" if verdict.is_heuristic else ""
+        what.append(f"it costs {cost}, the lower bound is {bound}{stopped}")
+    return f"{verdict.text}: {'; '.join(what) or 'see the problems'}"
+
+
+def amount(cost: int, objective: str) -> str:
+    """`2 replicas`, `12.4 GiB`, `$0.251203` or `3 leader changes`; of dollars every digit."""
+    if objective in {"moves", "leaders"}:
+        return counted(cost, "replica" if objective == "moves" else "leader change")
+    return size_text(cost) if objective == "bytes" else exact_dollars(cost)
+
+
+def exact_dollars(nano: int) -> str:
+    """Nano-dollars as they are, two digits behind the point or as many as it takes.
+
+    >>> exact_dollars(1_234_500_000_000), exact_dollars(4_472_208)
+    ('$1,234.50', '$0.004472208')
+    """
+    whole, rest = divmod(nano, NANO)
+    digits = f"{rest:09d}".rstrip("0").ljust(2, "0")
+    return f"${whole:,}.{digits}"
+
+
+def rule_prices_text(prices: Sequence[RulePrice]) -> str:
+    """`topic_spread costs 23,228 of 25,010 moves` for each soft rule, and the sums of both."""
+    if not prices:
+        return "no soft rule is in force"
+    rows = []
+    for price in prices:
+        with_rule, without = price.with_rule, price.without_rule
+        rows.append(
+            (
+                price.rule,
+                *(f"{totals.moves:,}" for totals in (with_rule, without)),
+                *(size_text(totals.bytes) for totals in (with_rule, without)),
+                *(_usd(totals) for totals in (with_rule, without)),
+            )
+        )
+    header = ("without", "moves", "then", "bytes", "then", "price", "then")
+    table = columns_text(header, rows, numbers=range(1, len(header)))
+    return "\n".join([table, "", *(price.sentence for price in prices)])
+
+
+def _usd(totals: Totals) -> str:
+    return "-" if totals.usd_nano is None else dollars(totals.usd_nano)

@@ -1,0 +1,220 @@
+"""What `rackwise producer` prints: rows for people, documents for programs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rackwise.cli.tables import columns_text, size_text
+from rackwise.core.partitioner import cross_cost
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.cli.producer.options import Given, Written
+    from rackwise.core.partitioner import (
+        BoundPrice,
+        ProducerScenario,
+        SimulationResult,
+        SplitAdvice,
+    )
+
+SIMULATION = "rackwise.producer-simulation/1"
+SPLIT = "rackwise.producer-split/1"
+DIGITS = 6
+"""Shares, factors and dollars in documents are rounded to so many."""
+
+
+def simulation_text(
+    told: Given,
+    scenario: ProducerScenario,
+    found: Sequence[SimulationResult],
+    *,
+    usd_per_gib: float,
+) -> str:
+    """The topic in one line and a row per mode; a factor is the greatest load / mean."""
+    rates = scenario.rates
+    title = (
+        f"{_title(told)}  {_rate(math.fsum(rates.free.values()))} free, "
+        f"{_rate(math.fsum(rates.pinned.values()))} pinned  {scenario.duration_ms / 1000:g} s"
+    )
+    rows = [
+        (
+            each.mode,
+            _percent(each.local_share),
+            f"{each.load_factor:.3f}",
+            f"{each.partition_load_factor:.3f}",
+            _rate(each.cross_bytes_per_s),
+            _usd(cross_cost(each.cross_bytes_per_s, usd_per_gib=usd_per_gib).usd_per_30d),
+            size_text(each.undelivered_bytes),
+        )
+        for each in found
+    ]
+    header = (
+        "mode",
+        "local",
+        "rack factor",
+        "partition factor",
+        "cross",
+        "USD in 30 d",
+        "undelivered",
+    )
+    table = columns_text(header, rows, numbers=range(1, 7))
+    return f"{title}\n{table}"
+
+
+def split_text(told: Given, advice: SplitAdvice, eps: float, part: str, usd_per_gib: float) -> str:
+    """What each bound gives, and each rack's clients and leaders."""
+    factors = [
+        f"load factor under KIP-1123  {advice.kip_load_factor:.3f}",
+        f"least eps                   {advice.least_eps:.3f}",
+        f"full locality at eps        {advice.full_locality_eps:.3f}",
+    ]
+    rows = [
+        (
+            _bound(price),
+            _percent(price.split.local_share),
+            f"{price.split.load_factor:.3f}",
+            _rate(price.cost.bytes_per_s),
+            _usd(price.cost.usd_per_30d),
+            _usd(price.usd_saved),
+            "<- --eps" if price.eps == eps else "",
+        )
+        for price in advice.bounds
+    ]
+    header = ("eps", "local", "rack factor", "cross", "USD in 30 d", "saved", "")
+    bounds = columns_text(header, rows, numbers=range(1, 6))
+    title = f"{_title(told)}  {part}, {usd_per_gib:g} USD per GiB that crosses"
+    overfull = _overfull(advice, eps)
+    return "\n".join([title, *factors, bounds, _racks(told, advice), *overfull])
+
+
+def simulation_document(
+    told: Given,
+    scenario: ProducerScenario,
+    found: Sequence[SimulationResult],
+    **terms: float | str,
+) -> dict[str, Any]:
+    """All modes; `terms`: what they were replayed by, `usd_per_gib` among them."""
+    price = float(terms["usd_per_gib"])
+    return {
+        "format": SIMULATION,
+        "topic": told.topic,
+        "partitions": len(told.view.leaders),
+        "weights": dict(told.weights),
+        **{name: _number(value) for name, value in terms.items()},
+        "sticky_bytes": scenario.sticky_bytes,
+        "record_bytes": scenario.record_bytes,
+        "duration_ms": scenario.duration_ms,
+        "modes": [
+            {
+                "mode": each.mode,
+                "local_share": round(each.local_share, DIGITS),
+                "cross_bytes_per_s": round(each.cross_bytes_per_s, DIGITS),
+                "usd_per_30d": round(
+                    cross_cost(each.cross_bytes_per_s, usd_per_gib=price).usd_per_30d, DIGITS
+                ),
+                "load_factor": round(each.load_factor, DIGITS),
+                "partition_load_factor": round(each.partition_load_factor, DIGITS),
+                "rack_load_bytes_per_s": _rounded(each.rack_load),
+                "undelivered_bytes": each.undelivered_bytes,
+                "windows": each.windows,
+                "fallbacks": dict(each.fallbacks),
+            }
+            for each in found
+        ],
+    }
+
+
+def split_document(
+    told: Given, advice: SplitAdvice, written: Written | None, **terms: float | str
+) -> dict[str, Any]:
+    """All bounds; `eps` null is no bound, and `kind` says how partitions are chosen."""
+    return {
+        "format": SPLIT,
+        "topic": told.topic,
+        "partitions": len(told.view.leaders),
+        "weights": dict(told.weights),
+        **{name: _number(value) for name, value in terms.items()},
+        "kip_load_factor": round(advice.kip_load_factor, DIGITS),
+        "least_eps": round(advice.least_eps, DIGITS),
+        "full_locality_eps": round(advice.full_locality_eps, DIGITS),
+        "bounds": [_bound_document(price) for price in advice.bounds],
+        "racks_without_leaders": list(advice.leaderless),
+        "advised_leaders": dict(advice.leaders),
+        "is_changed": None if written is None else written.is_changed,
+        "largest_change": None if written is None else written.largest_change,
+    }
+
+
+def _bound_document(price: BoundPrice) -> dict[str, Any]:
+    return {
+        "kind": "uniform" if price.eps is None else "kip" if price.eps == math.inf else "bounded",
+        "eps": None if price.eps is None else _number(price.eps),
+        "local_share": round(price.split.local_share, DIGITS),
+        "load_factor": round(price.split.load_factor, DIGITS),
+        "bytes_per_s_by_common_levels": [
+            round(each, DIGITS) for each in price.split.bytes_by_common_levels
+        ],
+        "rack_load_bytes_per_s": _rounded(price.split.rack_load),
+        "shares": {client: _rounded(row) for client, row in price.split.shares.items()},
+        "overfull": list(price.split.overfull),
+        "cross_bytes_per_s": round(price.cost.bytes_per_s, DIGITS),
+        "usd_per_30d": round(price.cost.usd_per_30d, DIGITS),
+        "usd_saved": round(price.usd_saved, DIGITS),
+    }
+
+
+def _racks(told: Given, advice: SplitAdvice) -> str:
+    rates = told.rates.rates
+    rows = [
+        (
+            escaped(rack),
+            _rate(rates.free.get(rack, 0.0)),
+            _rate(rates.pinned.get(rack, 0.0)),
+            str(told.weights.get(rack, 0)),
+            str(advice.leaders[rack]) if rack in advice.leaders else "-",
+            "clients and no leader" if rack in advice.leaderless else "",
+        )
+        for rack in sorted({*rates.free, *rates.pinned, *told.weights})
+    ]
+    header = ("rack", "free", "pinned", "weight", "leaders to have", "")
+    return columns_text(header, rows, numbers=range(1, 5))
+
+
+def _overfull(advice: SplitAdvice, eps: float) -> list[str]:
+    return [
+        f"{escaped(rack)}: what is pinned there is more than the bound lets"
+        for rack in advice.at(eps).split.overfull
+    ]
+
+
+def _title(told: Given) -> str:
+    return f"{escaped(told.topic)}  {counted(len(told.view.leaders), 'partition')}"
+
+
+def _bound(price: BoundPrice) -> str:
+    if price.eps is None:
+        return "rack-blind"
+    return "no bound" if price.eps == math.inf else f"{price.eps:g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def _rate(bytes_per_s: float) -> str:
+    return f"{size_text(round(bytes_per_s))}/s"
+
+
+def _usd(usd: float) -> str:
+    return f"{usd:,.2f}"
+
+
+def _number(value: float | str) -> float | str | None:
+    return None if isinstance(value, float) and math.isinf(value) else value
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, DIGITS) for name, value in values.items()}

@@ -1,0 +1,81 @@
+"""Text tables for people: columns, sizes, findings by rule, skipped rules, colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.core.findings import Severity
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from rackwise.core.findings import Rule
+
+
+SHOWN = 50
+"""Findings, and partitions of a lost rack, that the text lists; the JSON document has all."""
+
+
+COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
+"""Severity, worst first -> ANSI colour."""
+
+
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def size_text(size: int) -> str:
+    """Bytes in the largest binary unit that leaves one or more.
+
+    >>> size_text(1023), size_text(13314398618), size_text(2**70)
+    ('1023 B', '12.4 GiB', '1048576.0 PiB')
+    """
+    power = min(max(size.bit_length() - 1, 0) // 10, len(UNITS) - 1)
+    return f"{size / 2 ** (10 * power):.1f} {UNITS[power]}" if power else f"{size} B"
+
+
+def columns_text(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int]
+) -> str:
+    """Columns two blanks apart, those in `numbers` to the right.
+
+    >>> print(columns_text(("rack", "lost"), [("/eu/a", "3"), ("/eu/b", "12")], numbers=[1]))
+    rack   lost
+    /eu/a     3
+    /eu/b    12
+    """
+    table = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if index in numbers else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    )
+
+
+def summary_text(counts: Mapping[str, int], rules: Mapping[str, Rule]) -> str:
+    """One line per rule with findings; `counts`: rule -> number."""
+    if not counts:
+        return "no findings"
+    rows = [
+        (rule, str(rules[rule].severity), str(count), rules[rule].sentence)
+        for rule, count in counts.items()
+    ]
+    return columns_text(("rule", "severity", "findings", "broken when"), rows, numbers={2})
+
+
+def severity_text(severity: Severity, *, has_color: bool) -> str:
+    """The severity as a word of one width."""
+    text = severity.ljust(max(map(len, COLORS)))
+    return f"\x1b[{COLORS[severity]}m{text}\x1b[0m" if has_color else text
+
+
+def skipped_text(not_checked: Mapping[str, str]) -> str:
+    """Rules that were not judged, by reason; nothing where all were."""
+    by_reason: dict[str, list[str]] = {}
+    for rule, reason in not_checked.items():
+        by_reason.setdefault(reason, []).append(rule)
+    lines = [f"  {', '.join(rules)}: {escaped(reason)}" for reason, rules in by_reason.items()]
+    return "\n".join(["not checked", *lines]) if lines else ""

@@ -1,0 +1,1 @@
+"""The journal of a run: its lines, as values and as JSON."""

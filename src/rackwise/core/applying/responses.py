@@ -1,0 +1,97 @@
+"""What the answers to requests mean: accepted, refused for good, to be asked again, not known.
+
+```
+no error                                  accepted
+time-out, unknown error, no answer        not known: looks tell, then it may be asked again
+controller moved, quota, topic not known  not done: asked again a second later, 5 times in all
+any other error                           refused, in this run for good
+```
+
+A cancel that is refused changes nothing here: what moves is seen by the next look.
+
+Source: KIP-455; `ReplicationControlManager.alterPartitionReassignments` for who answers what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rackwise.core.applying.journal.lines import BatchResult, ElectResult, PartitionLine
+from rackwise.core.applying.requests import Step, look, told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.applying.actions import Altered, Elected
+    from rackwise.core.applying.journal.lines import Line
+    from rackwise.core.applying.model import ApplyState, PartitionId
+
+UNKNOWN = frozenset({"REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION"})
+AGAIN = frozenset(
+    {
+        "NOT_CONTROLLER",
+        "THROTTLING_QUOTA_EXCEEDED",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_TOPIC_ID",
+    }
+)
+ELECTED = frozenset({None, "ELECTION_NOT_NEEDED"})
+
+
+def altered(state: ApplyState, answer: Altered) -> Step:
+    """Note what was accepted, and look."""
+    partitions = dict(state.partitions)
+    accepted, refused, unknown = _sorted(state.asked, answer.answers)
+    lines: list[Line] = [
+        BatchResult(
+            batch=state.batch,
+            act=state.act,
+            accepted=accepted,
+            refused=refused,
+            unknown=unknown,
+        )
+    ]
+    if state.act == "move":
+        for partition in accepted:
+            moving = replace(partitions[partition], sent="sent", class_="moving", code=None)
+            partitions[partition] = moving
+    for partition, code in refused:
+        before = replace(partitions[partition], code=code)
+        if state.act == "move" and code not in AGAIN:
+            before = replace(before, class_="refused", is_settled=True, told="refused")
+            lines.append(PartitionLine(partition=partition, class_="refused", code=code))
+        partitions[partition] = before
+    for partition in unknown:
+        told_code = answer.answers.get(partition)
+        partitions[partition] = replace(partitions[partition], code=told_code)
+    return told(lines, look(replace(state, partitions=partitions), answer.at_ms))
+
+
+def elected(state: ApplyState, answer: Elected) -> Step:
+    """Note who leads where they should, and look."""
+    partitions = dict(state.partitions)
+    answers = {
+        partition: None if code in ELECTED else code for partition, code in answer.answers.items()
+    }
+    done, refused, unknown = _sorted(state.asked, answers)
+    for partition in done:
+        partitions[partition] = replace(partitions[partition], is_elected=True, code=None)
+    for partition, code in refused:
+        partitions[partition] = replace(partitions[partition], code=code)
+    line = ElectResult(batch=state.batch, elected=done, refused=refused, unknown=unknown)
+    return told((line,), look(replace(state, partitions=partitions), answer.at_ms))
+
+
+def _sorted(
+    asked: tuple[PartitionId, ...], answers: Mapping[PartitionId, str | None]
+) -> tuple[tuple[PartitionId, ...], tuple[tuple[PartitionId, str], ...], tuple[PartitionId, ...]]:
+    """Accepted, refused with the error's name, not known."""
+    accepted = tuple(each for each in asked if each in answers and answers[each] is None)
+    refused = tuple(
+        (each, code)
+        for each in asked
+        if (code := answers.get(each)) is not None and code not in UNKNOWN
+    )
+    known = {*accepted, *(each for each, _ in refused)}
+    return accepted, refused, tuple(each for each in asked if each not in known)

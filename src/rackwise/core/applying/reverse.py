@@ -1,0 +1,95 @@
+"""The way back: a plan that undoes what another one did.
+
+Goals, in order: the lists are again what they were, with their order; the last that was done is
+undone first; what was not done is not touched; the cost is told before anything moves.
+
+```
+plan       orders-4  1,2,4 -> 1,3,4   12.4 GiB   done
+           orders-5  2,3   -> 2,4                not done
+reversed   orders-4  1,3,4 -> 1,2,4   12.4 GiB
+```
+
+What is undone is copied again, from the leader that the plan chose, and needs its own journal. It
+need not be minimal or fair, and claims neither: it carries no proof. Partitions that were added
+since then keep nothing from going back.
+
+What this does not do: cancel what still moves; that comes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.planning.model import Fair, Totals, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from rackwise.core.applying.model import PartitionId
+    from rackwise.core.planning.model import Move, Plan, SeenBroker
+
+
+def reversed_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
+    """The plan that takes the moves of `done` back; its `sha256` is empty until it is written."""
+    wanted = frozenset(done)
+    brokers = plan.made_from.brokers
+    moves = tuple(
+        _reversed(move, brokers)
+        for move in reversed(plan.moves)
+        if (move.topic, move.partition) in wanted
+    )
+    return replace(
+        plan,
+        made_from=replace(plan.made_from, partitions=MappingProxyType({})),
+        solver="rollback",
+        moves=moves,
+        totals=_totals(moves),
+        fair=Fair(),
+        certificates=(),
+        verdict=Verdict(
+            cost=sum(len(move.added) for move in moves),
+            lower_bound=0,
+            gap=sum(len(move.added) for move in moves),
+            is_legal=False,
+            is_fair=False,
+        ),
+        sha256="",
+    )
+
+
+def _reversed(move: Move, brokers: Mapping[int, SeenBroker]) -> Move:
+    return replace(
+        move,
+        before=move.after,
+        after=move.before,
+        cross_bytes=_cross_bytes(move, brokers),
+        usd_nano=None,
+        reasons=("rollback",),
+    )
+
+
+def _cross_bytes(move: Move, brokers: Mapping[int, SeenBroker]) -> int | None:
+    """Bytes that come back from another rack, the leader's; None where one is not known."""
+    racks = [
+        brokers[each].rack if each in brokers else None for each in (move.after[0], *move.removed)
+    ]
+    if not move.removed:
+        return 0
+    if move.bytes is None or None in racks:
+        return None
+    return sum(move.bytes for rack in racks[1:] if rack != racks[0])
+
+
+def _totals(moves: tuple[Move, ...]) -> Totals:
+    copies = [move for move in moves if move.added]
+    return Totals(
+        moves=sum(len(move.added) for move in moves),
+        partitions=sum(set(move.before) != set(move.after) for move in moves),
+        leader_changes=sum(move.before[0] != move.after[0] for move in moves),
+        order_only=sum(set(move.before) == set(move.after) for move in moves),
+        bytes=sum((move.bytes or 0) * len(move.added) for move in moves),
+        cross_bytes=sum(move.cross_bytes or 0 for move in moves),
+        unknown_sizes=sum(move.bytes is None for move in copies),
+    )

@@ -1,0 +1,1 @@
+"""Replication throttles of a run: set before moves, cleared after."""

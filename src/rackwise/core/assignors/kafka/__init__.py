@@ -1,0 +1,1 @@
+"""Kafka's own assignors, equal to the Java client's."""

@@ -1,0 +1,306 @@
+"""Sticky where members subscribe to different topics: greedy, then moves until loads are balanced.
+
+Goals, in order: every partition to a subscriber; loads as equal as subscriptions allow; owned
+partitions stay in their member's rack; new ones go where a replica is.
+
+The algorithm.
+
+1. Owned partitions stay with their members, but for those of topics no longer subscribed and those
+   without replica in the member's rack; any such drop is a revocation.
+2. Partitions are taken by (number of subscribers, topic, partition), members by (load, id): each
+   partition goes to the first subscriber in one of its racks, what is left to the first subscriber.
+   A member without rack is in all of them.
+3. Topics with one subscriber are set aside, and so are members that hold all they can get and
+   nothing else.
+4. Balance: unless something was revoked the new partitions first; then all. Passes are made until
+   one moves nothing, and end as soon as loads are balanced. A partition goes to the member that
+   owned it in an older generation if that one holds at least 2 fewer than its holder, else to the
+   first subscriber if that one does. `movements` says where another partition goes instead.
+5. What step 4 did is undone if the pass over all moved something, some member held something after
+   step 1, and the differences of loads, summed over pairs of members, did not fall.
+
+```
+m1 topics t      owns t-0 t-1 t-2 t-3       (load, id) after step 1: (0, m2) (4, m1)
+m2 topics t, u
+
+step 2   u-0 -> m2                          u has one subscriber and comes first
+step 3   u is set aside; m2 can get t too and stays in play
+step 4   t-0 -> m2: loads 4 and 1 become 3 and 2, and that is balanced
+```
+
+Balanced: the least and the greatest load differ by 1 at most, or no member could take a partition
+from one that holds at least 2 more.
+
+What this does not do: heed racks in step 4. Upstream asks there for members with a matching rack
+first, but what it finds is always moved to the first subscriber, whatever its rack.
+
+Two modes. Verbatim, the owner in an older generation may be a member that does not subscribe, or
+one that was set aside, where upstream throws. Nor need step 4 end: a partition that goes in
+another's stead may come from a member with few. Where upstream throws or never ends, `NOBODY` holds
+anything. Lawful, only subscribers in play count as older owners, and step 4 ends where it repeats.
+
+Source: KIP-54, KIP-881; `AbstractStickyAssignor.GeneralAssignmentBuilder` (Kafka 3.5 and later).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.kafka.movements import Movements
+from rackwise.core.assignors.kafka.owned import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.core.assignors.kafka.owned import Group, Owned
+
+
+def general(group: Group, owned: Owned, *, lawful: bool) -> list[int]:
+    """The holder of each partition, by number; `NOBODY` for all where upstream has no answer."""
+    subscriptions = Subscriptions(group)
+    loads = Loads(group, subscriptions)
+    is_revoking = loads.keep(owned)
+    is_first = not any(loads.by_member)
+    unassigned = [number for number in subscriptions.order if loads.holders[number] == NOBODY]
+    loads.assign(unassigned)
+    topics = subscriptions.contested
+    loads.set_aside()
+    earlier = older_owners(group)
+    if lawful:
+        earlier = {
+            number: member
+            for number, member in earlier.items()
+            if group.topic_of[number] in subscriptions.topics[member] and loads.is_in_play(member)
+        }
+    before, score = list(loads.holders), loads.score()
+    balance = Balance(loads, earlier)
+    if not is_revoking:
+        balance.run(number for number in unassigned if group.topic_of[number] in topics)
+    has_moved = balance.run(
+        number for number in subscriptions.order if group.topic_of[number] in topics
+    )
+    if balance.throws or (balance.repeats and not lawful):
+        return [NOBODY] * len(before)
+    return before if has_moved and not is_first and loads.score() >= score else loads.holders
+
+
+def older_owners(group: Group) -> Mapping[int, int]:
+    """The member that named a partition in the newest generation before the newest of all."""
+    newest = max(member.generation for member in group.members)
+    found: dict[int, int] = {}
+    for member in group.walk:
+        generation = group.members[member].generation
+        if generation < newest:
+            for number in group.named(member):
+                if number not in found or generation > group.members[found[number]].generation:
+                    found[number] = member
+    return found
+
+
+class Subscriptions:
+    """Who may get what; topics listed twice count twice where upstream counts them.
+
+    `subscribers`: how many, by topic. `topics`: by member. `most`: as many partitions as upstream
+    says a member can get. `contested`: topics with two subscribers or more. `order`: partitions by
+    (number of subscribers, topic, partition).
+    """
+
+    __slots__ = ("contested", "most", "order", "subscribers", "topics")
+
+    def __init__(self, group: Group) -> None:
+        places = {topic: place for place, topic in enumerate(group.topics)}
+        starts, ends = list(group.starts.values()), list(group.ends.values())
+        listed = [
+            [places[topic] for topic in member.topics if topic in places]
+            for member in group.members
+        ]
+        self.topics = [frozenset(topics) for topics in listed]
+        self.subscribers = Counter(topic for topics in listed for topic in topics)
+        self.most = [
+            len(group.partitions)
+            if len(topics) == len(places)
+            else sum(ends[topic] - starts[topic] for topic in topics)
+            for topics in listed
+        ]
+        self.contested = {topic for topic, count in self.subscribers.items() if count > 1}
+        by_subscribers = sorted(range(len(places)), key=lambda topic: self.subscribers[topic])
+        self.order = [n for topic in by_subscribers for n in range(starts[topic], ends[topic])]
+
+
+class Loads:
+    """Who holds what, and members in play by (load, id)."""
+
+    def __init__(self, group: Group, subscriptions: Subscriptions) -> None:
+        self.group = group
+        self.subscriptions = subscriptions
+        self.holders = [NOBODY] * len(group.partitions)
+        self.by_member = [0] * len(group.ids)
+        self.by_topic: list[Counter[int]] = [Counter() for _ in group.topics]
+        self.order: list[tuple[int, int]] = []
+
+    def keep(self, owned: Owned) -> bool:
+        """Step 1. Whether a member had to drop something."""
+        is_revoking = False
+        for member, mine in enumerate(owned.by_member):
+            for number in mine:
+                is_subscribed = self.group.topic_of[number] in self.subscriptions.topics[member]
+                if is_subscribed and not self.group.mismatches(member, number):
+                    self._hold(number, member)
+                else:
+                    is_revoking = True
+        self.order = sorted((load, member) for member, load in enumerate(self.by_member))
+        return is_revoking
+
+    def assign(self, unassigned: Iterable[int]) -> None:
+        """Step 2."""
+        left = []
+        for number in unassigned:
+            member = self._first_in_racks(number)
+            if member == NOBODY:
+                left.append(number)
+            else:
+                self.move(number, member)
+        for number in left:
+            self.move(number, self.first_subscriber(self.group.topic_of[number]))
+
+    def set_aside(self) -> None:
+        """Step 3, as far as members are concerned."""
+        contested, most = self.subscriptions.contested, self.subscriptions.most
+        contending = {member for topic in contested for member in self.by_topic[topic]}
+        self.order = [
+            (load, member)
+            for load, member in self.order
+            if load < most[member] or member in contending
+        ]
+
+    def is_in_play(self, member: int) -> bool:
+        """Whether a member was not set aside."""
+        each = (self.by_member[member], member)
+        place = bisect_left(self.order, each)
+        return self.order[place : place + 1] == [each]
+
+    def first_subscriber(self, topic: int) -> int:
+        """The least loaded one in play."""
+        topics = self.subscriptions.topics
+        return next(member for _, member in self.order if topic in topics[member])
+
+    def move(self, number: int, member: int) -> None:
+        """Give a partition to a member in play, from its holder in play if it has one."""
+        last = self.holders[number]
+        if last != NOBODY:
+            self._reorder(last, -1)
+            held = self.by_topic[self.group.topic_of[number]]
+            held[last] -= 1
+            if not held[last]:
+                del held[last]
+            self.by_member[last] -= 1
+        self._reorder(member, 1)
+        self._hold(number, member)
+
+    def is_balanced(self) -> bool:
+        """Whether no partition can move to a member in play that holds at least 2 fewer."""
+        if not self.order or self.order[0][0] >= self.order[-1][0] - 1:
+            return True
+        seen: set[int] = set()
+        for load, member in self.order:
+            if load != self.subscriptions.most[member]:
+                topics = self.subscriptions.topics[member] - seen
+                seen |= topics
+                holders = {holder for topic in topics for holder in self.by_topic[topic]}
+                if any(self.by_member[holder] > load + 1 for holder in holders):
+                    return False
+        return True
+
+    def score(self) -> int:
+        """Differences of loads in play, summed over pairs of members."""
+        count = len(self.order)
+        return sum((2 * place + 1 - count) * load for place, (load, _) in enumerate(self.order))
+
+    def _first_in_racks(self, number: int) -> int:
+        group, topics = self.group, self.subscriptions.topics
+        topic = group.topic_of[number]
+        for _, member in self.order:
+            if topic in topics[member] and not group.mismatches(member, number):
+                return member
+        return NOBODY
+
+    def _hold(self, number: int, member: int) -> None:
+        self.holders[number] = member
+        self.by_member[member] += 1
+        self.by_topic[self.group.topic_of[number]][member] += 1
+
+    def _reorder(self, member: int, change: int) -> None:
+        load = self.by_member[member]
+        del self.order[bisect_left(self.order, (load, member))]
+        insort(self.order, (load + change, member))
+
+
+class Balance:
+    """Step 4.
+
+    `throws`: an older owner was asked for that is not in play. `repeats`: a pass left all as an
+    earlier one did, so that there would be no end to them.
+    """
+
+    def __init__(self, loads: Loads, earlier: Mapping[int, int]) -> None:
+        self._loads = loads
+        self._earlier = earlier
+        self._movements = Movements()
+        self._numbers = {tp: number for number, tp in enumerate(loads.group.partitions)}
+        self._first: dict[int, int] = {}
+        self.throws = False
+        self.repeats = False
+
+    def run(self, numbers: Iterable[int]) -> bool:
+        """Passes over the partitions until one moves nothing, or one repeats. Whether any did."""
+        every, has_moved = list(numbers), False
+        seen = set()
+        while self._pass(every):
+            has_moved = True
+            state = tuple(self._loads.holders), self._movements.state()
+            if state in seen:
+                self.repeats = True
+                break
+            seen.add(state)
+        return has_moved
+
+    def _pass(self, numbers: Sequence[int]) -> bool:
+        has_moved = False
+        is_balanced = self._loads.is_balanced()
+        for number in numbers:
+            if is_balanced or self.throws:
+                break
+            target = self._target(number)
+            if target != NOBODY:
+                self._move(number, target)
+                has_moved = True
+                is_balanced = self._loads.is_balanced()
+        return has_moved and not self.throws
+
+    def _target(self, number: int) -> int:
+        """The member that the partition shall go to, or `NOBODY`."""
+        loads = self._loads
+        enough = loads.by_member[loads.holders[number]] - 2
+        earlier = self._earlier.get(number, NOBODY)
+        if earlier != NOBODY:
+            if not loads.is_in_play(earlier):
+                self.throws = True
+                return NOBODY
+            if loads.by_member[earlier] <= enough:
+                return earlier
+        topic = loads.group.topic_of[number]
+        if topic not in self._first:
+            self._first[topic] = loads.first_subscriber(topic)
+        first = self._first[topic]
+        return first if loads.by_member[first] <= enough else NOBODY
+
+    def _move(self, number: int, target: int) -> None:
+        loads, partitions = self._loads, self._loads.group.partitions
+        holder = loads.holders[number]
+        partition = self._movements.instead_of(partitions[number], holder, target)
+        moving = self._numbers[partition]
+        self._movements.record(partition, loads.holders[moving], target)
+        loads.move(moving, target)
+        self._first.clear()

@@ -1,0 +1,200 @@
+"""Sticky where all members subscribe to the same topics: quotas, then racks, then turns.
+
+Goals, in order: loads of q or q + 1 partitions, q = partitions div members, e = partitions mod
+members of them q + 1; owned partitions stay in their member's rack; new ones go where a replica is.
+
+The algorithm.
+
+1. Owned. In hash order each member drops what has no replica in its rack, and keeps the first of
+   the rest by (partition, topic): all if fewer than q, q + 1 while fewer than e members have that
+   many, else q. Members below q wait in `under`, members at q that may get one more in `exact`.
+2. Racks. Partitions with the fewest members in their racks first. Each goes to the next of `under`,
+   around from the last gift, in one of its racks; else to the first of `exact` in one of them;
+   else it waits. Both begin in the order of ids. Who reaches q leaves `under` for the end of
+   `exact`; `exact` is left after one gift, and by all when e members have q + 1.
+3. Turns. What waits goes around `under`, then down `exact`.
+
+```
+t-0 a b   t-1 a   t-2 b   t-3 c   t-4 a        m1 rack a   m2 rack b       q = 2, e = 1
+
+owned   m1 names t-2: no replica in a                under m1 m2
+racks   t-3 (0 members) waits; t-1, t-2, t-4 (1), t-0 (2)
+        t-1 -> m1   t-2 -> m2   t-4 -> m1 (has q, to exact)   t-0 -> m2 (has q, to exact)
+turns   t-3 -> m1, the first of exact
+```
+
+In the racks step each rack has the sorted list of its members in `under`, and its own queue of
+`exact`, so that a partition costs a bisection for each of its racks, however few members match.
+
+What this does not do: know levels of racks; find the best locality. A partition may take a place
+that another one needed more.
+
+Source: KIP-881; `AbstractStickyAssignor.ConstrainedAssignmentBuilder` (Kafka 3.5 and later).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.kafka.owned import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rackwise.core.assignors.kafka.owned import Group, Owned
+
+
+def constrained(group: Group, owned: Owned) -> tuple[list[int], Mapping[int, int]]:
+    """The holder of each partition, and partition -> the member that had to let it go.
+
+    Both by number; a member that let a partition go may have got it back.
+    """
+    quotas = _Quotas(group)
+    revoked = quotas.keep(owned)
+    waiting = [number for number, holder in enumerate(quotas.holders) if holder == NOBODY]
+    if any(rack is not None for rack in group.racks):
+        in_rack = Counter(rack for rack in group.racks if rack is not None)
+        weights = {racks: sum(in_rack[rack] for rack in racks) for racks in set(group.rack_sets)}
+        waiting.sort(key=lambda number: weights[group.rack_sets[number]])
+        waiting = quotas.match(waiting)
+    quotas.take_turns(waiting)
+    return quotas.holders, revoked
+
+
+class _Queue:
+    """Members in order of arrival; the first one in given racks may leave out of turn."""
+
+    __slots__ = ("_arrived", "_by_rack", "_racks")
+
+    def __init__(self, racks: Sequence[str | None]) -> None:
+        self._racks = racks
+        self._by_rack: dict[str | None, deque[tuple[int, int]]] = {}
+        self._arrived = 0
+
+    def append(self, member: int) -> None:
+        queue = self._by_rack.setdefault(self._racks[member], deque())
+        queue.append((self._arrived, member))
+        self._arrived += 1
+
+    def take(self, racks: Iterable[str]) -> int:
+        """The first member in one of the racks, who leaves; `NOBODY` where none is."""
+        queues = [queue for rack in racks if (queue := self._by_rack.get(rack))]
+        return min(queues).popleft()[1] if queues else NOBODY
+
+    def clear(self) -> None:
+        self._by_rack.clear()
+
+    def in_order(self) -> list[int]:
+        return [member for _, member in sorted(each for q in self._by_rack.values() for each in q)]
+
+
+class _Quotas:
+    """Who holds what so far, and who may still get something."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._least, self._extras = divmod(len(group.partitions), len(group.ids))
+        self._most = self._least + bool(self._extras)
+        self._over = 0
+        self._under: list[int] = []
+        self._exact = _Queue(group.racks)
+        self._loads = [0] * len(group.ids)
+        self.holders = [NOBODY] * len(group.partitions)
+
+    def keep(self, owned: Owned) -> dict[int, int]:
+        """Step 1. Gives partition -> the member that could not keep it."""
+        group = self._group
+        revoked: dict[int, int] = {}
+        for member in group.walk:
+            mine = owned.by_member[member]
+            revoked.update((p, member) for p in mine if group.mismatches(member, p))
+            rest = [p for p in mine if p not in revoked and p not in owned.doubled]
+            rest.sort(key=lambda number: (group.partitions[number].partition, number))
+            kept = self._room(member, len(rest))
+            revoked.update((partition, member) for partition in rest[kept:])
+            for partition in rest[:kept]:
+                self.holders[partition] = member
+            self._loads[member] = len(rest[:kept])
+        at_least = sorted(self._exact.in_order())
+        self._exact.clear()
+        for member in at_least:
+            self._exact.append(member)
+        return revoked
+
+    def match(self, waiting: Iterable[int]) -> list[int]:
+        """Step 2. Gives the partitions that no member's rack has, or has room for."""
+        group, size = self._group, len(self._group.ids)
+        in_rack: dict[str | None, list[int]] = {}
+        for member in sorted(self._under):
+            in_rack.setdefault(group.racks[member], []).append(member)
+        lists_of = {
+            racks: [in_rack[rack] for rack in racks if rack in in_rack]
+            for racks in set(group.rack_sets)
+        }
+        start, left = 0, []
+        for partition in waiting:
+            racks = group.rack_sets[partition]
+            found = _next(lists_of[racks], start, size)
+            if found != NOBODY:
+                start = found + 1
+                self._give(partition, found)
+                if self._loads[found] >= self._least:
+                    members = in_rack[group.racks[found]]
+                    del members[bisect_left(members, found)]
+                    self._join_exact(found)
+            elif (first := self._exact.take(racks)) != NOBODY:
+                self._give(partition, first)
+                self._count_over()
+            else:
+                left.append(partition)
+        self._under = [member for members in in_rack.values() for member in members]
+        return left
+
+    def take_turns(self, waiting: Iterable[int]) -> None:
+        """Step 3."""
+        turns = deque(sorted(self._under))
+        exact = deque(self._exact.in_order())
+        for partition in waiting:
+            if not turns:
+                self._give(partition, exact.popleft())
+                continue
+            member = turns.popleft()
+            self._give(partition, member)
+            (turns if self._loads[member] < self._least else exact).append(member)
+
+    def _room(self, member: int, owned: int) -> int:
+        """How many of its owned partitions the member keeps; it is put where it waits for more."""
+        if owned < self._least:
+            self._under.append(member)
+            return owned
+        if owned >= self._most and self._over < self._extras:
+            self._count_over()
+            return self._most
+        self._join_exact(member)
+        return self._least
+
+    def _join_exact(self, member: int) -> None:
+        if self._over < self._extras:
+            self._exact.append(member)
+
+    def _count_over(self) -> None:
+        self._over += 1
+        if self._over == self._extras:
+            self._exact.clear()
+
+    def _give(self, partition: int, member: int) -> None:
+        self.holders[partition] = member
+        self._loads[member] += 1
+
+
+def _next(lists: Iterable[list[int]], start: int, size: int) -> int:
+    """The first member at or after `start`, around `size` members, in one of the sorted lists."""
+    best = 2 * size
+    for members in lists:
+        if members:
+            place = bisect_left(members, start)
+            member = members[place] if place < len(members) else members[0] + size
+            best = min(best, member)
+    return NOBODY if best == 2 * size else best % size

@@ -1,0 +1,1 @@
+"""Measures of an assignment: local reads, bounds, loads, comparisons; it assigns nothing."""

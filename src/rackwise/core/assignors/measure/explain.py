@@ -1,0 +1,230 @@
+"""Why a group cannot read all in its own racks, and how many members would change that.
+
+Goals: the best that can be reached, the racks that limit it, the smallest number of members to add.
+
+```
+9 partitions in a, 3 in b, 3 in c      members: 1 in a, 2 in b, 2 in c      q = 3, e = 0
+
+bottleneck   a        only_there  9    have replicas in a alone
+                      capacity    3    1 member there holds 3
+                      shortfall   6    so 9 of 15 are local at best
+members_to_add        4                5 members in a: q = 1, e = 6, 5 + 5 places for 9 partitions
+```
+
+The algorithm. The bottleneck is that of `best_local`. Members to add are dealt over its racks in
+order; more members make loads smaller everywhere, so another set of racks may fall short in turn.
+A number is tried whole only when no set that fell short before falls short with it.
+
+Several levels. With `level` a read is local that shares so many levels from the coarsest on. Racks
+are then still those of the members: which partitions each of them reads so near is all that counts.
+
+Where members subscribe to different topics no such set of racks tells all. The best is then that of
+`assign_optimal`, coarsest level first, and no bottleneck is named.
+
+What this does not do: look at what the group has now, or at weights.
+
+Source: KIP-881 ("prioritize balancing partitions over improving locality"); max-flow min-cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.distance import Distance, check_target
+from rackwise.core.assignors.measure.local_bound import (
+    best_local,
+    has_equal_subscriptions,
+    members_by_rack,
+    partitions_by_racks,
+)
+from rackwise.core.assignors.members import rack_rows, subscribers_of
+from rackwise.core.assignors.optimal.assign import assign_optimal
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.assignors.members import Members, ReplicaRacks, Target
+
+MOST_TO_ADD = 10
+"""How many times as many members as there are may be added before the search is given up."""
+
+Kinds = Counter[frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The best that a group can have; all numbers but `members_to_add` are partitions.
+
+    `best_local`: the most that even loads in total allow, whatever crosses coarser levels; with
+    differing subscriptions that of the best coarsest level first.
+    `reachable`: with a replica near some member that may read it; `bottleneck`: racks that limit
+    the best, `only_there`: near members in these racks alone, `capacity`: what those members hold,
+    `shortfall`: reachable, but not local at best; `members_to_add`: in the bottleneck's racks in
+    turn, until nothing falls short, None where nothing does or no number would do. With differing
+    subscriptions `only_there`, `capacity` and `members_to_add` are None. `reason`: one sentence,
+    `text`: all of it.
+    """
+
+    partitions: int
+    best_local: int
+    reachable: int
+    unreachable: int
+    bottleneck: tuple[str, ...]
+    only_there: int | None
+    capacity: int | None
+    shortfall: int
+    members_to_add: int | None
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """`best 9 of 15 local`, then why not all."""
+        lines = [f"best {self.best_local} of {counted(self.partitions, 'partition')} local"]
+        if self.unreachable:
+            lines.append(f"{counted(self.unreachable, 'partition')} not near any member")
+        return "\n".join([*lines, self.reason])
+
+
+def explain(
+    members: Members, racks: ReplicaRacks, *, target: Target = "follower", level: int | None = None
+) -> Explanation:
+    """What limits a group.
+
+    `level`: how many levels of racks a read must share to be local, all by default. Raises
+    `InvalidMember`, `InvalidReplicaRacks`, `InvalidConfig` for an unknown target or level, and for
+    differing subscriptions what `assign_optimal` raises, `MissingDependency` without ortools.
+    """
+    check_target(target)
+    distance = Distance.of((member.rack for member in members.values()), target)
+    if level is not None and not 1 <= level <= distance.depth:
+        raise InvalidConfig(
+            f"level must be from 1 to {distance.depth}; {level} was given",
+            wanted=f"1 to {distance.depth}",
+            had=level,
+            hint="1 is the coarsest level of racks",
+        )
+    most = 0 if level is None else distance.depth - level
+    kinds = partitions_by_racks(members, racks, distance, most=most)
+    if not has_equal_subscriptions(members, racks):
+        return _of_optimum(members, racks, distance, most)
+    sizes = members_by_rack(members)
+    what = "leaders" if target == "leader" else "replicas"
+    return _of_counts(kinds, sizes, len(members) - sizes.total(), what)
+
+
+def _of_counts(kinds: Kinds, sizes: Mapping[str, int], rackless: int, what: str) -> Explanation:
+    best, bottleneck = best_local(kinds, sizes, rackless)
+    reachable = kinds.total() - kinds[frozenset()]
+    inside = frozenset(bottleneck)
+    only_there = _only_in(kinds, inside)
+    to_add = _members_to_add(kinds, sizes, rackless, bottleneck) if bottleneck else None
+    there = sum(sizes[rack] for rack in bottleneck)
+    capacity = _capacity(kinds, sum(sizes.values()) + rackless, there)
+    verb = "has" if only_there == 1 else "have"
+    have = f"{counted(only_there, 'partition')} {verb} {what}"
+    return Explanation(
+        partitions=kinds.total(),
+        best_local=best,
+        reachable=reachable,
+        unreachable=kinds[frozenset()],
+        bottleneck=bottleneck,
+        only_there=only_there,
+        capacity=capacity,
+        shortfall=reachable - best,
+        members_to_add=to_add,
+        reason=_limit(bottleneck, have, there, capacity, to_add)
+        if bottleneck
+        else _no_limit(best, sizes),
+    )
+
+
+def _of_optimum(
+    members: Members, racks: ReplicaRacks, distance: Distance, most: int
+) -> Explanation:
+    made = assign_optimal(members, racks, target=distance.target)
+    numbers, rows = rack_rows(members, racks)
+    readers = subscribers_of(members, list(members))
+    reachable = 0
+    for topic, found in numbers.items():
+        own = {members[member].rack for member in readers[topic]}
+        near = [any(distance.loss(rack, row) <= most for rack in own) for row in rows]
+        reachable += sum(near[number] for number in found)
+    best = sum(
+        distance.loss(members[member].rack, tuple(racks[topic][partition])) <= most
+        for member, given in made.partitions.items()
+        for topic, partition in given
+    )
+    partitions = sum(map(len, made.partitions.values()))
+    return Explanation(
+        partitions=partitions,
+        best_local=best,
+        reachable=reachable,
+        unreachable=partitions - reachable,
+        bottleneck=(),
+        only_there=None,
+        capacity=None,
+        shortfall=reachable - best,
+        members_to_add=None,
+        reason="members subscribe to different topics, so no set of racks tells all",
+    )
+
+
+def _only_in(kinds: Kinds, inside: frozenset[str]) -> int:
+    return sum(count for racks, count in kinds.items() if racks and racks <= inside)
+
+
+def _capacity(kinds: Kinds, members: int, there: int) -> int:
+    """What so many of the members hold at most when loads are even."""
+    each, extra = divmod(kinds.total(), members)
+    return each * there + min(there, extra)
+
+
+def _members_to_add(
+    kinds: Kinds, sizes: Mapping[str, int], rackless: int, bottleneck: tuple[str, ...]
+) -> int | None:
+    members = sum(sizes.values()) + rackless
+    reachable = kinds.total() - kinds[frozenset()]
+    short = {frozenset(bottleneck): _only_in(kinds, frozenset(bottleneck))}
+    for more in range(1, MOST_TO_ADD * members + 1):
+        grown = _grown(sizes, bottleneck, more)
+        if any(
+            _capacity(kinds, members + more, sum(grown[rack] for rack in inside)) < wanted
+            for inside, wanted in short.items()
+        ):
+            continue
+        best, binding = best_local(kinds, grown, rackless)
+        if best == reachable:
+            return more
+        short[frozenset(binding)] = _only_in(kinds, frozenset(binding))
+    return None
+
+
+def _grown(sizes: Mapping[str, int], bottleneck: tuple[str, ...], more: int) -> dict[str, int]:
+    each, extra = divmod(more, len(bottleneck))
+    return dict(sizes) | {
+        rack: sizes[rack] + each + (place < extra) for place, rack in enumerate(bottleneck)
+    }
+
+
+def _limit(
+    bottleneck: tuple[str, ...], what: str, members: int, capacity: int, to_add: int | None
+) -> str:
+    told = (
+        f"limited by {', '.join(map(escaped, bottleneck))}: {what} only there, "
+        f"{counted(members, 'member')} can hold {capacity}"
+    )
+    if to_add is None:
+        return f"{told}; no number of members there would do"
+    return f"{told}; {to_add} more {'member' if to_add == 1 else 'members'} there would do"
+
+
+def _no_limit(best: int, sizes: Mapping[str, int]) -> str:
+    if not sizes:
+        return "no member has a rack"
+    if not best:
+        return "no partition is near any member"
+    return "all that is near some member can be local"

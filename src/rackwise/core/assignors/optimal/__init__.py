@@ -1,0 +1,1 @@
+"""The optimal assignment: even first, then local, then with the fewest moves."""

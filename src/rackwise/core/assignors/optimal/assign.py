@@ -1,0 +1,142 @@
+"""The best assignment there is: even first, then in the own rack, then with the fewest moves.
+
+Goals, in order: balance; crossings of racks, the coarsest level first; moves, that is, owned
+partitions that end with another member. Each is as small as the goals before it allow, and proven
+so; the assignors of Kafka are greedy and promise none of them but balance.
+
+```
+balance     what is even                                             suits
+total       the sum of squared loads is least: with the same         groups that read topics one by
+            subscriptions, q or q + 1 partitions each                one
+per-topic   so for each topic alone                                  topics of unequal traffic
+columns     partitions of one number, of topics with the same        joins of co-partitioned topics
+            subscribers and size, go to one member; columns are
+            even, by such topics
+```
+
+The algorithm. Partitions that are alike, with the same subscribers, price in every rack and owner,
+become one node of a network, with their number. A flow through racks and members to the sink is an
+assignment, its cost is crossings and moves; the cheapest one is found by min-cost flow
+(`optimal_network`). Then numbers become names again.
+
+```
+                 t-0  t-1  t-2  t-3
+replicas in      a    a b  b    b a
+owned by         m1   m2   m1   m2      m1 in a, m2 in b
+sticky           m1   m2   m1   m2      3 local, for ever
+best             m1   m2   m2   m1      4 local, 2 moves
+```
+
+Its own result, given as owned, is the one answer without moves and with the same balance and
+crossings; so it comes out again, and a cooperative group settles in two rounds, whoever leads.
+
+What this does not do: spread each topic where `balance` is total (units are dealt around members,
+so that most do); heed which replicas are in sync; promise the same answer from another release of
+the solver, only one as good.
+
+Source: KIP-881 ("prioritize balancing partitions over improving locality"), KIP-54, KIP-429.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from rackwise.core.assignors.distance import check_target
+from rackwise.core.assignors.kafka.cooperative import withhold
+from rackwise.core.assignors.optimal.group import ReadingGroup
+from rackwise.core.assignors.optimal.network import best_members
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.solver import require_solver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.assignors.members import (
+        Assignment,
+        Members,
+        ReplicaRacks,
+        Target,
+        TopicPartition,
+    )
+
+Balance: TypeAlias = Literal["total", "per-topic", "columns"]
+BALANCES: tuple[Balance, ...] = ("total", "per-topic", "columns")
+"""What is even: all partitions, those of each topic, or columns of co-partitioned topics."""
+
+
+def assign_optimal(
+    members: Members,
+    racks: ReplicaRacks,
+    *,
+    balance: Balance = "total",
+    target: Target = "follower",
+    cooperative: bool = False,
+    weights: Mapping[TopicPartition, int] | None = None,
+    level_costs: Sequence[int] | None = None,
+) -> Assignment:
+    """An assignment with the best balance, then the least crossing, then the fewest moves.
+
+    `weights`: bytes_per_s of each partition, integers from 0 on; what crosses is then counted in
+    them, and a partition without one crosses for nothing. `level_costs`: the price of a read that
+    crosses 0, 1, .. levels, the finest first, instead of coarsest level first. `cooperative`: what
+    another member may still read is withheld, as by `withhold`.
+
+    Raises `InvalidMember`, `InvalidReplicaRacks`, `InvalidWeights`, `InvalidConfig` for an unknown
+    balance or target or for wrong prices, `OptimumTooLarge`, and `MissingDependency` where ortools
+    is not installed.
+    """
+    check_balance(balance)
+    check_target(target)
+    group = ReadingGroup.of(members, racks, target=target, weights=weights)
+    _check_costs(level_costs, group.depth)
+    require_solver()
+    holder_of = np.zeros(int(group.starts[-1]), dtype=np.int64)
+    for units in _lots(group, balance):
+        holder_of[units] = best_members(group, units, level_costs)[:, None]
+    assignment = group.assignment(members, holder_of)
+    return withhold(assignment, members) if cooperative else assignment
+
+
+def check_balance(balance: str) -> None:
+    """Raises `InvalidConfig` for one that is not known."""
+    if balance not in BALANCES:
+        raise InvalidConfig(
+            f'balance must be one of {", ".join(BALANCES)}; "{balance}" was given',
+            wanted=", ".join(BALANCES),
+            had=balance,
+            hint="total evens all partitions of a member",
+        )
+
+
+def _lots(group: ReadingGroup, balance: Balance) -> Iterator[NDArray[np.int64]]:
+    """Units that are balanced by themselves, int64 [units, width]: partitions of one member."""
+    every = np.arange(group.starts[-1])
+    if balance == "total":
+        if len(every):
+            yield every[:, None]
+        return
+    together: dict[object, list[NDArray[np.int64]]] = {}
+    for topic, found in enumerate(np.split(every, group.starts[1:-1])[: len(group.topics)]):
+        alike = (group.hears[:, topic].tobytes(), len(found))
+        together.setdefault(topic if balance == "per-topic" else alike, []).append(found)
+    for topics in together.values():
+        yield np.column_stack(topics)
+
+
+def _check_costs(level_costs: Sequence[int] | None, depth: int) -> None:
+    if level_costs is None:
+        return
+    if len(level_costs) != depth + 1 or any(
+        type(cost) is not int or cost < 0 for cost in level_costs
+    ):
+        raise InvalidConfig(
+            f"level_costs: {depth + 1} integers from 0 on are wanted; "
+            f"{list(level_costs)} were given",
+            wanted=f"{depth + 1} integers from 0 on",
+            had=str(list(level_costs)),
+            hint="give the price of a read that crosses no level, one level, and so on",
+        )

@@ -1,0 +1,35 @@
+"""A running group's assignment beside the best one, as far as the group shows what it reads.
+
+What this does not do: find the best assignment; `review` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.core.assignors.described import described
+from rackwise.core.assignors.measure.review import review
+from rackwise.core.fetch_diagnosis.facts import GroupBest
+from rackwise.core.fetch_diagnosis.groups import STABLE
+
+if TYPE_CHECKING:
+    from rackwise.core.assignors.members import ReplicaRacks
+    from rackwise.core.model import Group
+
+
+def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
+    """How local the group reads, and could; None for one that is not stable, or shows no topics.
+
+    Raises `MissingDependency` where no formula tells the best and no solver is installed.
+    """
+    found = described(group)
+    if group.state not in {None, STABLE} or not found.members or found.listless:
+        return None
+    seen = review(found.assignment, found.members, racks)
+    return GroupBest(
+        partitions=seen.now.partitions,
+        local=seen.now.local,
+        best_local=seen.now.best_local or 0,
+        is_better=seen.is_better,
+        moves=None if seen.best is None else seen.best.moves,
+    )

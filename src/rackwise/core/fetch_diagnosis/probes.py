@@ -1,0 +1,166 @@
+"""Which fetches show whether leaders send clients to the replica in their rack (KIP-392).
+
+A question is worth asking where the answer can be wrong: the partition's leader is in another rack
+and an in-sync replica is in the client's. Leaders take turns, so that few questions reach many:
+
+```
+client rack b; replicas (leader first)    asked, at most 3
+t-0  1 2     1 is in a, 2 in b            t-0 (leader 1)  t-3 (leader 3)  t-1 (leader 1)
+t-1  1 2
+t-2  2 1     the leader is in b itself
+t-3  3 2     3 is in c
+```
+
+A leader that is known to lack the selector, or to be too old, answers as it must; that is told by
+the rule for the selector or the version, and its answers are not judged again.
+
+A leader that has just begun to lead does not know how far its followers are, and keeps its clients
+until they have fetched: an answer that would be a finding is doubtful, and worth asking for again.
+
+What this does not do: ask. Source: `ReplicaManager.findPreferredReadReplica`.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.assignors.measure.replica_read import read_replica
+from rackwise.core.fetch_diagnosis.facts import ProbeQuestion, ReadingFacts
+from rackwise.core.fetch_diagnosis.findings import Unchecked, finding, names_text
+from rackwise.core.fetch_diagnosis.view import View
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rackwise.core.fetch_diagnosis.facts import Probe
+    from rackwise.core.fetch_diagnosis.findings import ReadingFinding
+    from rackwise.core.model import Cluster
+
+RULE = "reading-probe"
+
+
+def probe_questions(
+    cluster: Cluster, client_racks: Iterable[str], *, limit: int
+) -> tuple[ProbeQuestion, ...]:
+    """At most `limit` fetches for each of the client racks, those that no broker has left out."""
+    view = View(ReadingFacts(cluster=cluster))
+    return tuple(
+        question
+        for rack in sorted(set(client_racks) & set(view.rack_names))
+        for question in _questions(view, rack, limit)
+    )
+
+
+def doubtful_questions(facts: ReadingFacts) -> tuple[ProbeQuestion, ...]:
+    """Questions whose answers would be findings."""
+    view = View(facts)
+    return tuple(
+        each.question
+        for each in facts.probes
+        if each.error is None and not _is_explained(view, each) and not _is_near(view, each)
+    )
+
+
+def probe(view: View) -> Iterator[ReadingFinding | Unchecked]:
+    """Leaders that named no replica to a client, or one that is not in its rack."""
+    yield from _unasked(view)
+    judged: dict[int, list[Probe]] = {}
+    for each in view.facts.probes:
+        asked = each.question
+        if each.error is not None:
+            yield Unchecked(
+                RULE,
+                f"the fetch failed with {each.error}",
+                f"{_name(each)} at broker {asked.leader}",
+            )
+        elif _is_explained(view, each):
+            yield Unchecked(
+                RULE, "another finding tells why the leader keeps it", f"broker {asked.leader}"
+            )
+        else:
+            judged.setdefault(asked.leader, []).append(each)
+    for leader, probes in sorted(judged.items()):
+        wrong = [each for each in probes if not _is_near(view, each)]
+        if wrong:
+            first = wrong[0].question
+            yield finding(
+                RULE,
+                broker=leader,
+                wanted=f"the replica in the client's rack, for {_name(wrong[0])} and client rack "
+                f"{escaped(first.client_rack)} {' or '.join(map(str, first.near))}",
+                had=f"{_answers(wrong)}; {len(wrong)} of {counted(len(probes), 'answer')} wrong",
+                hint="restart the broker if its settings were changed since it started; look into "
+                "its log for the selector",
+            )
+
+
+def _unasked(view: View) -> Iterator[Unchecked]:
+    """Client racks that nothing was asked for, where that is not told already."""
+    if RULE in view.facts.not_read:
+        return
+    if not view.client_racks:
+        yield Unchecked(RULE, "no rack of a client is known")
+    asked = {each.question.client_rack for each in view.facts.probes}
+    for rack, _ in view.client_racks:
+        if rack not in asked:
+            why = (
+                "no partition that is led elsewhere has a replica in sync in the rack"
+                if rack in view.rack_names
+                else "no broker is in the rack"
+            )
+            yield Unchecked(RULE, why, f"client rack {escaped(rack)}")
+
+
+def _questions(view: View, rack: str, limit: int) -> Iterator[ProbeQuestion]:
+    table, near = view.cluster.partitions, view.in_rack(rack)
+    has_replica = np.zeros(len(table), dtype=np.bool_)
+    has_replica[table.isr.rows[np.isin(table.isr.values, near)]] = True
+    live = np.array([broker.id for broker in view.live], dtype=np.int64)
+    is_asked = has_replica & np.isin(table.leader, live) & ~np.isin(table.leader, near)
+    rows = np.flatnonzero(is_asked)
+    leaders = table.leader[rows]
+    turns = zip_longest(*(rows[leaders == leader].tolist() for leader in np.unique(leaders)))
+    for row in islice((row for row in chain.from_iterable(turns) if row is not None), limit):
+        partition = table[row]
+        yield ProbeQuestion(
+            client_rack=rack,
+            topic=partition.topic,
+            partition=partition.partition,
+            leader=int(table.leader[row]),
+            near=read_replica(
+                partition.replicas,
+                partition.leader,
+                partition.isr,
+                view.racks,
+                rack,
+                selector="rack-aware",
+            ),
+        )
+
+
+def _is_explained(view: View, each: Probe) -> bool:
+    """Whether another finding tells why the leader keeps its clients."""
+    leader = each.question.leader
+    return view.is_old(leader) or view.lacks_selector(leader)
+
+
+def _is_near(view: View, each: Probe) -> bool:
+    """Whether it was sent to its rack, be it to a replica that came into sync only now."""
+    asked = each.question
+    return each.named in asked.near or (
+        each.named is not None and view.racks.get(each.named) == asked.client_rack
+    )
+
+
+def _answers(probes: list[Probe]) -> str:
+    named = sorted({each.named for each in probes if each.named is not None})
+    texts = [f"broker {broker}" for broker in named]
+    return names_text([*(["none"] if any(p.named is None for p in probes) else []), *texts])
+
+
+def _name(each: Probe) -> str:
+    return f"{escaped(each.question.topic)}-{each.question.partition}"

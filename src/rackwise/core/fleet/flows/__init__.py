@@ -1,0 +1,1 @@
+"""The generated traffic, in each format of flow files."""

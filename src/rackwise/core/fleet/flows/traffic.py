@@ -1,0 +1,181 @@
+"""Who sent how much to whom, and when: the flows of one file, before anybody has logged them.
+
+Each file is a function of (seed, file index) and covers an equal slice of one day. A flow is one of
+
+```
+produce     client:port    -> leader:listener
+fetch       broker:listener -> client:port        one in five from a follower (KIP-392)
+replicate   leader:listener -> follower:port      one in ten the other way: the follower's requests
+```
+
+Sizes are log-uniform from half a KiB to a GiB. What this does not do: say how a flow is logged; see
+`flow_logs` and `canonical`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.fleet.draws import Stream
+from rackwise.core.fleet.world.endpoints import NOBODY
+from rackwise.core.fleet.world.options import DAY_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rackwise.core.fleet.world.options import FleetOptions
+    from rackwise.core.fleet.world.topology import Topology
+    from rackwise.core.model import Ragged
+
+PRODUCE, FETCH, REPLICATE = range(3)
+KINDS = ("produce", "fetch", "replicate")
+"""Kind code -> name."""
+
+FLOW_STREAM = 3
+KIND_TICKETS = np.repeat(np.array([PRODUCE, FETCH, REPLICATE]), [30, 45, 25])
+FOLLOWER_ONE_IN = 5
+REQUEST_ONE_IN = 10
+FIRST_PORT = 32_768
+PORTS = 28_000
+EPOCH_ORDINAL = 719_163
+"""Proleptic Gregorian ordinal of 1970-01-01."""
+SEGMENT_BYTES = 1448
+LEAST_DIGITS = 10
+MOST_DIGITS = 30
+WINDOWS_S = np.array([60, 60, 60, 300, 600])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """Columns of one row per flow, int64 unless said.
+
+    `sender`, `receiver`: endpoint rows; `sender_port`, `receiver_port`; `broker`, `peer`: broker
+    indices, the serving one and in a replicate flow the other one, else -1; `client`: row of the
+    clients or -1; `topic`, `partition`: rows of the partitions; `start`: epoch second.
+    """
+
+    kind: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    topic: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    client: NDArray[np.int64]
+    broker: NDArray[np.int64]
+    peer: NDArray[np.int64]
+    sender: NDArray[np.int64]
+    receiver: NDArray[np.int64]
+    sender_port: NDArray[np.int64]
+    receiver_port: NDArray[np.int64]
+    start: NDArray[np.int64]
+    window_s: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    packets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def followed_by(self, others: Flows) -> Flows:
+        """These flows and then the others."""
+        return Flows(
+            **{
+                column.name: np.concatenate(
+                    [getattr(self, column.name), getattr(others, column.name)]
+                )
+                for column in fields(self)
+            }
+        )
+
+
+def slice_of(total: int, parts: int, index: int) -> int:
+    """Size of part `index` when `total` is cut into `parts` that differ by at most one."""
+    return total * (index + 1) // parts - total * index // parts
+
+
+def file_stream(options: FleetOptions, index: int) -> Stream:
+    """The draws of file `index`; everything in the file comes from them, in one order."""
+    return Stream(options.seed, FLOW_STREAM, index)
+
+
+def drawn_flows(stream: Stream, options: FleetOptions, world: Topology, index: int) -> Flows:
+    """The flows of file `index`."""
+    count = slice_of(options.flows, options.files, index)
+    cluster = stream.below(len(world.has_ipv6), count)
+    topic = world.partitions.drawn_topics(stream, cluster)
+    partition = world.partitions.first[topic] + stream.below(world.partitions.size[topic])
+    leader = world.partitions.leader[partition].astype(np.int64)
+    follower = _one_of(stream, world.partitions.followers, partition)
+    kind = KIND_TICKETS[stream.below(len(KIND_TICKETS), count)]
+    kind[(kind == REPLICATE) & (follower == NOBODY)] = PRODUCE
+    is_follower = (kind == FETCH) & (follower != NOBODY) & _one_in(stream, FOLLOWER_ONE_IN, count)
+    broker = np.where(is_follower, follower, leader)
+    peer = np.where(kind == REPLICATE, follower, NOBODY)
+    client = np.where(kind == REPLICATE, NOBODY, world.clients.drawn(stream, cluster))
+    here, there = _ends(stream, options, world, cluster, broker, peer, client)
+    is_inward = (kind == PRODUCE) | ((kind == REPLICATE) & _one_in(stream, REQUEST_ONE_IN, count))
+    listener = world.endpoints.port[here].astype(np.int64)
+    ephemeral = FIRST_PORT + stream.below(PORTS, count)
+    size = stream.sizes(LEAST_DIGITS, MOST_DIGITS, count)
+    return Flows(
+        kind=kind,
+        cluster=cluster,
+        topic=topic,
+        partition=partition,
+        client=client,
+        broker=broker,
+        peer=peer,
+        sender=np.where(is_inward, there, here),
+        receiver=np.where(is_inward, here, there),
+        sender_port=np.where(is_inward, ephemeral, listener),
+        receiver_port=np.where(is_inward, listener, ephemeral),
+        start=_starts(stream, options, index, count),
+        window_s=WINDOWS_S[stream.below(len(WINDOWS_S), count)],
+        bytes=size,
+        packets=size // SEGMENT_BYTES + 1,
+    )
+
+
+def _one_in(stream: Stream, many: int, count: int) -> NDArray[np.bool_]:
+    return np.equal(stream.below(many, count), 0)
+
+
+def _one_of(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One value of each of these rows, -1 where a row is empty."""
+    lengths = lists.lengths[rows]
+    drawn = stream.below(np.maximum(lengths, 1))
+    if not len(lists.values):
+        return np.full(len(rows), NOBODY)
+    places = np.minimum(lists.offsets[rows] + drawn, len(lists.values) - 1)
+    return np.where(lengths > 0, lists.values[places], NOBODY).astype(np.int64)
+
+
+def _ends(
+    stream: Stream,
+    options: FleetOptions,
+    world: Topology,
+    cluster: NDArray[np.int64],
+    broker: NDArray[np.int64],
+    peer: NDArray[np.int64],
+    client: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Endpoints of the serving broker and of the other side, both of one address family."""
+    count = len(cluster)
+    client_end = world.clients.endpoint + client
+    among_brokers = client == NOBODY
+    brokers_use_six = stream.hits(options.ipv6, count) & world.has_ipv6[cluster]
+    is_six = np.where(among_brokers, brokers_use_six, world.clients.is_ipv6[client])
+    here = np.where(is_six, world.brokers.six[broker], _one_of(stream, world.brokers.four, broker))
+    peer_end = np.where(
+        is_six, world.brokers.six[peer], _one_of(stream, world.brokers.four, np.maximum(peer, 0))
+    )
+    return here, np.where(among_brokers, peer_end, client_end)
+
+
+def _starts(stream: Stream, options: FleetOptions, index: int, count: int) -> NDArray[np.int64]:
+    """Epoch seconds within the file's slice of its day."""
+    day, part = divmod(index, options.files_per_day)
+    first = (options.first_day.toordinal() - EPOCH_ORDINAL + day) * DAY_S
+    low = DAY_S * part // options.files_per_day
+    high = DAY_S * (part + 1) // options.files_per_day
+    return first + low + stream.below(high - low, count)

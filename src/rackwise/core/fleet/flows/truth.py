@@ -1,0 +1,238 @@
+"""What a reader of the generated files must find: exact totals, findings and dollars.
+
+Bytes come from the tally. Three steps lie between it and the bill, each exact:
+
+```
+topics    a replicate flow that names no topic is spread over the partitions that its sender
+          leads and its receiver follows, one weight each, by `core.traffic.apportion`;
+          without such a partition the topic stays unknown
+levels    `core.racks.crossing_level` of the two racks
+dollars   `core.traffic.usd_nano`, out and in, of each row (day, cluster, kind, topic, group,
+          racks, quality); a total is the sum of its rows
+```
+
+What this does not do: read a flow file, or ask the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import date
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rackwise.core.fleet.flows.traffic import EPOCH_ORDINAL, KINDS, REPLICATE
+from rackwise.core.fleet.world.endpoints import NOBODY
+from rackwise.core.fleet.world.violations import violations
+from rackwise.core.racks import Rack, crossing_level
+from rackwise.core.traffic import REGION, apportion, price_of, usd_nano, usd_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rackwise.core.fleet.flows.tally import Tally
+    from rackwise.core.fleet.world.topology import Topology
+    from rackwise.core.model import Cluster
+    from rackwise.core.traffic import Price
+
+FORMAT = "rackwise.truth/1"
+LEVELS = ("region", "zone", "rack", "shelf")
+"""Names of the levels, coarsest first, where racks have more than one."""
+MEASURED, APPORTIONED = "measured", "apportioned"
+UNKNOWN = "(unknown)"
+"""Topic, client group or rack of bytes that have none."""
+PLACES = ("local", "cross", "unknown", "unpriced")
+
+
+class BillRow(NamedTuple):
+    """What makes a row of the bill: all its bytes are priced together."""
+
+    day: str
+    cluster: str
+    kind: str
+    topic: str
+    client_group: str
+    from_rack: str
+    to_rack: str
+    level: int
+    quality: str
+
+
+class Amount(NamedTuple):
+    """Bytes of a row of the bill, and nano-dollars; None where they have no price."""
+
+    bytes: int
+    nano: int | None
+
+
+Ledger: TypeAlias = "Mapping[BillRow, Amount]"
+
+
+def ledger(
+    clusters: Sequence[Cluster],
+    racks: Sequence[Rack],
+    world: Topology,
+    tally: Tally,
+    prices: Sequence[Price],
+) -> Ledger:
+    """The bill of a tally, row by row. `prices`: rows of one provider.
+
+    Raises `InvalidPrices` for a day that the rows leave out, or cover twice.
+    """
+    bytes_: Counter[BillRow] = Counter()
+    for row, part in _bill_rows(clusters, racks, world, tally):
+        bytes_[row] += part
+    names = level_names_of(racks)
+    chosen: dict[tuple[str, str, str, int], Price | None] = {}
+    amounts: dict[BillRow, Amount] = {}
+    for row, amount in bytes_.items():
+        place = (row.day, row.kind, row.from_rack, row.level)
+        if row.level > 0 and place not in chosen:
+            chosen[place] = _price(prices, names, row)
+        local = 0 if row.level == 0 else None
+        price = chosen.get(place)
+        amounts[row] = Amount(amount, local if price is None else _usd_nano(amount, price))
+    return amounts
+
+
+def level_names_of(racks: Sequence[Rack]) -> tuple[str, ...]:
+    """Names of the levels of these racks, coarsest first; `zone` where there is but one."""
+    depth = max(len(rack.levels) for rack in racks)
+    return ("zone",) if depth <= 1 else LEVELS[:depth]
+
+
+def totals(bill: Ledger, *columns: str) -> list[dict[str, Any]]:
+    """One entry per distinct value of the columns of `BillRow`, in rising order.
+
+    Bytes in all and by place; `usd` is text with nine digits, None where nothing has a price.
+    """
+    found: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+    for row, (bytes_, nano) in bill.items():
+        sums = found[tuple(getattr(row, column) for column in columns)]
+        sums[_place(row.level)] += bytes_
+        sums["unpriced"] += bytes_ if nano is None and row.level > 0 else 0
+        sums["priced rows"] += nano is not None
+        sums["nano"] += nano or 0
+    return [
+        {
+            **dict(zip(columns, key, strict=True)),
+            "bytes": sums["local"] + sums["cross"] + sums["unknown"],
+            **{f"bytes_{place}": sums[place] for place in PLACES},
+            "usd": usd_text(sums["nano"]) if sums["priced rows"] else None,
+        }
+        for key, sums in sorted(found.items(), key=itemgetter(0))
+    ]
+
+
+def truth_document(
+    *,
+    options: Mapping[str, Any],
+    clusters: Sequence[Cluster],
+    racks: Sequence[Rack],
+    tally: Tally,
+    bill: Ledger,
+) -> dict[str, Any]:
+    """`truth.json`: JSON-able; names as the pipeline has them, dollars as text of nine digits."""
+    fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (_, fate), (rows, bytes_) in tally.fates.items():
+        fates[fate].update(rows=rows, bytes=bytes_)
+    return {
+        "format": FORMAT,
+        "options": dict(options),
+        "levels": list(level_names_of(racks)),
+        "rows": sum(sums["rows"] for sums in fates.values()),
+        "bytes": sum(sums["bytes"] for sums in fates.values()),
+        "fates": {fate: dict(sums) for fate, sums in sorted(fates.items())},
+        "total": totals(bill),
+        "by_kind": totals(bill, "cluster", "kind"),
+        "by_kind_and_level": totals(bill, "cluster", "kind", "level"),
+        "by_pair": totals(bill, "cluster", "from_rack", "to_rack"),
+        "by_day": totals(bill, "cluster", "day"),
+        "by_topic": totals(bill, "cluster", "topic"),
+        "by_group": totals(bill, "cluster", "client_group"),
+        "by_quality": totals(bill, "cluster", "quality"),
+        "clusters": [
+            {
+                "cluster": cluster.cluster_id,
+                "brokers": len(cluster.brokers),
+                "topics": len(cluster.topics),
+                "partitions": len(cluster.partitions),
+                "violations": dict(violations(cluster)),
+            }
+            for cluster in clusters
+        ],
+    }
+
+
+def _bill_rows(
+    clusters: Sequence[Cluster], racks: Sequence[Rack], world: Topology, tally: Tally
+) -> Iterator[tuple[BillRow, int]]:
+    led = [_led_by_pair(cluster) for cluster in clusters]
+    ids = world.brokers.ids.tolist()
+    level = {
+        (a, b): crossing_level(_rack(racks, a), _rack(racks, b))
+        for a in range(NOBODY, len(racks))
+        for b in range(NOBODY, len(racks))
+    }
+    for cell, bytes_ in zip(tally.cells.tolist(), tally.bytes.tolist(), strict=True):
+        day, cluster, kind, topic, broker, peer, group, from_rack, to_rack = cell
+        row = BillRow(
+            day=date.fromordinal(EPOCH_ORDINAL + day).isoformat(),
+            cluster=str(clusters[cluster].cluster_id),
+            kind=KINDS[kind],
+            topic=UNKNOWN if topic == NOBODY else world.partitions.names[topic],
+            client_group=UNKNOWN if group == NOBODY else world.clients.groups[group],
+            from_rack=str(_rack(racks, from_rack) or UNKNOWN),
+            to_rack=str(_rack(racks, to_rack) or UNKNOWN),
+            level=level[from_rack, to_rack],
+            quality=MEASURED,
+        )
+        weights = led[cluster].get((ids[broker], ids[peer])) if kind == REPLICATE else None
+        if topic != NOBODY or weights is None:
+            yield row, bytes_
+            continue
+        shares = apportion(bytes_, [weight for _, weight in weights])
+        for (name, _), share in zip(weights, shares, strict=True):
+            yield row._replace(topic=name, quality=APPORTIONED), share
+
+
+def _led_by_pair(cluster: Cluster) -> Mapping[tuple[int, int], list[tuple[str, int]]]:
+    """(leader, follower) -> topics in order, with the number of partitions between the two."""
+    table = cluster.partitions
+    leader = table.leader[table.replicas.rows]
+    is_copy = (leader >= 0) & (leader != table.replicas.values)
+    topic = table.topic[table.replicas.rows]
+    triples = np.column_stack([leader, table.replicas.values, topic])[is_copy]
+    found: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    distinct, counts = np.unique(triples, axis=0, return_counts=True)
+    for (sender, receiver, place), count in zip(distinct.tolist(), counts.tolist(), strict=True):
+        found.setdefault((sender, receiver), []).append((table.topics[place], count))
+    return found
+
+
+def _rack(racks: Sequence[Rack], index: int) -> Rack | None:
+    return None if index == NOBODY else racks[index]
+
+
+def _place(level: int) -> str:
+    return "unknown" if level < 0 else "cross" if level else "local"
+
+
+def _price(prices: Sequence[Price], names: Sequence[str], row: BillRow) -> Price | None:
+    region = Rack(row.from_rack).levels[names.index(REGION)] if REGION in names else None
+    choice = price_of(
+        prices,
+        region=region,
+        level=names[row.level - 1],
+        kind=row.kind,
+        day=date.fromisoformat(row.day),
+    )
+    return None if choice is None else choice.price
+
+
+def _usd_nano(bytes_: int, price: Price) -> int:
+    return usd_nano(bytes_, price.nano_usd_per_gb_out, price.gb_bytes) + usd_nano(
+        bytes_, price.nano_usd_per_gb_in, price.gb_bytes
+    )

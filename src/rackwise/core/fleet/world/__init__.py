@@ -1,0 +1,1 @@
+"""The generated world: clusters, clients, addresses."""

@@ -1,0 +1,175 @@
+"""The generated clients: where they live, how busy they are, and how a rack may be known of them.
+
+Client n of a cluster is about n^1.1 times less busy than the first. Its rack shows in one way or
+another, and the ways contradict each other on purpose, so that their order can be seen to be kept:
+
+```
+flow logs    subnet of the packet's address, longest prefix; or none at all
+canonical    the row's own client_rack   >   the table of clients   >   subnet   >   unknown
+```
+
+A client of every four says its rack in its rows and stands in the table with another; one of four
+stands in the table alone; the others are known by address only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.fleet.draws import Stream, picked, zipf_weights
+from rackwise.core.fleet.world import addresses
+from rackwise.core.fleet.world.addresses import Zone
+from rackwise.core.fleet.world.endpoints import NOBODY, Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.fleet.world.options import FleetOptions
+
+MAX_CLIENTS = 6000
+MIN_CLIENTS = 24
+FLOWS_PER_CLIENT = 500
+ZONES = (
+    *[Zone.STRANGE] * 4,
+    *[Zone.NESTED] * 8,
+    *[Zone.SMALL] * 23,
+    *[Zone.LARGE] * 35,
+    *[Zone.OTHER_LARGE] * 30,
+)
+LOGGED_SHARE = 0.5
+CONTAINER_SHARE = 0.2
+WAYS = 4
+PACKET_ADDRESSES_SINCE = 3
+"""Version of the flow log format that first had the packet's own addresses."""
+IN_ROW, IN_TABLE = 0, 1
+"""Of a client's number modulo `WAYS`: its rack stands in its rows, or in the table of clients."""
+SERVICES = ("api", "batch", "etl", "indexer", "ledger", "ranker", "reports", "scoring", "web")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """Clients of cluster c are rows `first[c]..first[c + 1] - 1`, endpoints from `endpoint` on.
+
+    `cumulative`: running sum of their activity; `row_rack`, `table_rack`: index of the rack that
+    their rows, or the table of clients, say; -1 = neither does.
+    """
+
+    endpoint: int
+    is_ipv6: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    cumulative: NDArray[np.int64]
+    ids: tuple[str, ...]
+    groups: tuple[str, ...]
+    group: NDArray[np.int32]
+    row_rack: NDArray[np.int32]
+    table_rack: NDArray[np.int32]
+
+    def drawn(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A client of each of these clusters, busier ones more often."""
+        edges = np.concatenate([[0], self.cumulative])[self.first]
+        low, high = edges[cluster], edges[cluster + 1]
+        return picked(self.cumulative, low + stream.below(high - low))
+
+
+def generated_clients(
+    stream: Stream, options: FleetOptions, has_ipv6: Sequence[bool], racks: int, endpoint: int
+) -> tuple[list[Endpoint], Clients]:
+    """The clients of all clusters and their endpoints, which begin at row `endpoint`.
+
+    `has_ipv6`: cluster -> whether its brokers can be reached by IPv6; `racks`: how many there are.
+    """
+    clusters = len(has_ipv6)
+    each = max(MIN_CLIENTS, min(MAX_CLIENTS, options.flows // FLOWS_PER_CLIENT) // clusters)
+    count = each * clusters
+    cluster = np.repeat(np.arange(clusters), each)
+    is_ipv6 = stream.hits(options.ipv6, count) & np.array(has_ipv6)[cluster]
+    rows = _rows(stream, options, cluster, is_ipv6, racks)
+    number = np.arange(count, dtype=np.int32)
+    row_rack = stream.below(racks, count).astype(np.int32)
+    services = [SERVICES[which] for which in stream.below(len(SERVICES), count)]
+    groups = tuple(f"{service}-readers" for service in SERVICES)
+    return rows, Clients(
+        endpoint=endpoint,
+        is_ipv6=is_ipv6,
+        first=np.arange(clusters + 1, dtype=np.int64) * each,
+        cumulative=np.cumsum(np.tile(zipf_weights(each), clusters)),
+        ids=tuple(f"{service}-{place}" for place, service in enumerate(services)),
+        groups=groups,
+        group=np.array([SERVICES.index(service) for service in services], dtype=np.int32),
+        row_rack=np.where(number % WAYS == IN_ROW, row_rack, NOBODY).astype(np.int32),
+        table_rack=np.where(number % WAYS <= IN_TABLE, (row_rack + 1) % racks, NOBODY).astype(
+            np.int32
+        ),
+    )
+
+
+def _rows(
+    stream: Stream,
+    options: FleetOptions,
+    cluster: NDArray[np.int64],
+    is_ipv6: NDArray[np.bool_],
+    racks: int,
+) -> list[Endpoint]:
+    count = len(cluster)
+    free = _Addresses()
+    machines = addresses.of_machines()
+    can_contain = options.log_version >= PACKET_ADDRESSES_SINCE
+    drawn = zip(
+        cluster.tolist(),
+        is_ipv6.tolist(),
+        stream.below(racks, count).tolist(),
+        stream.below(len(ZONES), count).tolist(),
+        stream.hits(LOGGED_SHARE, count).tolist(),
+        stream.hits(CONTAINER_SHARE, count).tolist(),
+        strict=True,
+    )
+    rows: list[Endpoint] = []
+    for where, six, rack, ticket, is_logged, in_container in drawn:
+        zone, address = free.next(rack, ZONES[ticket], is_ipv6=six)
+        rows.append(
+            Endpoint(
+                address=address,
+                rack=_owner(rack, zone, racks),
+                cluster=where,
+                machine=next(machines) if in_container and can_contain and not six else None,
+                is_logged=is_logged,
+            )
+        )
+    return rows
+
+
+class _Addresses:
+    """Hands out every address once; a network that is full sends on to the rack's larger ones."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[int, Zone, bool], Iterator[str]] = {}
+
+    def next(self, rack: int, wanted: Zone, *, is_ipv6: bool) -> tuple[Zone, str]:
+        return next(
+            (zone, address)
+            for zone in (wanted, Zone.OTHER_LARGE, Zone.LARGE)
+            if (address := next(self._of(rack, zone, is_ipv6=is_ipv6), None)) is not None
+        )
+
+    def _of(self, rack: int, zone: Zone, *, is_ipv6: bool) -> Iterator[str]:
+        zone = _v6_zone(zone) if is_ipv6 else zone
+        key = (rack, zone, is_ipv6)
+        if key not in self._free:
+            self._free[key] = addresses.of_clients(rack, zone, is_ipv6=is_ipv6)
+        return self._free[key]
+
+
+def _v6_zone(zone: Zone) -> Zone:
+    """IPv6 has one large network where IPv4 has several."""
+    return zone if zone in {Zone.NESTED, Zone.STRANGE} else Zone.LARGE
+
+
+def _owner(rack: int, zone: Zone, racks: int) -> int:
+    if zone is Zone.STRANGE:
+        return NOBODY
+    return (rack + 1) % racks if zone is Zone.NESTED else rack

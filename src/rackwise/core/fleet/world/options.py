@@ -1,0 +1,152 @@
+"""What is asked of the generator, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.fleet.world.placements import Shape, capacity, racks_of
+from rackwise.core.racks import Rack, check_one_form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_RACKS = 60
+MAX_CLUSTERS = 250
+MAX_BROKERS = 30_000
+"""Brokers in all clusters; each rack has room for this many addresses."""
+MAX_TOPICS = 1_000_000
+MAX_DAYS = 3_660
+MAX_FLOWS = 10**11
+MAX_SHARE = 0.5
+LOG_VERSIONS = (2, 5)
+FILE_ROWS = 250_000
+"""Flows in one file at most, so that memory does not grow with their number."""
+MIN_FILES = 4
+DAY_S = 86_400
+
+
+class FlowFormat(StrEnum):
+    """What the flow files are: VPC flow logs as Parquet or as text, or canonical Parquet."""
+
+    VPC = "vpc"
+    VPC_TEXT = "vpc-text"
+    CANONICAL = "canonical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetOptions:
+    """All that the generated world depends on; equal options give equal files.
+
+    `flows`: connections seen, in all files; a duplicate is one more row of a flow. `violations`:
+    share of partitions put into one rack on purpose. `bad_rows`, `duplicates`, `ipv6`: shares of
+    flows, 0..0.5. `log_version`: 2 has no direction and no packet addresses, 5 has both.
+    """
+
+    seed: int = 7
+    clusters: int = 1
+    brokers: int = 60
+    topics: int = 2000
+    racks: tuple[Rack, ...] = (Rack("/eu/a"), Rack("/eu/b"), Rack("/eu/c"))
+    replication: int = 3
+    first_day: date = date(2026, 11, 21)
+    days: int = 1
+    flows: int = 1_000_000
+    flow_format: FlowFormat = FlowFormat.VPC
+    log_version: int = 5
+    shape: Shape = Shape.EVEN
+    violations: float = 0.02
+    bad_rows: float = 0.001
+    duplicates: float = 0.05
+    ipv6: float = 0.02
+
+    @property
+    def files_per_day(self) -> int:
+        """Flow files of one day, each of an equal slice of it."""
+        return max(MIN_FILES, -(-self.flows // (self.days * FILE_ROWS)))
+
+    @property
+    def files(self) -> int:
+        """Flow files in all."""
+        return self.days * self.files_per_day
+
+
+def check_options(options: FleetOptions) -> None:
+    """Refuse clusters and flows that cannot be generated.
+
+    Raises `InvalidConfig`, and `InvalidRack` for a rack that is none.
+    """
+    _check_bounds(
+        {
+            "--clusters": (options.clusters, 1, MAX_CLUSTERS),
+            "--brokers": (options.brokers, 1, MAX_BROKERS // max(options.clusters, 1)),
+            "--topics": (options.topics, 1, MAX_TOPICS),
+            "--racks": (len(options.racks), 1, MAX_RACKS),
+            "--rf": (options.replication, 1, options.brokers),
+        }
+    )
+    check_flows(options)
+    check_one_form(enumerate(options.racks))
+    if len(set(options.racks)) != len(options.racks):
+        raise InvalidConfig(
+            f"distinct racks are wanted; {len(options.racks)} were given and "
+            f"{len(set(options.racks))} are distinct",
+            wanted=len(options.racks),
+            had=len(set(options.racks)),
+            hint="name each rack of --racks once",
+        )
+    rack_of = racks_of(options.shape, options.brokers, len(options.racks))
+    room = capacity(options.shape, rack_of, len(options.racks))
+    if options.replication > room:
+        raise InvalidConfig(
+            f"shape {options.shape} on {options.brokers} brokers in {len(options.racks)} racks has "
+            f"room for replication {room}; {options.replication} was asked for",
+            wanted=options.replication,
+            had=room,
+            hint="more --brokers, fewer --racks or a smaller --rf",
+        )
+
+
+def check_flows(options: FleetOptions) -> None:
+    """Refuse flows that cannot be generated, whatever the clusters. Raises `InvalidConfig`."""
+    _check_bounds(
+        {
+            "--seed": (options.seed, 0, 2**63 - 1),
+            "--days": (options.days, 1, MAX_DAYS),
+            "--flows": (options.flows, 0, MAX_FLOWS),
+            "--violations": (options.violations, 0, 1),
+            "--bad-rows": (options.bad_rows, 0, MAX_SHARE),
+            "--duplicates": (options.duplicates, 0, MAX_SHARE),
+            "--ipv6": (options.ipv6, 0, MAX_SHARE),
+        }
+    )
+    room = (date.max - options.first_day).days
+    if options.days > room:
+        raise InvalidConfig(
+            f"days up to {date.max} are wanted, the last one with a next one; {options.days} from "
+            f"{options.first_day} on were asked for",
+            wanted=room,
+            had=options.days,
+            hint="an earlier --first-day or fewer --days",
+        )
+    if options.log_version not in LOG_VERSIONS:
+        raise InvalidConfig(
+            f"--log-version 2 or 5 is wanted; {options.log_version} was given",
+            wanted="2 or 5",
+            had=options.log_version,
+            hint="5 has the direction of a flow and the packet's addresses, 2 has neither",
+        )
+
+
+def _check_bounds(bounds: Mapping[str, tuple[float, float, float]]) -> None:
+    for name, (value, low, high) in bounds.items():
+        if not low <= value <= high:
+            raise InvalidConfig(
+                f"{name} of {low} to {high} is wanted; {value} was given",
+                wanted=f"{low}..{high}",
+                had=value,
+                hint=f"give {name} a number from {low} to {high}",
+            )

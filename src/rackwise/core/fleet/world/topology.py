@@ -1,0 +1,163 @@
+"""The generated world as columns to draw flows from: endpoints, clients, partitions with a leader.
+
+```
+partition rows    cluster 0: topics 0 1 2 ..   cluster 1: ..      a topic is a run of rows
+draw              cluster (each as likely) -> topic (by weight) -> partition (each as likely)
+                  -> leader; one of its live followers; a client of the cluster
+```
+
+What this does not do: draw; see `traffic`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.fleet.draws import Stream, picked
+from rackwise.core.fleet.world.addresses import RESOLVER
+from rackwise.core.fleet.world.clients import Clients, generated_clients
+from rackwise.core.fleet.world.clusters import topic_weights
+from rackwise.core.fleet.world.endpoints import (
+    NOBODY,
+    BrokerEndpoints,
+    Endpoint,
+    Endpoints,
+    broker_endpoints,
+    endpoint_columns,
+)
+from rackwise.core.model import Ragged
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.fleet.world.options import FleetOptions
+    from rackwise.core.model import Cluster
+    from rackwise.core.racks import Rack
+
+CLIENT_STREAM = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitions:
+    """The partitions with a live leader of all clusters, and the runs that their topics are.
+
+    Topics: `edges` (cluster -> its topics' rows), `cumulative` (running sum of their weights),
+    `first`, `size` (their partition rows), `names`. Partitions: `number`, `leader` and `followers`
+    as broker indices. All int64 but the last three, which are int32.
+    """
+
+    names: tuple[str, ...]
+    edges: NDArray[np.int64]
+    cumulative: NDArray[np.int64]
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
+    number: NDArray[np.int32]
+    leader: NDArray[np.int32]
+    followers: Ragged
+
+    def drawn_topics(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A topic row of each of these clusters, busier ones more often."""
+        sums = np.concatenate([[0], self.cumulative])[self.edges]
+        low, high = sums[cluster], sums[cluster + 1]
+        return picked(self.cumulative, low + stream.below(high - low))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Everything to draw from; `has_ipv6`: cluster -> whether all its brokers have an IPv6 address.
+
+    The last endpoint answers names for everybody and is no part of Kafka.
+    """
+
+    endpoints: Endpoints
+    brokers: BrokerEndpoints
+    clients: Clients
+    partitions: Partitions
+    has_ipv6: NDArray[np.bool_]
+
+
+def topology(options: FleetOptions, clusters: Sequence[Cluster], racks: Sequence[Rack]) -> Topology:
+    """The columns for these clusters; `racks` are those of all brokers, none twice.
+
+    Raises `InvalidSnapshot` when a broker has no IPv4 address or port of its own, or when a cluster
+    has no partition with a leader.
+    """
+    stream = Stream(options.seed, CLIENT_STREAM)
+    rows, brokers = broker_endpoints(clusters, {rack: place for place, rack in enumerate(racks)})
+    edges = np.cumsum([0, *(len(cluster.brokers) for cluster in clusters)])
+    has_ipv6 = np.minimum.reduceat(brokers.six, edges[:-1]) >= 0
+    client_rows, clients = generated_clients(
+        stream, options, has_ipv6.tolist(), len(racks), len(rows)
+    )
+    resolver = Endpoint(address=RESOLVER, rack=NOBODY, cluster=NOBODY, is_logged=False)
+    return Topology(
+        endpoints=endpoint_columns(stream, [*rows, *client_rows, resolver]),
+        brokers=brokers,
+        clients=clients,
+        partitions=_partitions(clusters, edges),
+        has_ipv6=has_ipv6,
+    )
+
+
+def _partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> Partitions:
+    parts = [
+        _of_cluster(cluster, int(first)) for cluster, first in zip(clusters, edges, strict=False)
+    ]
+    sizes = np.concatenate([part.size for part in parts])
+    return Partitions(
+        names=tuple(name for part in parts for name in part.names),
+        edges=np.cumsum([0, *(len(part.names) for part in parts)]),
+        cumulative=np.cumsum(np.concatenate([topic_weights(part.size) for part in parts])),
+        first=np.cumsum(sizes) - sizes,
+        size=sizes,
+        number=np.concatenate([part.number for part in parts]),
+        leader=np.concatenate([part.leader for part in parts]),
+        followers=_stacked([part.followers for part in parts]),
+    )
+
+
+def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
+    """The partitions of one cluster, its first broker having the index `first_broker`."""
+    table = cluster.partitions
+    ids = np.array([broker.id for broker in cluster.brokers], dtype=np.int32)
+    led = np.flatnonzero(np.isin(table.leader, ids))
+    if not len(led):
+        raise InvalidSnapshot(
+            f"a partition with a leader is wanted to write flows; cluster "
+            f"{escaped(str(cluster.cluster_id))} has none among {len(table)} partitions",
+            wanted=1,
+            had=0,
+            hint="take the snapshot while the cluster is up",
+        )
+    leader = table.leader[led]
+    in_sync = table.isr.take(led)
+    is_follower = (in_sync.values != leader[in_sync.rows]) & np.isin(in_sync.values, ids)
+    followers = in_sync.keep(is_follower)
+    topics, size = np.unique(table.topic[led], return_counts=True)
+    return Partitions(
+        names=tuple(table.topics[topic] for topic in topics),
+        edges=np.array([0, len(topics)]),
+        cumulative=np.cumsum(size),
+        first=np.cumsum(size) - size,
+        size=size.astype(np.int64),
+        number=table.partition[led],
+        leader=(np.searchsorted(ids, leader) + first_broker).astype(np.int32),
+        followers=Ragged(
+            followers.offsets,
+            (np.searchsorted(ids, followers.values) + first_broker).astype(np.int32),
+        ),
+    )
+
+
+def _stacked(parts: Sequence[Ragged]) -> Ragged:
+    lengths = np.concatenate([part.lengths for part in parts])
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Ragged(offsets, np.concatenate([part.values for part in parts]))

@@ -1,0 +1,1 @@
+"""The decision table: which id a starting broker gets."""

@@ -1,0 +1,279 @@
+"""Rows D28 to D38: this key was never here: a spare id, the KIP's b, or a new one.
+
+"Otherwise look for broker ids that were used previously but are not currently registered: if there
+is exactly one, use it; if there are more than one, throw error; if there are none, fallback to
+generating a new broker id."
+
+Whether a newcomer replaces a broker or joins the cluster cannot be known. So a spare is taken only
+where the operator says so, only after it was seen missing without a break for the time of grace,
+and under `unmapped` only where no other key is mapped to it: grace covers unmapped ids too, since
+in a fleet that has just adopted mappings a rolling restart would look like spares.
+
+A number that is drawn is held against all that is known: where the sequence was recreated it
+starts anew, and its numbers meet old replicas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwise.core.identity.decision.verdicts import On, Row, guarded, refuse, take
+from rackwise.core.identity.model import Generate, Look, Wait
+from rackwise.core.identity.nodes.store import HOSTS, IDS, MISSING_LEADER
+from rackwise.core.identity.refusals import (
+    AmbiguousSpare,
+    NoId,
+    NoIdLeft,
+    SpareReserved,
+    WatcherAbsent,
+)
+from rackwise.core.ids import GREATEST_ID
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from rackwise.core.identity.decision.situation import Situation
+    from rackwise.core.identity.decision.verdicts import Verdict
+
+MOST_SKIPS = 10_000
+"""Numbers drawn in vain before it is given up."""
+
+_SECOND = 1000
+_LISTED = 20
+_LOOK_AGAIN_MS = 60_000
+
+
+def _never(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
+    rules = situation.rules
+    is_off = not rules.literal_step_b if rules.literal else rules.spare == "never"
+    return On("D35") if is_off else None
+
+
+def _not_looked(situation: Situation, row: str) -> Verdict:
+    seen, is_literal = situation.seen, situation.rules.literal
+    if seen.used is None or (not is_literal and seen.missing_since_ms is None):
+        return Look(at="missing", row=row)
+    if is_literal or seen.watch != "leaderless":
+        return None
+    return refuse(
+        row,
+        WatcherAbsent,
+        "somebody must watch which ids are missing, and nobody does",
+        wanted="a leader",
+        had="none",
+        where=MISSING_LEADER,
+    )
+
+
+def _no_spare(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
+    return None if situation.spares else On("D35")
+
+
+def _ambiguous(situation: Situation, row: str) -> Verdict:
+    several = situation.candidates
+    if len(several) <= 1:
+        return None
+    had, key = _listed(situation, several), escaped(situation.seen.key)
+    return refuse(
+        row,
+        AmbiguousSpare,
+        f"there must be one spare id, and there are {len(several)}: {had}",
+        wanted="one spare id",
+        had=had,
+        hint=f"start the other brokers first, or: broker-id assign {key} ID",
+        ids=list(several),
+    )
+
+
+def _blocked(situation: Situation, row: str) -> Verdict:
+    if situation.candidates:
+        return None
+    rules, seen = situation.rules, situation.seen
+    if rules.on_blocked == "generate":
+        return On("D35")
+    if rules.on_blocked == "wait":
+        return _wait(situation, row)
+    had = _listed(situation, situation.spares)
+    return refuse(
+        row,
+        SpareReserved,
+        f"there must be a spare id that may be taken, and there is none: {had}",
+        wanted="a free id",
+        had=had,
+        hint=f"--on-blocked wait, or: broker-id assign {escaped(seen.key)} ID",
+        ids=list(situation.spares),
+        grace_left_ms={str(each): situation.grace_left_ms(each) for each in situation.spares},
+    )
+
+
+def _wait(situation: Situation, row: str) -> Wait:
+    """Until a spare comes back, its mapping goes or its grace is over, then a new look."""
+    on = [f"{IDS}/{each}" for each in situation.spares]
+    for each in situation.spares:
+        on += [f"{HOSTS}/{m.key}" for m in situation.seen.reserved.get(each, ())]
+    graces = [situation.grace_left_ms(s) for s in situation.spares if situation.is_allowed(s)]
+    most = situation.rules.wait_ms + situation.rules.grace_ms
+    until = situation.seen.now_ms + min([most or _LOOK_AGAIN_MS, *graces])
+    return Wait(on=tuple(on), until_ms=until, row=row)
+
+
+def _listed(situation: Situation, ids: tuple[int, ...]) -> str:
+    """As `7 (h7, missing for 40 s), 9 (unmapped, 212 s of grace left)`."""
+    shown = ", ".join(f"{each} ({_state(situation, each)})" for each in ids[:_LISTED])
+    return shown + (f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else "")
+
+
+def _state(situation: Situation, broker_id: int) -> str:
+    seen = situation.seen
+    keys = ", ".join(escaped(m.key) for m in seen.reserved.get(broker_id, ()))
+    parts = [f"mapped to {keys}" if keys else "unmapped"]
+    since = (seen.missing_since_ms or {}).get(broker_id)
+    if since is not None:
+        parts.append(f"missing for {(seen.now_ms - since) / _SECOND:.0f} s")
+    if left := situation.grace_left_ms(broker_id):
+        parts.append(f"{left / _SECOND:.0f} s of grace left")
+    return ", ".join(parts)
+
+
+def _guarded(situation: Situation, row: str) -> Verdict:
+    return guarded(situation, situation.candidates[0], row)
+
+
+def _spare(situation: Situation, row: str) -> Verdict:
+    spare = situation.candidates[0]
+    takes = () if situation.rules.literal else situation.seen.reserved.get(spare, ())
+    return take(situation, spare, "b1", row, takes_from=takes)
+
+
+def _no_source(situation: Situation, row: str) -> Verdict:
+    if situation.rules.generation:
+        return None
+    key = escaped(situation.seen.key)
+    return refuse(
+        row,
+        NoId,
+        f"somebody must give key {key} an id: it is not configured, on no disk, not mapped, and "
+        "broker.id.generation.enable is off",
+        wanted="a source of ids",
+        had="generation off",
+        hint=f"set broker.id, turn generation on, or: broker-id assign {key} ID",
+        upstream=(
+            "java.lang.IllegalArgumentException",
+            "requirement failed: broker.id must be greater than or equal to 0",
+        ),
+        key=situation.seen.key,
+    )
+
+
+def _draw(situation: Situation, row: str) -> Verdict:
+    if situation.seen.used is None and not situation.rules.literal:
+        return Look(at="used", row=row)
+    return Generate(row=row) if situation.seen.generated is None else None
+
+
+def _taken(situation: Situation, row: str) -> Verdict:
+    seen, number = situation.seen, situation.seen.generated
+    if situation.rules.literal or number is None:
+        return None
+    known = (seen.used, seen.reserved, seen.registered, seen.claims, seen.retired)
+    is_taken = any(number in ids for ids in known if ids is not None)
+    if not is_taken and number <= GREATEST_ID:
+        return None
+    if number <= GREATEST_ID and seen.skipped < MOST_SKIPS:
+        return Generate(row=row)
+    return refuse(
+        row,
+        NoIdLeft,
+        f"a free number must come within {MOST_SKIPS} draws, and {seen.skipped} were in vain, the "
+        f"last {number}",
+        wanted="a free number",
+        had=f"{seen.skipped} skips",
+        skipped=seen.skipped,
+        last=number,
+    )
+
+
+def _number(situation: Situation, row: str) -> Verdict:
+    number = situation.seen.generated
+    return None if number is None else take(situation, number, "gen", row)
+
+
+ROWS = (
+    Row(
+        name="D28",
+        when='spare = never (KIP: "optional")',
+        outcome="on at D35",
+        literal="step b on",
+        judge=_never,
+    ),
+    Row(
+        name="D29",
+        when="T or missing times not read; `--missing watch` and no leader",
+        outcome="LOOK missing; WATCHER_ABSENT",
+        literal="LOOK",
+        judge=_not_looked,
+    ),
+    Row(
+        name="D30",
+        when="S empty (KIP b.3)",
+        outcome="on at D35",
+        literal="same",
+        judge=_no_spare,
+    ),
+    Row(
+        name="D31",
+        when="more than one cand (KIP b.2)",
+        outcome="AMBIGUOUS_SPARE",
+        literal="same, over S",
+        judge=_ambiguous,
+    ),
+    Row(
+        name="D32",
+        when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate",
+        outcome="SPARE_RESERVED; WAIT; on at D35",
+        literal="-",
+        judge=_blocked,
+    ),
+    Row(
+        name="D33",
+        when="one cand; as D13, D14",
+        outcome="LOOK at_risk, LAST_IN_SYNC",
+        literal="-",
+        judge=_guarded,
+    ),
+    Row(
+        name="D34",
+        when="one cand s (KIP b.1)",
+        outcome="TAKE s `b1`, takes_from R[s]",
+        literal="same, the old mapping stays",
+        judge=_spare,
+    ),
+    Row(
+        name="D35",
+        when="generation off",
+        outcome="NO_ID",
+        literal="same",
+        judge=_no_source,
+    ),
+    Row(
+        name="D36",
+        when="T not read; or no number drawn",
+        outcome="LOOK used; GENERATE",
+        literal="GENERATE",
+        judge=_draw,
+    ),
+    Row(
+        name="D37",
+        when="number in T, R, L, K or Z (the KIP is silent: seqid was recreated); after 10 000 "
+        "skips",
+        outcome="GENERATE; NO_ID_LEFT",
+        literal="not checked",
+        judge=_taken,
+    ),
+    Row(
+        name="D38",
+        when="number free",
+        outcome="TAKE it `gen`",
+        literal="same",
+        judge=_number,
+    ),
+)

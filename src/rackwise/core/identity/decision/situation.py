@@ -1,0 +1,137 @@
+"""What follows from an observation before any row of the table is asked.
+
+```
+C   configured id          L   registered ids      T   ids in replica lists
+m   id on the disks        K   claimed ids         R   ids mapped by other keys
+h   id of the own mapping  Z   retired ids         S   spares: T - L - K - Z
+```
+
+To the letter of the KIP there are no claims and no retired ids: K and Z are empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.identity.decision import holders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.identity.model import Claim, LogDir, Observation, Rules
+
+UNSET = -1
+"""What Kafka's configuration says where an id is not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """An observation under rules, with what the rows ask of both."""
+
+    seen: Observation
+    rules: Rules
+
+    @property
+    def configured(self) -> int | None:
+        """C; None = not set."""
+        return None if self.seen.configured in {None, UNSET} else self.seen.configured
+
+    @property
+    def stored(self) -> tuple[tuple[int, str], ...]:
+        """Id and path of each file that says one, in the order of log dirs."""
+        return tuple(
+            (each.meta.broker_id, each.path)
+            for each in self.seen.log_dirs
+            if each.meta is not None and each.meta.broker_id is not None
+        )
+
+    @property
+    def on_disk(self) -> int | None:
+        """m, where the files agree; None = no file says one."""
+        return self.stored[0][0] if self.stored else None
+
+    @property
+    def pinned(self) -> int | None:
+        """C, else m."""
+        return self.on_disk if self.configured is None else self.configured
+
+    @property
+    def mapped(self) -> int | None:
+        """h; None = no mapping."""
+        return None if self.seen.mapping is None else self.seen.mapping.broker_id
+
+    @property
+    def empty_dirs(self) -> tuple[LogDir, ...]:
+        """Log dirs that lack the id; what cannot be read is not known to be without."""
+        return tuple(each for each in self.seen.log_dirs if each.lacks_id(self.seen.mode))
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether an id that is given back may come back with less than it had."""
+        return not self.rules.literal and bool(self.empty_dirs)
+
+    @property
+    def claims(self) -> Mapping[int, Claim]:
+        """K."""
+        return {} if self.rules.literal else self.seen.claims
+
+    @property
+    def retired(self) -> frozenset[int]:
+        """Z."""
+        return frozenset() if self.rules.literal else self.seen.retired
+
+    def is_ours(self, broker_id: int) -> bool:
+        """Whether an earlier commit of this very start claimed it."""
+        claim = self.claims.get(broker_id)
+        return claim is not None and claim.session == self.seen.session
+
+    def is_held(self, broker_id: int) -> bool:
+        """Whether it is registered, or claimed under another session."""
+        is_claimed = broker_id in self.claims and not self.is_ours(broker_id)
+        return is_claimed or broker_id in self.seen.registered
+
+    def looks_like_me(self, broker_id: int) -> bool:
+        """Whether who holds it may be this broker, a moment ago."""
+        return holders.looks_like(
+            self.seen.key,
+            self.seen.endpoints,
+            registration=self.seen.registered.get(broker_id),
+            claim=self.claims.get(broker_id),
+            owners=self.seen.owners,
+        )
+
+    def holder(self, broker_id: int) -> str:
+        """Who holds it, for people."""
+        return holders.told(
+            registration=self.seen.registered.get(broker_id),
+            claim=self.claims.get(broker_id),
+            owners=self.seen.owners,
+            now_ms=self.seen.now_ms,
+        )
+
+    @property
+    def spares(self) -> tuple[int, ...]:
+        """S, ascending; empty where T was not read."""
+        taken = self.seen.registered.keys() | self.claims.keys() | self.retired
+        return tuple(sorted((self.seen.used or frozenset()) - taken))
+
+    def grace_left_ms(self, broker_id: int) -> int:
+        """How long it must still be seen missing before it may be taken."""
+        if self.rules.grace_ms == 0:
+            return 0
+        since = (self.seen.missing_since_ms or {}).get(broker_id, self.seen.now_ms)
+        return max(0, self.rules.grace_ms - (self.seen.now_ms - since))
+
+    def is_allowed(self, broker_id: int) -> bool:
+        """Whether the policy lets a spare be taken, grace aside."""
+        return self.rules.spare == "any" or broker_id not in self.seen.reserved
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Spares that the policy lets go, ascending."""
+        return tuple(
+            each
+            for each in self.spares
+            if self.rules.literal or (self.is_allowed(each) and not self.grace_left_ms(each))
+        )

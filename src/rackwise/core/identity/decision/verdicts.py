@@ -1,0 +1,158 @@
+"""What a row of the table can say, and the sentences that rows share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.identity.model import Decision, Look, Refuse, Take, Wait
+from rackwise.core.identity.nodes.store import CLAIMS, IDS
+from rackwise.core.identity.refusals import LastInSync
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwise.core.errors import IdentityRefused
+    from rackwise.core.identity.decision.situation import Situation
+    from rackwise.core.identity.model import How, KeyMapping
+
+LISTED = 20
+"""Partitions that a refusal names; it counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """The rows up to this one are passed over."""
+
+    row: str
+
+
+Verdict: TypeAlias = Decision | On | None
+"""None: the row does not hold, the next is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row: what the reference prints of it, and the row itself as a function of its name."""
+
+    name: str
+    when: str
+    outcome: str
+    literal: str
+    judge: Callable[[Situation, str], Verdict]
+
+
+def refuse(
+    row: str,
+    error: type[IdentityRefused],
+    message: str,
+    *,
+    wanted: object,
+    had: object,
+    hint: str | None = None,
+    where: str | None = None,
+    upstream: tuple[str, str] | None = None,
+    **details: object,
+) -> Refuse:
+    """A refusal that names its row at the end of the sentence."""
+    told = error(
+        f"{message} ({row})",
+        wanted=wanted,
+        had=had,
+        hint=hint,
+        where=where,
+        upstream=upstream,
+        row=row,
+        details=details,
+    )
+    return Refuse(error=told, row=row)
+
+
+def wait_for(situation: Situation, broker_id: int, row: str) -> Wait:
+    """Until whatever holds the id is gone, for what is left of the waiting time."""
+    seen = situation.seen
+    on = [f"{IDS}/{broker_id}"] if broker_id in seen.registered else []
+    on += [f"{CLAIMS}/{broker_id}"] if broker_id in situation.claims else []
+    left = situation.rules.wait_ms - seen.waited_ms
+    return Wait(on=tuple(on), until_ms=seen.now_ms + left, row=row)
+
+
+def unguarded(situation: Situation, broker_id: int, row: str) -> Verdict:
+    """A look at what an empty disk would lose, where it has not been looked at.
+
+    Nothing is asked where every dir has its file.
+    """
+    if not situation.is_guarded or situation.seen.at_risk is not None:
+        return None
+    return Look(at="at_risk", row=row, id=broker_id)
+
+
+def last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdict:
+    """A refusal where an empty disk would come back as the last in-sync replica of anything."""
+    lost = (situation.seen.at_risk or {}).get(broker_id, ())
+    if not lost or not situation.is_guarded or situation.rules.accept_loss:
+        return None
+    number = counted(len(lost), "partition")
+    named = ", ".join(escaped(each) for each in lost[:LISTED])
+    more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
+    return refuse(
+        row,
+        LastInSync,
+        f"id {broker_id} must have another live in-sync copy of every partition before it comes "
+        f"back with an empty disk, and has none of {number}: {named}{more}",
+        wanted="another in-sync copy",
+        had=f"none for {number}",
+        id=broker_id,
+        count=len(lost),
+        partitions=list(lost[:LISTED]),
+    )
+
+
+def guarded(situation: Situation, broker_id: int, row: str) -> Verdict:
+    """Both, as one row."""
+    return unguarded(situation, broker_id, row) or last_in_sync(situation, broker_id, row)
+
+
+def take(
+    situation: Situation,
+    broker_id: int,
+    how: How,
+    row: str,
+    *,
+    takes_from: tuple[KeyMapping, ...] = (),
+) -> Take:
+    """The id, with what somebody should know of it."""
+    return Take(
+        id=broker_id,
+        how=how,
+        row=row,
+        takes_from=takes_from,
+        warnings=tuple(_warnings(situation, broker_id, how, takes_from)),
+    )
+
+
+def _warnings(
+    situation: Situation, broker_id: int, how: How, takes_from: tuple[KeyMapping, ...]
+) -> list[str]:
+    seen = situation.seen
+    key = escaped(seen.key)
+    told = []
+    if how in {"configured", "meta"} and seen.mapping_problem is not None:
+        told.append(f"MAPPING_OVERWRITTEN: the mapping of key {key} could not be read")
+    elif how in {"configured", "meta"} and situation.mapped not in {None, broker_id}:
+        told.append(f"MAPPING_OVERWRITTEN: key {key} was mapped to {situation.mapped}")
+    others = [m for m in seen.reserved.get(broker_id, ()) if m not in takes_from]
+    if how != "already" and others:
+        names = ", ".join(escaped(each.key) for each in others)
+        told.append(f"MAPPED_TWICE: id {broker_id} is mapped to {names} too; broker-id gc settles")
+    if how in {"already", "gen"} or not situation.is_guarded:
+        return told
+    at_risk = (seen.at_risk or {}).get(broker_id, ())
+    if at_risk:
+        told.append(f"LOSS_ACCEPTED: {counted(len(at_risk), 'partition')} may lose records")
+    if alone := seen.lost.get(broker_id, ()):
+        told.append(
+            f"DATA_GONE: {counted(len(alone), 'partition')} had one replica, and it is gone"
+        )
+    return told

@@ -1,0 +1,1 @@
+"""The nodes of an identity store, as bytes and as values."""

@@ -1,0 +1,78 @@
+"""Topic nodes: which ids replicas use, and who is in sync.
+
+```
+/brokers/topics/orders                       {"version":3,"partitions":{"4":[7,1]},..}
+/brokers/topics/orders/partitions/4/state    {"version":1,"leader":7,"isr":[7,1],..}
+```
+
+An id that comes or goes in a reassignment is used too. A topic that is corrupt, or of no version,
+makes every answer about used ids incomplete, so it is an error and never passed over.
+
+What this does not do: parse a topic node (see `core.wire.topic_node`); read a store; say what is at
+risk.
+Source: kafka.zk.TopicZNode and TopicPartitionStateZNode, KIP-455.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import RemoteProtocolError
+from rackwise.core.identity.nodes import store
+from rackwise.core.identity.nodes.node_json import corrupt, read_fields
+from rackwise.core.identity.refusals import StoreCorrupt
+from rackwise.core.ids import GREATEST_ID
+from rackwise.core.wire.topic_node import NO_VERSION, read_topic_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rackwise.core.identity.nodes.store import Node
+    from rackwise.core.wire.topic_node import ReplicaSet
+
+STATE_BYTES = 64 * 2**10
+
+NO_LEADER = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """Who leads, `NO_LEADER` = nobody, and who is in sync."""
+
+    leader: int
+    isr: tuple[int, ...]
+
+
+def parse_topic(node: Node, *, topic: str) -> dict[int, tuple[int, ...]]:
+    """Partition -> replicas, those being added and removed with them. Raises `StoreCorrupt`."""
+    path = f"{store.TOPICS}/{topic}"
+    try:
+        read = read_topic_node(topic, node.data)
+    except RemoteProtocolError as error:
+        raise corrupt(path, node.data, str(error.wanted), StoreCorrupt) from None
+    if read.version == NO_VERSION:
+        raise corrupt(path, node.data, "a version from 1 on", StoreCorrupt)
+    return {partition: _used(told) for partition, told in read.partitions.items()}
+
+
+def used_ids(topics: Iterable[Mapping[int, tuple[int, ...]]]) -> frozenset[int]:
+    """Ids that some replica of these topics has."""
+    return frozenset(id_ for topic in topics for replicas in topic.values() for id_ in replicas)
+
+
+def state_path(topic: str, partition: int) -> str:
+    """Where the state of a partition stands."""
+    return f"{store.TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def parse_state(node: Node, *, topic: str, partition: int) -> PartitionState:
+    """Leader and in-sync replicas of a partition. Raises `StoreCorrupt`."""
+    fields = read_fields(node.data, path=state_path(topic, partition), most=STATE_BYTES)
+    return PartitionState(
+        leader=fields.number("leader", least=NO_LEADER, most=GREATEST_ID), isr=fields.ids("isr")
+    )
+
+
+def _used(told: ReplicaSet) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(told.replicas + told.adding + told.removing))

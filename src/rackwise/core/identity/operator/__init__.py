@@ -1,0 +1,1 @@
+"""What an operator does by hand: assign, retire, collect garbage."""

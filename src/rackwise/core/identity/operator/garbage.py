@@ -1,0 +1,141 @@
+"""Which mappings nobody needs: an id that lives under one key is mapped by another.
+
+KIP-426: "for each node /brokers/ids/N, read the hostname h. If there is a node /brokers/hosts/g
+whose value is N, and g != h, then this is a garbage node." But that `host` is null on a cluster
+that speaks TLS or SASL alone, and elsewhere an advertised name: taken literally the rule deletes
+mappings that are alive. Here it takes all of:
+
+```
+1  N has been registered for a minute, by the store's clock
+2  nobody claims N
+3  there is a winner, g2 != g, whose own mapping g2 -> N is stored:
+     the Owner of this very registration, or, where there is no such Owner,
+     a key that is one of the broker's host names while g is none of them
+```
+
+Example: 7 is registered by the start of h9, which wrote `id_owners/7`. `hosts/h9` and `hosts/h7`
+both say 7. Then `hosts/h7` is garbage, whatever names the broker advertises.
+
+Without ZooKeeper nothing tells since when a broker is registered: there a winner must be an Owner,
+whose node is written only after the registration was seen.
+
+A mapping whose id is not registered is never garbage: it is what mappings are for.
+
+What this does not do: delete. `collect` gives the commit, which fails where the mapping was claimed
+meanwhile: each claim bumps the version of its mapping. A start without Rackwise goes unseen; its
+disk still has the id.
+
+Source: KIP-426, "Garbage Collection of ZooKeeper Nodes".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rackwise.core.identity.decision.holders import owner_of
+from rackwise.core.identity.nodes.store import FENCE, HOSTS, IDS, Check, Delete, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
+    from rackwise.core.identity.nodes.store import Op
+
+_IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+
+
+def garbage(
+    mappings: Sequence[KeyMapping],
+    registered: Mapping[int, Registration],
+    claims: Mapping[int, Claim],
+    owners: Mapping[int, Owner],
+    *,
+    now_ms: int,
+    min_age_ms: int = 60_000,
+) -> tuple[KeyMapping, ...]:
+    """Mappings that may go, by id and key. Source: KIP-426, made safe as told above."""
+    pairs = judged(mappings, registered, claims, owners, now_ms=now_ms, min_age_ms=min_age_ms)
+    return tuple(loser for loser, _ in pairs)
+
+
+def judged(
+    mappings: Sequence[KeyMapping],
+    registered: Mapping[int, Registration],
+    claims: Mapping[int, Claim],
+    owners: Mapping[int, Owner],
+    *,
+    now_ms: int,
+    min_age_ms: int = 60_000,
+) -> tuple[tuple[KeyMapping, KeyMapping], ...]:
+    """Each mapping that may go, with the winner's."""
+    found = []
+    for mapping in sorted(mappings, key=lambda m: (m.broker_id, m.key)):
+        registration = registered.get(mapping.broker_id)
+        if registration is None or mapping.broker_id in claims:
+            continue
+        owner = owner_of(registration, owners)
+        if not _is_settled(registration, owner, now_ms - min_age_ms):
+            continue
+        rivals = [m for m in mappings if m.broker_id == mapping.broker_id and m.key != mapping.key]
+        winner = _winner(mapping, rivals, registration, owner)
+        if winner is not None:
+            found.append((mapping, winner))
+    return tuple(found)
+
+
+def collect(
+    loser: KeyMapping, winner: KeyMapping, *, registration_version: int | None
+) -> tuple[Op, ...]:
+    """The commit that deletes one mapping.
+
+    `registration_version`: of the node `ids/N`; None = the store has no registrations.
+    """
+    is_registered = f"{IDS}/{loser.broker_id}"
+    return (
+        Put(FENCE, b""),
+        *([] if registration_version is None else [Check(is_registered, registration_version)]),
+        Check(f"{HOSTS}/{winner.key}", winner.node_version),
+        Delete(f"{HOSTS}/{loser.key}", loser.node_version),
+    )
+
+
+def literal_garbage(
+    mappings: Sequence[KeyMapping], hosts: Mapping[int, str | None]
+) -> tuple[KeyMapping, ...]:
+    """The KIP's rule to the letter, which deletes mappings that are alive.
+
+    `hosts`: the field `host` of each registered broker, by id.
+    """
+    ordered = sorted(mappings, key=lambda m: (m.broker_id, m.key))
+    return tuple(m for m in ordered if m.broker_id in hosts and hosts[m.broker_id] != m.key)
+
+
+def is_name_of(key: str, registration: Registration) -> bool:
+    """Whether a key is a host name that this broker advertises, or the first label of one."""
+    hosts = [e.rpartition(":")[0].strip("[]").casefold() for e in registration.endpoints]
+    labels = [h.partition(".")[0] for h in hosts if not (_IPV4.fullmatch(h) or ":" in h)]
+    return key.casefold() in {*hosts, *labels}
+
+
+def _is_settled(registration: Registration, owner: Owner | None, latest_ms: int) -> bool:
+    if registration.registered_ms is None:
+        return owner is not None
+    return registration.registered_ms <= latest_ms
+
+
+def _winner(
+    mapping: KeyMapping,
+    rivals: Sequence[KeyMapping],
+    registration: Registration,
+    owner: Owner | None,
+) -> KeyMapping | None:
+    if owner is not None:
+        return next((m for m in rivals if m.key == owner.key), None)
+    if is_name_of(mapping.key, registration):
+        return None
+    return next((m for m in sorted(rivals, key=_key) if is_name_of(m.key, registration)), None)
+
+
+def _key(mapping: KeyMapping) -> str:
+    return mapping.key

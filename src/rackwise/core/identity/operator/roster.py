@@ -1,0 +1,132 @@
+"""Who is who: a row for each id, joined from all nodes that speak of it.
+
+```
+hosts/h7 -> 7   ids/7 czxid 40   id_owners/7 h7, 40      7  h7      registered  owner h7
+hosts/h9 -> 9   -                id_owners/9 h9, 12      9  h9      missing     owner h9
+-               -                retired_ids/4           4  -       retired
+```
+
+Goals, in order: every id that any node names has a row; nothing is guessed where a node cannot be
+read; rows come in order of ids.
+
+Missing is an id that replicas use or that was seen once, and that is neither registered nor
+retired. A mapping alone makes no id missing: its host may never have started.
+
+`disagreements` tells where mapping, claim, registration and owner of one id contradict each other:
+
+- more than one key has the id, or it is retired and still mapped or registered;
+- a claim is of a key that has another id or none;
+- the owner is of this very incarnation, and its key has another id or none;
+- the owner is of an earlier incarnation: the broker was started without `acquire` since.
+
+What this does not do: read the store; mend anything. Source: KIP-426 for the mapping; the other
+nodes are Rackwise's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
+
+_NO_TIMES: Mapping[int, int] = MappingProxyType({})
+_NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """All nodes about ids, parsed; by id.
+
+    `used`: ids in replica lists, None = not read. `missing_since_ms`: as the watcher that leads has
+    it. `problems`: path -> why that node cannot be read. `now_ms`: the store's clock.
+    """
+
+    mappings: tuple[KeyMapping, ...]
+    registered: Mapping[int, Registration]
+    claims: Mapping[int, Claim]
+    owners: Mapping[int, Owner]
+    retired: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
+    used: frozenset[int] | None = None
+    missing_since_ms: Mapping[int, int] = field(default_factory=lambda: _NO_TIMES)
+    problems: Mapping[str, str] = field(default_factory=lambda: _NO_PROBLEMS)
+    now_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdRow:
+    """One id. `keys`: hosts that have it, sorted. `has_replicas`: None = not read.
+
+    `missing_ms`: since when a watcher sees it missing, None = it is not, or nobody watches.
+    """
+
+    id: int
+    keys: tuple[str, ...]
+    registration: Registration | None
+    claim: Claim | None
+    owner: Owner | None
+    has_replicas: bool | None
+    is_missing: bool
+    missing_ms: int | None
+    is_retired: bool
+
+
+def roster(census: Census) -> tuple[IdRow, ...]:
+    """A row for each id that any node names, in order of ids."""
+    ids = {each.broker_id for each in census.mappings}
+    ids.update(census.registered, census.claims, census.owners, census.missing_since_ms)
+    ids |= census.retired | census.known | (census.used or frozenset())
+    return tuple(row_of(census, each) for each in sorted(ids))
+
+
+def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
+    """The row of one id, empty where no node names it."""
+    since_ms = census.missing_since_ms.get(id)
+    is_known = id in census.known or id in (census.used or frozenset())
+    is_missing = is_known and id not in census.registered and id not in census.retired
+    return IdRow(
+        id=id,
+        keys=tuple(sorted(each.key for each in census.mappings if each.broker_id == id)),
+        registration=census.registered.get(id),
+        claim=census.claims.get(id),
+        owner=census.owners.get(id),
+        has_replicas=None if census.used is None else id in census.used,
+        is_missing=is_missing,
+        missing_ms=None if since_ms is None or not is_missing else census.now_ms - since_ms,
+        is_retired=id in census.retired,
+    )
+
+
+def disagreements(row: IdRow) -> tuple[str, ...]:
+    """What contradicts each other about one id, a sentence each."""
+    told = []
+    if len(row.keys) > 1:
+        told.append(f"id {row.id} is mapped to {len(row.keys)} keys: {', '.join(row.keys)}")
+    if row.is_retired and (row.keys or row.registration is not None):
+        state = "registered" if row.registration is not None else f"mapped to {row.keys[0]}"
+        told.append(f"id {row.id} is retired, and {state}")
+    if row.claim is not None and row.claim.key not in row.keys:
+        told.append(f"{row.claim.key} claims id {row.id}, which is not mapped to it")
+    if row.owner is not None and row.registration is not None:
+        told.extend(_of_owner(row, row.owner, row.registration))
+    return tuple(told)
+
+
+def _of_owner(row: IdRow, owner: Owner, registration: Registration) -> list[str]:
+    if not _is_of(owner, registration):
+        return [f"id {row.id} was registered without acquire since {owner.key} last had it"]
+    if owner.key in row.keys:
+        return []
+    return [f"{owner.key} registered id {row.id}, which is not mapped to it"]
+
+
+def _is_of(owner: Owner, registration: Registration) -> bool:
+    """Whether the owner is of this very incarnation; without numbers endpoints tell."""
+    if owner.incarnation is None or registration.incarnation is None:
+        return not owner.endpoints.isdisjoint(registration.endpoints)
+    return owner.incarnation == registration.incarnation

@@ -1,0 +1,1 @@
+"""The start of one broker, from gathered facts to a running process."""

@@ -1,0 +1,345 @@
+"""What a start reads, and in which order: asks go out, answers come in, nodes become values.
+
+Reads are not atomic together, so their order matters:
+
+```
+1  fence, own mapping, cluster   a decision that rests on others' nodes commits at this fence
+2  claims                        a claim that is gone by now ended in a registration,
+3  registrations                 which is seen here: no id looks free in between
+4  retired ids, owners
+5  only where asked for: mappings of others, ids in use, times missing, partitions at risk, a number
+```
+
+A watcher knows ids that no replica has, and who asks it reads no topic; only a number that is drawn
+is held against the topics, too. A watcher may not have heard yet that an id came back; a start of
+it that went through us wrote its mapping and its owner, so the id is not missing longer than since
+then. A scan sets a watch on each id before it looks whether it is missing, so that no return goes
+unseen.
+
+What this does not do: read. The driver of a start answers from a real store, a test from its own.
+Source: KIP-426.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.core.identity.model import (
+    Claim,
+    KeyMapping,
+    LogDir,
+    Look,
+    Mode,
+    Observation,
+    Owner,
+    Watch,
+)
+from rackwise.core.identity.nodes import guard
+from rackwise.core.identity.nodes.nodes import (
+    ids_in_names,
+    parse_claim,
+    parse_cluster_id,
+    parse_mapping,
+    parse_missing,
+    parse_owner,
+)
+from rackwise.core.identity.nodes.store import (
+    CLAIMS,
+    CLUSTER_ID,
+    FENCE,
+    HOSTS,
+    IDS,
+    KNOWN,
+    MISSING,
+    MISSING_LEADER,
+    OWNERS,
+    RETIRED,
+)
+from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
+from rackwise.core.identity.start.missing import forget, marked, sighted
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+    from rackwise.core.identity.nodes.guard import Standing
+    from rackwise.core.identity.nodes.store import Node
+    from rackwise.core.identity.start.acts import Gather, Sightings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What a start knows by itself.
+
+    `endpoints`: `host:port` that its broker will advertise. `cluster_id`: in KRaft mode; elsewhere
+    the store has it. `above`: generated ids are this plus a number. `is_watched`: times missing are
+    those of the watcher. `name`, `pid`: for people.
+    """
+
+    mode: Mode
+    key: str
+    nonce: str
+    endpoints: frozenset[str] = frozenset()
+    configured: int | None = None
+    log_dirs: tuple[LogDir, ...] = ()
+    migrating: bool = False
+    is_controller: bool = False
+    cluster_id: str | None = None
+    above: int = 1000
+    is_watched: bool = False
+    name: str = ""
+    pid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Path -> node, None = there is none; in this order."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """Names below a node."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Id -> registration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Ids in replica lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Each partition that has a replica of this id, and who is in sync."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Set a watch on each of these; answers with those whose watch has fired."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The store's clock, in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """1, 2, 3, ...; never one twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The session that our ephemeral nodes carry."""
+
+
+Ask: TypeAlias = (
+    Read | Children | Registered | Used | Standings | Watched | Clock | Number | Session
+)
+Gathering: TypeAlias = "Generator[Ask, Any, Observation]"
+
+
+def gather(host: Host, action: Gather) -> Gathering:
+    """The observation: all anew, or `action.base` with what is asked for more.
+
+    Raises `StoreNotReady` without a fence, `StoreCorrupt` and `MappingCorrupt` where the answer
+    would rest on a node that cannot be read.
+    """
+    if action.base is None:
+        return (yield from _anew(host))
+    if not isinstance(action.more, Look):
+        return (yield from _drawn(host, action.base))
+    if action.more.at == "at_risk" and action.more.id is not None:
+        return (yield from _risked(action.base, action.more.id))
+    if action.more.at == "missing" and host.is_watched:
+        return (yield from _marked((yield from _known(action.base))))
+    used = yield from _used(action.base)
+    if action.more.at == "used":
+        return used
+    return (yield from _scanned(used, action.seen))
+
+
+def _anew(host: Host) -> Gathering:
+    own = f"{HOSTS}/{host.key}"
+    first: dict[str, Node | None] = yield Read((FENCE, own, CLUSTER_ID))
+    fence = first[FENCE]
+    if fence is None:
+        raise StoreNotReady(
+            f"the nodes of broker-id are there; {FENCE} is not",
+            wanted=FENCE,
+            had="none",
+            where=FENCE,
+        )
+    mapping, problem = _own_mapping(first[own], host.key)
+    claims = yield from _claims()
+    registered = yield Registered()
+    retired = ids_in_names((yield Children(RETIRED)))
+    told = {host.configured, *(each.meta.broker_id for each in host.log_dirs if each.meta)}
+    mine = {each for each in told if each is not None and each >= 0}
+    asked = mine | ({mapping.broker_id} if mapping else set())
+    observation = Observation(
+        mode=host.mode,
+        key=host.key,
+        nonce=host.nonce,
+        session=(yield Session()),
+        endpoints=host.endpoints,
+        cluster_id=_cluster_id(host, first[CLUSTER_ID]),
+        configured=host.configured,
+        log_dirs=host.log_dirs,
+        migrating=host.migrating,
+        is_controller=host.is_controller,
+        mapping=mapping,
+        mapping_problem=problem,
+        registered=registered,
+        claims=claims,
+        owners=(yield from _owners(sorted(asked & set(registered)))),
+        retired=retired,
+        reserved={},
+        fence=fence.version,
+        watch=(yield from _watch()) if host.is_watched else "scan",
+        host=host.name,
+        pid=host.pid,
+    )
+    return (yield from _reserved(observation, is_strict=False)) if mine else observation
+
+
+def _watch() -> Generator[Ask, Any, Watch]:
+    leader = (yield Read((MISSING_LEADER,)))[MISSING_LEADER]
+    return "leaderless" if leader is None else "led"
+
+
+def _own_mapping(node: Node | None, key: str) -> tuple[KeyMapping | None, str | None]:
+    if node is None:
+        return None, None
+    try:
+        return parse_mapping(node, key=key), None
+    except MappingCorrupt as error:
+        return None, str(error)
+
+
+def _cluster_id(host: Host, node: Node | None) -> str | None:
+    if host.mode is Mode.KRAFT or node is None:
+        return host.cluster_id
+    return parse_cluster_id(node)
+
+
+def _nodes(parent: str, names: Iterable[str]) -> Generator[Ask, Any, dict[str, Node]]:
+    """Name -> node; those that have gone meanwhile are left out."""
+    paths = {f"{parent}/{name}": name for name in names}
+    found: dict[str, Node | None] = (yield Read(tuple(paths))) if paths else {}
+    return {paths[path]: node for path, node in found.items() if node is not None}
+
+
+def _claims() -> Generator[Ask, Any, Mapping[int, Claim]]:
+    ids = ids_in_names((yield Children(CLAIMS)))
+    nodes = yield from _nodes(CLAIMS, map(str, sorted(ids)))
+    return {int(name): parse_claim(node, id=int(name)) for name, node in nodes.items()}
+
+
+def _owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]:
+    nodes = yield from _nodes(OWNERS, map(str, ids))
+    return {int(name): parse_owner(node, id=int(name)) for name, node in nodes.items()}
+
+
+def _reserved(observation: Observation, *, is_strict: bool) -> Gathering:
+    """`is_strict`: a mapping that cannot be read may reserve any id, so nothing follows."""
+    names = yield Children(HOSTS)
+    nodes = yield from _nodes(HOSTS, (name for name in names if name != observation.key))
+    reserved: dict[int, tuple[KeyMapping, ...]] = {}
+    for key, node in sorted(nodes.items()):
+        try:
+            mapping = parse_mapping(node, key=key)
+        except MappingCorrupt:
+            if is_strict:
+                raise
+            continue
+        reserved[mapping.broker_id] = (*reserved.get(mapping.broker_id, ()), mapping)
+    return replace(observation, reserved=reserved)
+
+
+def _used(observation: Observation) -> Gathering:
+    if observation.used is not None:
+        return observation
+    reserved = yield from _reserved(observation, is_strict=True)
+    return replace(reserved, used=(yield Used()))
+
+
+def _known(observation: Observation) -> Gathering:
+    """The watcher's ids count as used: also those without replicas, and no topic is read."""
+    reserved = yield from _reserved(observation, is_strict=True)
+    return replace(reserved, used=ids_in_names((yield Children(KNOWN))))
+
+
+def _drawn(host: Host, observation: Observation) -> Gathering:
+    """A number; where a watcher told which ids are used, topics are read before the first."""
+    told_by_watcher = host.is_watched and observation.missing_since_ms is not None
+    if told_by_watcher and observation.generated is None:
+        used = yield Used()
+        observation = replace(observation, used=used | (observation.used or frozenset()))
+    number = yield Number()
+    return replace(observation, generated=host.above + number)
+
+
+def _risked(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word
+    """A dir that cannot be read counts as having every partition."""
+    at_risk: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    if all(each.problem is None for each in observation.log_dirs):
+        present = frozenset(name for each in observation.log_dirs for name in each.partitions)
+        standings: Sequence[Standing] = yield Standings(id)
+        live = frozenset((yield Registered()))
+        at_risk = guard.at_risk(standings, id, registered=live, present=present)
+        lost = guard.lost(standings, id, present=present)
+    return replace(
+        observation,
+        at_risk={**(observation.at_risk or {}), id: at_risk},
+        lost={**observation.lost, id: lost},
+    )
+
+
+def _scanned(observation: Observation, seen: Sightings) -> Gathering:
+    held = {*observation.registered, *observation.claims, *observation.retired}
+    spares = sorted((observation.used or frozenset()) - held)
+    changed = yield Watched(tuple(f"{IDS}/{spare}" for spare in spares))
+    now_ms = yield Clock()
+    registered = yield Registered()
+    session = yield Session()
+    missing = [spare for spare in spares if spare not in registered]
+    since = sighted(forget(seen, changed), missing, session=session, now_ms=now_ms)
+    return replace(
+        observation, missing_since_ms=since, now_ms=now_ms, session=session, watch="scan"
+    )
+
+
+def _marked(observation: Observation) -> Gathering:
+    ids = ids_in_names((yield Children(MISSING)))
+    nodes = yield from _nodes(MISSING, map(str, sorted(ids)))
+    markers = [parse_missing(node, id=int(name)) for name, node in nodes.items()]
+    leader: Node | None = (yield Read((MISSING_LEADER,)))[MISSING_LEADER]
+    since = dict(marked(markers, leader=None if leader is None else leader.czxid))
+    for each, ms in since.items():
+        since[each] = max(ms, (yield from _heard_ms(observation, each)))
+    return replace(
+        observation,
+        missing_since_ms=since,
+        now_ms=(yield Clock()),
+        watch="leaderless" if leader is None else "led",
+    )
+
+
+def _heard_ms(observation: Observation, id: int) -> Generator[Ask, Any, int]:  # noqa: A002, the word
+    """When a start of this id last went through us."""
+    mappings = observation.reserved.get(id, ())
+    found = yield Read((f"{OWNERS}/{id}", *(f"{HOSTS}/{each.key}" for each in mappings)))
+    return max((node.modified_ms for node in found.values() if node is not None), default=0)

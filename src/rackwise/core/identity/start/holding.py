@@ -1,0 +1,231 @@
+"""The second half of a start: the id is on the disks, its broker boots under the claim.
+
+```
+seen                                      then
+registered, later than our claim, ours    confirm: claim ends, owner noted     -> release, finish
+registered by someone else                keep the claim until the child ends  -> IdInUse
+child ended, never registered             release the claim                    -> its status
+claim gone, mapping ours, id unclaimed    claim again
+claim gone, mapping or id another's       end the child, take files back       -> ClaimLost
+no child, nobody registered in time                                            -> NotRegistered
+```
+
+The first line that holds counts. Source: KIP-426.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from rackwise.core.errors import LocalProtocolError
+from rackwise.core.identity.model import Owner, Registration
+from rackwise.core.identity.nodes.nodes import format_owner
+from rackwise.core.identity.nodes.store import (
+    CLAIMS,
+    FENCE,
+    HOSTS,
+    MISSING,
+    OWNERS,
+    Check,
+    Create,
+    Delete,
+    Op,
+    Put,
+)
+from rackwise.core.identity.refusals import ClaimLost, IdInUse, NotRegistered
+from rackwise.core.identity.start.acts import (
+    Action,
+    ChildEnded,
+    Commit,
+    CommitEnded,
+    Confirm,
+    Fail,
+    Held,
+    Hold,
+    Release,
+    Signal,
+    Spawn,
+    Spawned,
+    Starting,
+    Wrote,
+)
+from rackwise.core.identity.start.operations import literal_operations
+
+if TYPE_CHECKING:
+    from rackwise.core.errors import RackwiseError
+    from rackwise.core.identity.model import Observation, Take
+
+LOOK_AGAIN_MS = 5_000
+STALE_CLAIM_MS = 500
+
+Step: TypeAlias = tuple[Starting, Action]
+
+
+def _taken(state: Starting) -> tuple[Take, Observation]:
+    if state.take is None or state.observation is None:
+        raise LocalProtocolError("a start holds the id that it has taken")
+    return state.take, state.observation
+
+
+def wrote(state: Starting, event: Wrote) -> Step:
+    """The files are written, or not all of them."""
+    take, _ = _taken(state)
+    state = replace(state, wrote=event.wrote, wrote_ms=event.at_ms, claim_czxid=event.claim_czxid)
+    if event.claim_czxid is None and not state.rules.literal:
+        return _failed(state, _claim_lost(take.id, None), unwrite=event.wrote)
+    if event.error is not None:
+        return _failed(state, event.error)
+    if state.launch.command:
+        return replace(state, phase="spawning"), Spawn(id=take.id)
+    return _hold(state, most_ms=min(LOOK_AGAIN_MS, state.launch.hold_ms))
+
+
+def spawned(state: Starting, _: Spawned) -> Step:
+    """The child runs."""
+    return _hold(state)
+
+
+def _hold(state: Starting, most_ms: int = LOOK_AGAIN_MS) -> Step:
+    take, _ = _taken(state)
+    return replace(state, phase="holding"), Hold(id=take.id, most_ms=most_ms)
+
+
+def _failed(state: Starting, error: RackwiseError, *, unwrite: tuple[str, ...] = ()) -> Step:
+    return replace(state, phase="over"), Fail(error=error, unwrite=unwrite)
+
+
+def held(state: Starting, event: Held) -> Step:
+    """What stands about the id while its broker boots."""
+    if event.registration is not None:
+        if is_ours(state, event.registration):
+            return _registered(state, event, event.registration)
+        if not state.launch.command:
+            return _failed(state, _in_use(event.registration))
+        state = replace(state, foreign=event.registration)
+    if event.child is not None:
+        if state.foreign is not None:
+            return _failed(state, _in_use(state.foreign))
+        return replace(state, phase="releasing"), Release()
+    is_claimed = event.claim is not None and event.claim.session == event.session
+    if state.foreign is None and not is_claimed and not state.rules.literal:
+        return _claim_gone(state, event)
+    if state.launch.command:
+        return _hold(state)
+    left_ms = state.launch.hold_ms - (event.at_ms - state.wrote_ms)
+    if left_ms <= 0:
+        return _failed(state, _not_registered(state))
+    return _hold(state, most_ms=min(LOOK_AGAIN_MS, left_ms))
+
+
+def is_ours(state: Starting, registration: Registration) -> bool:
+    """Whether this registration is of the broker that was started here.
+
+    It is later than our claim, where the cluster tells, and its endpoints meet ours, where both are
+    known.
+    """
+    _, observation = _taken(state)
+    incarnation, claim = registration.incarnation, state.claim_czxid
+    if incarnation is not None and claim is not None and incarnation <= claim:
+        return False
+    known = observation.endpoints and registration.endpoints
+    return not known or not observation.endpoints.isdisjoint(registration.endpoints)
+
+
+def _registered(state: Starting, event: Held, registration: Registration) -> Step:
+    take, observation = _taken(state)
+    if state.rules.literal:
+        known = replace(observation, mapping=event.mapping, mapping_problem=None)
+        return _confirm(state, literal_operations(take, known))
+    ops: list[Op] = [Put(FENCE, b"")]
+    if event.claim is not None and event.claim.session == event.session:
+        ops.append(Delete(f"{CLAIMS}/{take.id}"))
+    if event.mapping is None or event.mapping.broker_id != take.id:
+        return _confirm(state, tuple(ops))
+    owner = Owner(
+        broker_id=take.id,
+        key=observation.key,
+        incarnation=registration.incarnation,
+        endpoints=registration.endpoints,
+    )
+    path = f"{OWNERS}/{take.id}"
+    ops.append(Put(path, format_owner(owner)) if event.owner else Create(path, format_owner(owner)))
+    if event.missing:
+        ops.append(Delete(f"{MISSING}/{take.id}"))
+    return _confirm(state, tuple(ops))
+
+
+def _confirm(state: Starting, ops: tuple[Op, ...]) -> Step:
+    take, _ = _taken(state)
+    return replace(state, phase="confirming"), Confirm(id=take.id, ops=ops)
+
+
+def confirmed(state: Starting, event: CommitEnded) -> Step:
+    """The claim has ended; otherwise what stands is looked at again."""
+    if event.outcome == "done":
+        return replace(state, phase="releasing"), Release()
+    return _hold(state, most_ms=0)
+
+
+def _claim_gone(state: Starting, event: Held) -> Step:
+    """The session was lost, and the claim with it."""
+    take, observation = _taken(state)
+    claim, mapping = event.claim, event.mapping
+    is_mapped = mapping is not None and mapping.broker_id == take.id
+    if claim is not None and claim.nonce == observation.nonce:
+        return _hold(state, most_ms=STALE_CLAIM_MS)
+    if is_mapped and mapping is not None and claim is None:
+        path = f"{HOSTS}/{observation.key}"
+        ops = (
+            Create(f"{CLAIMS}/{take.id}", state.claim, ephemeral=True),
+            Check(path, mapping.node_version),
+        )
+        return replace(state, phase="reclaiming"), Commit(ops=ops)
+    error = _claim_lost(take.id, None if claim is None else claim.key)
+    unwrite = () if is_mapped else state.wrote
+    if not state.launch.command:
+        return _failed(state, error, unwrite=unwrite)
+    return replace(state, phase="signalling", error=error, unwrite=unwrite), Signal()
+
+
+def reclaimed(state: Starting, event: CommitEnded) -> Step:
+    """Whatever became of the commit, the next look shows it."""
+    return _hold(state, most_ms=LOOK_AGAIN_MS if event.outcome == "done" else 0)
+
+
+def child_ended(state: Starting, _: ChildEnded) -> Step:
+    """The child that booted under a lost claim has ended."""
+    take, _observation = _taken(state)
+    return _failed(state, state.error or _claim_lost(take.id, None), unwrite=state.unwrite)
+
+
+def _claim_lost(id: int, by: str | None) -> ClaimLost:  # noqa: A002, the word
+    had = "nobody" if by is None else by
+    return ClaimLost(
+        f"the claim on id {id} is ours until its broker is registered; {had} has it",
+        wanted="ours",
+        had=had,
+        where=f"{CLAIMS}/{id}",
+        hint="start again, the next start decides again",
+    )
+
+
+def _in_use(registration: Registration) -> IdInUse:
+    at = ", ".join(sorted(registration.endpoints)) or f"session {registration.session or 0:#x}"
+    return IdInUse(
+        f"id {registration.broker_id} is free for the broker that was started; {at} registered it",
+        wanted="free",
+        had=at,
+        details={"id": registration.broker_id, "endpoints": sorted(registration.endpoints)},
+        hint="stop that broker, or give this key another id with broker-id assign",
+    )
+
+
+def _not_registered(state: Starting) -> NotRegistered:
+    take, _ = _taken(state)
+    return NotRegistered(
+        f"id {take.id} is registered within {state.launch.hold_ms / 1000:g} s; it is not",
+        wanted=state.launch.hold_ms,
+        had="no registration",
+        hint="look into the broker's log",
+    )

@@ -1,0 +1,313 @@
+"""One start of a broker: which id, kept for it in the store, then on its disks, then in use.
+
+Goals, in order:
+
+1. No id on the disks of two hosts, no two live brokers of one id.
+2. The mapping is stored before the broker registers, so no crash forgets it.
+3. A start gets through: who loses a race decides again, on what it sees then.
+
+Constraints: Kafka writes `meta.properties` long before it registers, and a wrong id there is for
+good. So the order is always *reserve* (store), *persist* (file), *register* (Kafka itself).
+
+Algorithm, a state machine; the driver does what it asks and tells what came of it:
+
+```
+ new -> gathering -> committing -> writing -> spawning -> holding -> confirming -> releasing -> over
+          ^  |  ^        |                                 ^   |
+          |  v  |        | conflict, answer lost           |   | the session, and the claim with it,
+        sleeping <-------+                                 +---+ was lost: reclaiming
+```
+
+1. All that is known is forgotten after a conflict, a lost answer and a wait; then it is gathered
+   and decided again. A commit that took effect though its answer was lost is seen by its claim.
+2. After a conflict it sleeps an even part of min(0.5 s, 10 ms x tries). Tries end after the waiting
+   time and the grace together, not counting what was waited for: Contention.
+3. A wait for a stale registration is as long as the waiting time, counted per id.
+4. Where the claim was lost while the broker boots, it is made again, if the mapping is still ours.
+   Else the child is ended and the files of this run go: ClaimLost.
+5. The claim is held until the broker is registered: its incarnation is later than the claim, and
+   its endpoints, where ours are known, meet ours. One commit then ends the claim and notes the
+   owner.
+
+Example, two hosts and the spare 7, both without a mapping:
+
+```
+x: gather, fence 4 -> b1 7, Put(fence, 4) -> done          -> write 7 -> spawn -> hold -> confirm
+y: gather, fence 4 -> b1 7, Put(fence, 4) -> conflict, sleep -> gather -> draws 1001 -> ...
+```
+
+In KRaft mode the store does not see registrations. There the claim is committed first, who is
+registered is read again, and the mapping is committed under the claim.
+
+What this does not do: input and output, clocks, chance. Between the last look at a claim and the
+rename of a file there is a moment in which a session may end unseen; Kafka's own refusal of a
+second registration is the last guard.
+
+Source: KIP-426; `KafkaServer.scala` (3.9) for the order of files and registration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rackwise.core.errors import LocalProtocolError
+from rackwise.core.identity.decision.decide import decide
+from rackwise.core.identity.model import (
+    Decision,
+    Generate,
+    Mode,
+    Observation,
+    Refuse,
+    Take,
+    Wait,
+)
+from rackwise.core.identity.nodes.store import CLAIMS, Create, Delete
+from rackwise.core.identity.refusals import Contention, NoCarrier
+from rackwise.core.identity.start.acts import (
+    Action,
+    Begun,
+    ChildEnded,
+    Commit,
+    CommitEnded,
+    Event,
+    Fail,
+    Finish,
+    Gather,
+    Gathered,
+    Held,
+    Phase,
+    Released,
+    Sightings,
+    Sleep,
+    Slept,
+    Spawned,
+    Starting,
+    WriteMeta,
+    Wrote,
+)
+from rackwise.core.identity.start.holding import (
+    child_ended,
+    confirmed,
+    held,
+    reclaimed,
+    spawned,
+    wrote,
+)
+from rackwise.core.identity.start.missing import forget
+from rackwise.core.identity.start.operations import (
+    claim_operations,
+    mapping_operations,
+    operations,
+)
+from rackwise.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MOST_BACK_OFF_MS = 500
+BACK_OFF_MS = 10
+
+Step: TypeAlias = tuple[Starting, Action]
+
+
+def step(state: Starting, event: Event) -> Step:
+    """What to do next.
+
+    `Finish` and `Fail` are the last actions. Raises `LocalProtocolError` for an event that answers
+    nothing that was asked.
+
+    Source: KIP-426.
+    """
+    row = _ROWS.get((state.phase, type(event)))
+    if row is None:
+        raise LocalProtocolError(
+            f"{type(event).__name__} answers nothing that a start asks while it is {state.phase}",
+            had=type(event).__name__,
+        )
+    return row(state, event)
+
+
+def _begun(state: Starting, event: Begun) -> Step:
+    return replace(state, begun_ms=event.at_ms, phase="gathering"), Gather()
+
+
+def _gather(state: Starting) -> Step:
+    """All anew."""
+    state = replace(state, phase="gathering", observation=None, take=None)
+    return state, Gather(seen=state.seen)
+
+
+def _gathered(state: Starting, event: Gathered) -> Step:
+    seen = state.seen
+    if event.observation.missing_since_ms is not None and event.observation.watch == "scan":
+        since = event.observation.missing_since_ms
+        seen = Sightings(session=event.observation.session, since_ms=since)
+    observation = replace(event.observation, skipped=state.skipped)
+    state, decision = _decided(replace(state, seen=seen), observation, event.at_ms)
+    match decision:
+        case Take():
+            return _taken(replace(state, take=decision))
+        case Refuse(error=error):
+            return replace(state, phase="over"), Fail(error=error)
+        case Wait(on=on, until_ms=until_ms):
+            asleep = replace(state, phase="sleeping", asleep_since_ms=event.at_ms)
+            return asleep, Sleep(on=on, most_ms=max(0, until_ms - observation.now_ms))
+        case Generate():
+            skipped = state.skipped + (observation.generated is not None)
+            state = replace(state, skipped=skipped)
+            return state, Gather(base=observation, more=decision, seen=seen)
+        case _:
+            return state, Gather(base=observation, more=decision, seen=seen)
+
+
+def _decided(state: Starting, observation: Observation, at_ms: int) -> tuple[Starting, Decision]:
+    """The decision; what was waited counts for the ids that it was waited for, alone."""
+    decision = decide(replace(observation, waited_ms=0), state.rules)
+    state = replace(state, observation=observation)
+    if not isinstance(decision, Wait):
+        return replace(state, held=frozenset()), decision
+    held = frozenset(path.rsplit("/", 1)[1] for path in decision.on)
+    if held != state.held:
+        return replace(state, held=held, held_since_ms=at_ms), decision
+    waited = replace(observation, waited_ms=at_ms - state.held_since_ms)
+    return replace(state, observation=waited), decide(waited, state.rules)
+
+
+def _slept(state: Starting, event: Slept) -> Step:
+    slept = state.slept_ms
+    if state.asleep_since_ms is not None:
+        slept += event.at_ms - state.asleep_since_ms
+    seen = forget(state.seen, event.changed)
+    return _gather(replace(state, seen=seen, slept_ms=slept, asleep_since_ms=None))
+
+
+def _taken(state: Starting) -> Step:
+    take, observation = taken(state)
+    if state.rules.literal:
+        return _write(state)
+    configured = observation.configured not in {None, -1}
+    wanted = observation.mode is Mode.KRAFT or not state.rules.generation
+    if wanted and state.launch.command and not configured and not state.launch.carries_id:
+        error = NoCarrier(
+            "the broker wants its id configured, and the command has no {broker.id}",
+            row=take.row,
+            wanted="{broker.id} in the command",
+            had="none",
+        )
+        return replace(state, phase="over"), Fail(error=error)
+    state = replace(state, claim=_claim_data(take, observation))
+    if observation.mode is Mode.KRAFT:
+        return _claim(state)
+    if take.how == "already":
+        return _write(state)
+    return replace(state, phase="committing"), Commit(ops=operations(take, observation))
+
+
+def _claim_data(take: Take, observation: Observation) -> bytes:
+    """What stands in the claim, should it have to be made again."""
+    ops = claim_operations(replace(take, how="meta"), observation)
+    return b"".join(op.data for op in ops if isinstance(op, Create))
+
+
+def taken(state: Starting) -> tuple[Take, Observation]:
+    """What was decided, and on what. Raises `LocalProtocolError` before that."""
+    if state.take is None or state.observation is None:
+        raise LocalProtocolError("a start takes an id before anything is done with it")
+    return state.take, state.observation
+
+
+def _committed(state: Starting, event: CommitEnded) -> Step:
+    return _write(state) if event.outcome == "done" else _back_off(state, event)
+
+
+def _back_off(state: Starting, event: CommitEnded) -> Step:
+    tries = state.tries + 1
+    bound = state.rules.wait_ms + state.rules.grace_ms
+    if event.at_ms - state.begun_ms - state.slept_ms > bound:
+        error = Contention(
+            f"an id is taken within {bound / 1000:g} s; {counted(tries, 'commit')} failed",
+            wanted=bound,
+            had=tries,
+        )
+        return replace(state, phase="over"), Fail(error=error)
+    most_ms = min(MOST_BACK_OFF_MS, BACK_OFF_MS * tries)
+    return replace(state, phase="sleeping", tries=tries), Sleep(most_ms=most_ms)
+
+
+def _claim(state: Starting) -> Step:
+    """KRaft mode, first: the claim alone; not where it is ours already."""
+    take, observation = taken(state)
+    if take.how == "already":
+        return _map(state)
+    return replace(state, phase="claiming"), Commit(ops=claim_operations(take, observation))
+
+
+def _claimed(state: Starting, event: CommitEnded) -> Step:
+    if event.outcome != "done":
+        return _back_off(state, event)
+    return replace(state, phase="looking"), Gather()
+
+
+def _looked(state: Starting, event: Gathered) -> Step:
+    """KRaft mode, second: nobody may have registered before the claim stood."""
+    take, _ = taken(state)
+    return _unclaim(state) if take.id in event.observation.registered else _map(state)
+
+
+def _map(state: Starting) -> Step:
+    """KRaft mode, third: the rest, under the claim."""
+    take, observation = taken(state)
+    mapping = observation.mapping
+    if take.how == "already" and mapping is not None and mapping.broker_id == take.id:
+        return _write(state)
+    return replace(state, phase="mapping"), Commit(ops=mapping_operations(take, observation))
+
+
+def _mapped(state: Starting, event: CommitEnded) -> Step:
+    if event.outcome == "conflict":
+        return _unclaim(state)
+    return _committed(state, event)
+
+
+def _unclaim(state: Starting) -> Step:
+    take, _ = taken(state)
+    return replace(state, phase="unclaiming"), Commit(ops=(Delete(f"{CLAIMS}/{take.id}"),))
+
+
+def _write(state: Starting) -> Step:
+    take, observation = taken(state)
+    mode = observation.mode
+    dirs = tuple(each.path for each in observation.log_dirs if each.lacks_id(mode))
+    action = WriteMeta(
+        id=take.id,
+        mode=mode,
+        cluster_id=observation.cluster_id,
+        dirs=dirs,
+        claimed=not state.rules.literal,
+    )
+    return replace(state, phase="writing"), action
+
+
+def _released(state: Starting, _: Released) -> Step:
+    take, _observation = taken(state)
+    return replace(state, phase="over"), Finish(id=take.id)
+
+
+_ROWS: Mapping[tuple[Phase, type[object]], Callable[[Starting, Any], Step]] = {
+    ("new", Begun): _begun,
+    ("gathering", Gathered): _gathered,
+    ("sleeping", Slept): _slept,
+    ("committing", CommitEnded): _committed,
+    ("claiming", CommitEnded): _claimed,
+    ("looking", Gathered): _looked,
+    ("mapping", CommitEnded): _mapped,
+    ("unclaiming", CommitEnded): _back_off,
+    ("writing", Wrote): wrote,
+    ("spawning", Spawned): spawned,
+    ("holding", Held): held,
+    ("reclaiming", CommitEnded): reclaimed,
+    ("confirming", CommitEnded): confirmed,
+    ("signalling", ChildEnded): child_ended,
+    ("releasing", Released): _released,
+}

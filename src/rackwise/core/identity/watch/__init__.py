@@ -1,0 +1,1 @@
+"""The watcher that records which ids are missing."""

@@ -1,0 +1,1 @@
+"""JSON: a strict reader and a canonical writer."""

@@ -1,0 +1,203 @@
+"""How a producer chooses partitions: the options, by Kafka's names and by ours.
+
+What is refused is what can only be a mistake; what merely does not help is a finding of
+`problems`, since no send may fail for it.
+
+```
+rack_aware, rack ""          semantics kip: all partitions, finding blank-rack; upstream: refused
+rack us-east-1a, brokers     all partitions, finding rack-unmatched: names of zones differ from
+in use1-az1, use1-az2        account to account, their ids do not
+partitioner.class            KIP-1123: "no effect when a custom partitioner is used", finding
+```
+
+`semantics`: `kip` is the text of KIP-1123, with what is added to it here (racks of several levels,
+shares, a backlog's end); `upstream` is kafka-clients 4.4.0 to the letter. Source: KIP-794,
+KIP-1123, `ProducerConfig` of Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rackwise.core.errors import PartitionerConfigError
+from rackwise.core.partitioner.choice.findings import producer_finding
+from rackwise.core.partitioner.choice.rack_levels import is_blank, levels_of
+from rackwise.core.partitioner.options import HINT, PARTITIONER_CLASS, read_options
+from rackwise.core.partitioner.split.split import common_levels
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from rackwise.core.partitioner.choice.findings import PartitionerFinding
+
+STICKY_BYTES = 16_384
+"""Kafka's `batch.size` where none is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionerConfig:
+    """The options of one producer.
+
+    `rack_aware`: partitioner.rack.aware. `rack`: client.rack, raw text. `ignore_keys`:
+    partitioner.ignore.keys. `adaptive`: partitioner.adaptive.partitioning.enable.
+    `availability_timeout_ms`: partitioner.availability.timeout.ms, 0 = off. `sticky_bytes`:
+    batch.size. `semantics`: rackwise.semantics. `draws`: rackwise.draws, `random` as Kafka's, or
+    `even`, which gives each partition its part in short time too. `rack_depth`:
+    rackwise.rack.depth, how many levels of `rack` make a leader local, None = all.
+    `backlog_cap_windows`: rackwise.backlog.cap.windows, so many windows without acknowledgement
+    make a partition unusable, 0 = off. `max_skew`, `eps`: rackwise.max.skew, rackwise.eps: no rack
+    of clients sends more than `max_skew` times the even part of its leaders, and no rack of leaders
+    shall get more than `1 + eps` times its own. `custom_partitioner`: the partitioner.class that
+    was given.
+
+    Raises `PartitionerConfigError`. Source: KIP-794, KIP-1123.
+    """
+
+    rack_aware: bool = False
+    rack: str | None = None
+    ignore_keys: bool = False
+    adaptive: bool = True
+    availability_timeout_ms: int = 0
+    sticky_bytes: int = STICKY_BYTES
+    semantics: Literal["kip", "upstream"] = "kip"
+    rack_depth: int | None = None
+    backlog_cap_windows: int = 64
+    max_skew: float | None = None
+    eps: float = 0.1
+    custom_partitioner: str | None = None
+    draws: Literal["random", "even"] = "random"
+
+    def __post_init__(self) -> None:
+        if self.semantics not in {"kip", "upstream"}:
+            raise _refused("semantics", "kip or upstream", self.semantics)
+        if self.draws not in {"random", "even"}:
+            raise _refused("draws", "random or even", self.draws)
+        _check_least("sticky_bytes", self.sticky_bytes, 1, hint="use the producer's batch.size")
+        _check_least("availability_timeout_ms", self.availability_timeout_ms, 0)
+        _check_least("backlog_cap_windows", self.backlog_cap_windows, 0)
+        _check_least("eps", self.eps, 0)
+        if self.max_skew is not None:
+            _check_least("max_skew", self.max_skew, 1)
+        self._check_depth()
+        if self.semantics == "upstream":
+            self._check_upstream()
+
+    @classmethod
+    def from_kafka(cls, options: Mapping[str, object]) -> PartitionerConfig:
+        """From a producer's options by name; those of other parts are passed over.
+
+        Values are texts or plain values. Raises `PartitionerConfigError`.
+        """
+        fields = read_options(options)
+        custom = options.get(PARTITIONER_CLASS)
+        if custom is None:
+            return cls(**fields)
+        given = cls(**fields)
+        fields |= {"adaptive": False, "custom_partitioner": escaped(str(custom))}
+        if given.semantics == "kip":
+            fields |= {"rack_aware": False}
+        return cls(**fields)
+
+    def problems(
+        self, broker_racks: Collection[str | None] | None = None
+    ) -> tuple[PartitionerFinding, ...]:
+        """What will not do what it seems to; `broker_racks`: the brokers' racks, None = not known.
+
+        Rules: `blank-rack`, `rack-unmatched`, `custom-partitioner`.
+        """
+        return tuple(self._problems(broker_racks))
+
+    @property
+    def client_levels(self) -> tuple[str, ...]:
+        """The levels of `rack`, coarsest first; `()` for a blank one."""
+        if self.rack is None or is_blank(self.rack):
+            return ()
+        return levels_of(self.rack, whole=self.semantics == "upstream")
+
+    @property
+    def local_depth(self) -> int:
+        """How many leading levels a leader's rack shares with the client's to be local."""
+        return len(self.client_levels) if self.rack_depth is None else self.rack_depth
+
+    def _problems(
+        self, broker_racks: Collection[str | None] | None
+    ) -> Iterator[PartitionerFinding]:
+        if self.rack_aware and is_blank(self.rack):
+            yield producer_finding(
+                "blank-rack",
+                wanted="a client.rack because partitioner.rack.aware is true",
+                had=repr(self.rack or ""),
+                hint="set client.rack",
+            )
+        elif self.rack_aware and broker_racks is not None and not self._has_broker(broker_racks):
+            names = sorted({escaped(rack) for rack in broker_racks if rack})
+            yield producer_finding(
+                "rack-unmatched",
+                wanted=f"one of {', '.join(names)}" if names else "brokers with racks",
+                had=escaped(str(self.rack)),
+                hint="zone names differ per account: use zone ids"
+                if names
+                else "set broker.rack on every broker",
+            )
+        if self.custom_partitioner is not None:
+            yield producer_finding(
+                "custom-partitioner",
+                wanted="no partitioner.class, for partitioner.rack.aware and "
+                "partitioner.adaptive.partitioning.enable have no effect when a custom "
+                "partitioner is used",
+                had=self.custom_partitioner,
+                hint="leave partitioner.class out",
+            )
+
+    def _has_broker(self, broker_racks: Collection[str | None]) -> bool:
+        client, whole = self.client_levels, self.semantics == "upstream"
+        return any(
+            common_levels(client, levels_of(rack, whole=whole)) >= self.local_depth
+            for rack in broker_racks
+            if rack
+        )
+
+    def _check_depth(self) -> None:
+        if self.rack_depth is None:
+            return
+        _check_least("rack_depth", self.rack_depth, 1)
+        levels = self.client_levels
+        if levels and self.rack_depth > len(levels):
+            raise _refused(
+                "rack_depth",
+                f"1 to {len(levels)}, the levels of {escaped(str(self.rack))}",
+                self.rack_depth,
+            )
+
+    def _check_upstream(self) -> None:
+        if self.rack_aware and is_blank(self.rack):
+            raise PartitionerConfigError(
+                "a client.rack is wanted because partitioner.rack.aware is true; "
+                f"{self.rack or ''!r} was given",
+                wanted="a client.rack because partitioner.rack.aware is true",
+                had=repr(self.rack or ""),
+                hint="set client.rack",
+                where="client.rack",
+            )
+        for name, value, plain in (
+            ("rack_depth", self.rack_depth, None),
+            ("max_skew", self.max_skew, None),
+            ("draws", self.draws, "random"),
+        ):
+            if value != plain:
+                raise _refused(name, "semantics kip", f"semantics upstream with {name} {value}")
+
+
+def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> PartitionerConfigError:
+    had = escaped(value) if isinstance(value, str) else value
+    return PartitionerConfigError(
+        f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=hint, where=name
+    )
+
+
+def _check_least(name: str, value: float, least: int, *, hint: str = HINT) -> None:
+    if math.isnan(value) or value < least:
+        raise _refused(name, f">= {least}", value, hint)

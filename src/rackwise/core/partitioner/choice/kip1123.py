@@ -1,0 +1,280 @@
+"""The partitions a window may go to, and the draw among them, by the text of KIP-1123.
+
+Goals, in order: a partition that can take records; near the producer; the less behind the likelier.
+
+A partition is usable when it has a leader, the leader's node is not excluded, and fewer than
+`backlog_cap_windows` windows are outstanding there. The candidates are the first tier that has any:
+
+```
+tier         partitions                                     client /eu/a/r7, leaders in
+local        usable, leader's rack is the client's          0  /eu/a/r7
+level-2      usable, two common leading levels              1  /eu/a/r8
+level-1      usable, one                                    2  /eu/b/r7
+all          usable                                         3  /us/a/r7   4 (no rack)
+any-leader   with a leader
+no-leader    all
+```
+
+With racks of one level this is the KIP: "select the next partition from those nearby partitions";
+"from all partitions" where the client has no rack, none is led there, or all of those "are
+unavailable". A producer that is not rack-aware begins at `all`. Shares (a split, or the one number
+of `max_skew`) come before the tiers: the schedule's rack, while it has a usable partition.
+
+The draw is one number of 31 bits, r: modulo the sum of all weights it falls on a candidate. A
+candidate that is q windows behind weighs m - q, where m is one more than the greatest q of the
+candidates; the answer is the first whose running sum is greater than r modulo the last:
+
+```
+q          0 3 1     m = 4
+weights    4 1 3
+sums       4 5 8     r = 4, 12, ..: the second
+```
+
+Even draws are not taken modulo the last sum but as a part of it, for the numbers lie evenly: each
+is a golden section after the one before it. Random windows come in clusters, which fill one batch
+while others are empty; these give each candidate its part of every few windows.
+
+What this does not do: say when a window ends. Source: KIP-1123, KIP-794.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import accumulate, repeat
+from operator import mod
+from typing import TYPE_CHECKING
+
+from rackwise.core.partitioner.choice.rack_levels import is_blank
+from rackwise.core.partitioner.choice.schedule import SplitSchedule
+from rackwise.core.partitioner.choice.view import PartitionLoad
+from rackwise.core.partitioner.split.split import uniform_local_weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from rackwise.core.partitioner.choice.config import PartitionerConfig
+    from rackwise.core.partitioner.choice.leaders import Leaders
+    from rackwise.core.partitioner.choice.view import UpstreamLoad
+
+DRAW_BITS = 31
+NO_LOAD = PartitionLoad({})
+FEW = 4
+"""Where fewer than one candidate in so many is behind, those alone are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Where the next window may go.
+
+    `tier`: local, level-N, all, any-leader or no-leader; split where shares name the rack.
+    `partitions`: rising. `reason`: why it is not what was wished, None = it is.
+    """
+
+    tier: str
+    partitions: tuple[int, ...]
+    reason: str | None = None
+
+
+_NONE: frozenset[int] = frozenset()
+
+
+class KipChoice:
+    """The candidates of one topic under semantics `kip`."""
+
+    __slots__ = (
+        "_blocked",
+        "_charged",
+        "_config",
+        "_excluded",
+        "_fall",
+        "_has_split",
+        "_is_stale",
+        "_leaders",
+        "_load",
+        "_phase",
+        "_schedule",
+        "_shares",
+        "_window_rack",
+    )
+
+    def __init__(self, config: PartitionerConfig, leaders: Leaders) -> None:
+        self._config = config
+        self._fall = fall_evenly if config.draws == "even" else mod
+        self._load = NO_LOAD
+        self._has_split = False
+        self._shares: Mapping[str, float] | None = None
+        self._schedule: SplitSchedule | None = None
+        self._charged: SplitSchedule | None = None
+        self._window_rack = ""
+        self._phase = 0
+        self._is_stale = False
+        self.set_leaders(leaders)
+
+    def set_leaders(self, leaders: Leaders) -> None:
+        """Look at other leaders."""
+        self._leaders = leaders
+        self._look_at_load()
+        self._renew_schedule()
+
+    def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
+        """Look at another load. Raises `TypeError` for one of the other semantics."""
+        if load is not None and not isinstance(load, PartitionLoad):
+            raise TypeError(f"semantics kip wants a PartitionLoad; had {type(load).__name__}")
+        self._load = load or NO_LOAD
+        self._look_at_load()
+
+    def set_split(self, shares: Mapping[str, float] | None, *, phase: int, stale: bool) -> None:
+        """Give windows to leader racks by share; None: no longer. Raises `SplitError`."""
+        schedule = None if shares is None else self._scheduled(shares, phase)
+        self._has_split, self._phase, self._is_stale = shares is not None, phase, stale
+        self._shares, self._schedule = shares, schedule
+        self._renew_schedule()
+
+    def leaves(self, partition: int) -> bool:
+        """Whether the partition can take no more records and another can."""
+        is_usable = self._leaders.has_leader(partition) and partition not in self._blocked
+        return not is_usable and len(self._blocked) < len(self._leaders.led)
+
+    def window_done(self, size: int) -> None:
+        """Charge the window that was drawn last to the rack that got it, unless shares changed."""
+        if self._schedule is not None and self._schedule is self._charged:
+            self._schedule.window_done(self._window_rack, size)
+
+    def candidates(self) -> Candidates:
+        """Where the next window may go; changes nothing."""
+        leaders = self._leaders
+        if not leaders.led:
+            return Candidates("no-leader", leaders.all, "no-leader")
+        stale = "stale-split" if self._is_stale else None
+        if self._schedule is not None:
+            usable = self._usable(leaders.by_rack.get(self._schedule.next_rack(), ()))
+            if usable:
+                return Candidates("split", usable, stale)
+        for tier, partitions in leaders.tiers:
+            usable = self._usable(partitions)
+            if usable:
+                return Candidates(tier, usable, stale or self._reason(tier))
+        return Candidates("any-leader", leaders.led, stale or self._reason("any-leader"))
+
+    def draw(self, among: Candidates, number: int) -> int:
+        """The candidate that a number of 31 bits falls on."""
+        partitions, windows = among.partitions, self._load.windows
+        if self._config.adaptive and windows and among.tier != "no-leader":
+            drawn = weighted(partitions, windows, number, self._fall)
+        else:
+            drawn = partitions[self._fall(number, len(partitions))]
+        self._charged, self._window_rack = self._schedule, self._leaders.rack(drawn) or ""
+        return drawn
+
+    def _usable(self, partitions: tuple[int, ...]) -> tuple[int, ...]:
+        if not self._blocked:
+            return partitions
+        return tuple(p for p in partitions if p not in self._blocked)
+
+    def _look_at_load(self) -> None:
+        """Which partitions have a leader and are not usable."""
+        cap, leaders = self._config.backlog_cap_windows, self._leaders
+        windows, nodes = self._load.windows, self._load.excluded_nodes
+        if not nodes and (not cap or not windows or max(windows.values()) < cap):
+            self._excluded = self._blocked = _NONE
+            return
+        behind = (p for p, q in windows.items() if cap and q >= cap)
+        self._excluded = frozenset(p for node in nodes for p in leaders.by_node.get(node, ()))
+        self._blocked = self._excluded.union(p for p in behind if leaders.has_leader(p))
+
+    def _reason(self, tier: str) -> str | None:
+        """Why rule by rule it is not the local tier; a schedule without its rack comes first."""
+        if self._schedule is not None:
+            return "split-rack-unavailable"
+        if tier == "local" or not self._config.rack_aware:
+            return None
+        if is_blank(self._config.rack):
+            return "blank-rack"
+        if not self._leaders.is_matched:
+            return "rack-unmatched"
+        if not self._leaders.local:
+            return "no-local-leader"
+        is_excluded = not self._excluded.isdisjoint(self._leaders.local)
+        return "local-excluded" if is_excluded else "local-backlog"
+
+    def _renew_schedule(self) -> None:
+        """One number for all: a part stays local, the rest goes by weight."""
+        if self._has_split:
+            return
+        shares = self._grade_a_shares()
+        if shares != self._shares:
+            self._shares = shares
+            self._schedule = None if shares is None else self._scheduled(shares, self._phase)
+
+    def _scheduled(self, shares: Mapping[str, float], phase: int) -> SplitSchedule:
+        return SplitSchedule(shares, self._config.sticky_bytes, phase=phase)
+
+    def _grade_a_shares(self) -> Mapping[str, float] | None:
+        config, leaders = self._config, self._leaders
+        if config.max_skew is None or not config.rack_aware or not leaders.local:
+            return None
+        kept = uniform_local_weight(config.max_skew, config.eps)
+        local = set(leaders.local)
+        return {
+            rack: (1 - kept) * len(led) / len(leaders.led)
+            + kept * len(local.intersection(led)) / len(local)
+            for rack, led in leaders.by_rack.items()
+        }
+
+
+def fall_evenly(number: int, total: int) -> int:
+    """Where a number of 31 bits falls, of so many places: below 0.5 in the first half."""
+    return number * total >> DRAW_BITS
+
+
+def weighted(
+    partitions: tuple[int, ...],
+    windows: Mapping[int, int],
+    number: int,
+    fall: Callable[[int, int], int] = mod,
+) -> int:
+    """The partition that a number falls on, each weighing the greatest backlog + 1 less its own.
+
+    `partitions`: rising. `windows`: partition -> backlog, absent = 0; others are passed over.
+    `fall`: number and sum of weights -> place.
+    """
+    count = len(partitions)
+    if len(windows) * FEW < count:
+        return _weighted_few(partitions, windows, number, fall)
+    behind = list(map(windows.get, partitions, repeat(0)))
+    full = max(behind) + 1
+    missing = list(accumulate(behind))
+    wanted = fall(number, count * full - missing[-1])
+    place = bisect_right(range(count), wanted, key=lambda each: (each + 1) * full - missing[each])
+    return partitions[place]
+
+
+def _weighted_few(
+    partitions: tuple[int, ...],
+    windows: Mapping[int, int],
+    number: int,
+    fall: Callable[[int, int], int],
+) -> int:
+    """The same where few are behind: `place` weighs the full `most + 1` up to the next of those."""
+    count = len(partitions)
+    behind = sorted(_places(partitions, windows.items()))
+    if not behind:
+        return partitions[fall(number, count)]
+    full = max(size for _, size in behind) + 1
+    wanted = fall(number, count * full - sum(size for _, size in behind))
+    missing = 0
+    for place, size in behind:
+        if wanted < (place + 1) * full - missing - size:
+            break
+        missing += size
+    return partitions[(wanted + missing) // full]
+
+
+def _places(
+    partitions: tuple[int, ...], windows: Iterable[tuple[int, int]]
+) -> Iterable[tuple[int, int]]:
+    for partition, size in windows:
+        place = bisect_left(partitions, partition)
+        if size and place < len(partitions) and partitions[place] == partition:
+            yield place, size

@@ -1,0 +1,190 @@
+"""How far behind each partition is, and which nodes answer too late: one callback per window.
+
+A producer library tells when a record is acknowledged, at a price: a callback for each record is
+slow. Here the last record of a window carries one, and stands for the window, for a partition keeps
+its order. So
+
+```
+windows[p] = windows of p that ended and are not yet acknowledged, those in flight too
+```
+
+With an availability timeout T > 0 the first record of a window carries one as well: where traffic
+is slow a window stays open for minutes, and only its first record sees a dead leader in time. A
+record that carries a callback is marked. Each node is in one state:
+
+```
+state      becomes    when
+in use     late       its oldest marked record without answer is older than T; k = 0,
+                      retry at now + T
+late       probing    now >= retry
+probing    waiting    a window opens on it: its first record is the probe
+waiting    late       the probe failed or is older than T; k = min(5, k + 1),
+                      retry at now + T * 2^k
+the last   in use     any marked record of it is acknowledged; k = 0
+three
+```
+
+Late and waiting nodes are excluded with all their partitions, idle ones too; a probing one is
+usable, so that one window finds out. The longest wait is T for the probe and 32 T for its retry.
+
+```
+T = 100    0 opened   101 late, retry 201   201 probing   202 opened: waiting   250 acknowledged
+excluded   -          1                     -             1                     -
+```
+
+What this does not do: read a clock (`now_ms` is an argument and does not run backwards), or choose.
+T = 0 excludes nothing. Source: KIP-794, `partitioner.availability.timeout.ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rackwise.core.partitioner.choice.view import PartitionLoad
+
+LONGEST_WAIT = 5
+"""The greatest k: a node that stays dead is asked again after 32 times the timeout."""
+IN_USE, LATE, PROBING, WAITING = "in use", "late", "probing", "waiting"
+
+
+@dataclass(slots=True)
+class _Node:
+    """`marks`: token -> when it was marked, oldest first. `due_ms`: of the retry."""
+
+    marks: dict[int, int] = field(default_factory=dict)
+    state: str = IN_USE
+    doublings: int = 0
+    due_ms: int = 0
+    probe: int = 0
+    probed_ms: int = 0
+
+
+_NO_NODES: frozenset[int] = frozenset()
+
+
+class WindowLedger:
+    """The windows of one producer and topic that are not acknowledged; not thread-safe.
+
+    `availability_timeout_ms`: T, 0 = no node is ever excluded. `exclusions`, `readmissions`,
+    `probes`: of nodes, so far. `acknowledged`, `failed`: windows, so far.
+    """
+
+    __slots__ = (
+        "_ends",
+        "_nodes",
+        "_owner",
+        "_timeout_ms",
+        "_token",
+        "_windows",
+        "acknowledged",
+        "exclusions",
+        "failed",
+        "probes",
+        "readmissions",
+    )
+
+    def __init__(self, availability_timeout_ms: int) -> None:
+        self._timeout_ms = availability_timeout_ms
+        self._token = 0
+        self._windows: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+        self._owner: dict[int, int] = {}
+        self._nodes: dict[int, _Node] = {}
+        self.exclusions = self.readmissions = self.probes = 0
+        self.acknowledged = self.failed = 0
+
+    def open_window(self, partition: int, node: int, now_ms: int) -> int:  # noqa: ARG002
+        """The first record of a window is sent: the token to give to `done`."""
+        token = self._mark(node, now_ms)
+        if self._timeout_ms:
+            self._advance(node, now_ms)
+            found = self._nodes[node]
+            if found.state == PROBING:
+                found.state, found.probe, found.probed_ms = WAITING, token, now_ms
+                self.probes += 1
+        return token
+
+    def end_window(self, partition: int, node: int, now_ms: int) -> int:
+        """The last record of a window is sent: the token to give to `done`."""
+        token = self._mark(node, now_ms)
+        self._ends[token] = partition
+        self._windows[partition] = self._windows.get(partition, 0) + 1
+        return token
+
+    def done(self, token: int, now_ms: int, *, ok: bool) -> None:
+        """The record of a token is acknowledged, or failed; a token counts once."""
+        partition = self._ends.pop(token, None)
+        if partition is not None:
+            self.acknowledged += ok
+            self.failed += not ok
+            left = self._windows.pop(partition) - 1
+            if left:
+                self._windows[partition] = left
+        node = self._owner.pop(token, None)
+        if node is not None:
+            self._answered(self._nodes[node], token, now_ms, ok=ok)
+
+    def load(self, now_ms: int) -> PartitionLoad:
+        """The load of now, for `TopicPartitioner.set_load`."""
+        return PartitionLoad(dict(sorted(self._windows.items())), self.excluded_nodes(now_ms))
+
+    def excluded_nodes(self, now_ms: int) -> frozenset[int]:
+        """The nodes that are late or waited for."""
+        if not self._nodes:
+            return _NO_NODES
+        for node in self._nodes:
+            self._advance(node, now_ms)
+        return frozenset(
+            node for node, found in self._nodes.items() if found.state in {LATE, WAITING}
+        )
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When `excluded_nodes` may change next if nothing is answered; None: not by itself."""
+        dues = (self._due_ms(found) for found in self._nodes.values())
+        return min((due for due in dues if due is not None), default=None)
+
+    def _mark(self, node: int, now_ms: int) -> int:
+        self._token += 1
+        if self._timeout_ms:
+            self._nodes.setdefault(node, _Node()).marks[self._token] = now_ms
+            self._owner[self._token] = node
+        return self._token
+
+    def _due_ms(self, found: _Node) -> int | None:
+        if found.state == LATE:
+            return found.due_ms
+        if found.state == WAITING:
+            return found.probed_ms + self._timeout_ms + 1
+        if found.state == IN_USE and found.marks:
+            return next(iter(found.marks.values())) + self._timeout_ms + 1
+        return None
+
+    def _advance(self, node: int, now_ms: int) -> None:
+        """Let time pass for a node."""
+        found = self._nodes[node]
+        due = self._due_ms(found)
+        if due is None or now_ms < due:
+            return
+        if found.state == LATE:
+            found.state = PROBING
+        elif found.state == WAITING:
+            self._miss(found, now_ms)
+        else:
+            found.state, found.due_ms = LATE, now_ms + self._timeout_ms
+            self.exclusions += 1
+
+    def _miss(self, found: _Node, now_ms: int) -> None:
+        """The probe was for nothing."""
+        found.doublings = min(LONGEST_WAIT, found.doublings + 1)
+        found.state, found.due_ms = LATE, now_ms + (self._timeout_ms << found.doublings)
+
+    def _answered(self, found: _Node, token: int, now_ms: int, *, ok: bool) -> None:
+        del found.marks[token]
+        if found.state == IN_USE:
+            return
+        if ok:
+            found.state, found.doublings = IN_USE, 0
+            self.readmissions += 1
+        elif found.state == WAITING and token == found.probe:
+            self._miss(found, now_ms)

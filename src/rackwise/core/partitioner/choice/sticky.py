@@ -1,0 +1,370 @@
+"""The sticky partitioner: one partition for a window of records, then another (KIP-794, KIP-1123).
+
+Goals, in order: batches fill, so a producer stays on a partition for `sticky_bytes` = S at least;
+each window goes where the candidates' draw says; a record costs a comparison and an addition,
+however many partitions there are.
+
+A window starts with a draw of one number of 31 bits. `add` counts a record after it has its
+partition, so the record that crosses S stays. The window ends
+
+```
+at S      if the client may switch: its last batch there is absent or full
+at 2 S    in any case: no 12 kB and 4 kB batches by turns, and none for ever
+earlier   semantics kip: the partition can no longer be used and another can; looked at by the
+          next `peek` after the view or the load changed
+```
+
+```
+S = 100     add 60   add 60 (not yet: the batch is open)   add 90: 210 >= 200, ends
+S = 100     add 60   add 60 (may switch): 120 >= 100, ends
+```
+
+When the next partition is drawn: under `kip` by the `peek` after, so that a load set in between
+counts; under `upstream` at once when a window ends, as `updatePartitionInfo` does it.
+
+A client that asks twice for the record that opens a batch (kafka-python: `partition`,
+`on_new_batch`, `partition`) uses `defer` and `new_batch`: a record is held and counted when the
+next one comes; `new_batch` drops it, for it will be asked for again.
+
+```
+defer 112     held 112, window 0
+new_batch     held -,   window 61: a batch's header
+defer 112     held 112, window 61
+defer 112     held 112, window 173
+```
+
+What this does not do: lock, read metadata or a clock, count acknowledgements. Source:
+`BuiltInPartitioner` of kafka-clients 4.4.0, KIP-794, KIP-1123; KAFKA-9965, KAFKA-13303 (asked
+twice).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rackwise.core.partitioner.choice.counters import ByteCount, PartitionerCounters, counted
+from rackwise.core.partitioner.choice.java_client import UpstreamChoice
+from rackwise.core.partitioner.choice.keys import BATCH_OVERHEAD
+from rackwise.core.partitioner.choice.kip1123 import DRAW_BITS, Candidates, KipChoice
+from rackwise.core.partitioner.choice.leaders import Leaders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+    from typing import TypeAlias
+
+    from rackwise.core.partitioner.choice.config import PartitionerConfig
+    from rackwise.core.partitioner.choice.ledger import WindowLedger
+    from rackwise.core.partitioner.choice.view import PartitionLoad, TopicView, UpstreamLoad
+
+    Load: TypeAlias = PartitionLoad | UpstreamLoad | None
+
+GOLDEN_SECTION = round((5**0.5 - 1) / 2 * 2**DRAW_BITS)
+NONE = -1
+
+
+class TopicPartitioner:
+    """The choice for one topic; not thread-safe.
+
+    `rng` gives one `getrandbits(31)` per draw; of even draws the first alone is random.
+    `on_window_end`: called with the partition whose window ended by its size, before the next draw;
+    the load it gives is set, None leaves it.
+    """
+
+    __slots__ = (
+        "_attributed",
+        "_choice",
+        "_config",
+        "_current",
+        "_drawn",
+        "_draws",
+        "_ended",
+        "_fallbacks",
+        "_held",
+        "_held_may_switch",
+        "_hold_below",
+        "_is_upstream",
+        "_last_number",
+        "_leaders",
+        "_on_window_end",
+        "_quiet_below",
+        "_records",
+        "_refused",
+        "_rng",
+        "_steered",
+        "_sticky_bytes",
+        "_switches",
+        "_unsteered",
+        "_window_bytes",
+        "_windows",
+    )
+
+    def __init__(
+        self,
+        config: PartitionerConfig,
+        view: TopicView,
+        *,
+        rng: Random,
+        on_window_end: Callable[[int], Load] | None = None,
+    ) -> None:
+        self._config = config
+        self._rng = rng
+        self._on_window_end = on_window_end
+        self._leaders = Leaders(config, view)
+        self._is_upstream = config.semantics == "upstream"
+        choice = UpstreamChoice if self._is_upstream else KipChoice
+        self._choice: KipChoice | UpstreamChoice = choice(config, self._leaders)
+        self._sticky_bytes = config.sticky_bytes
+        self._current = NONE
+        self._drawn: Candidates | None = None
+        self._last_number: int | None = None
+        self._quiet_below = self._hold_below = 0
+        self._window_bytes = self._attributed = 0
+        self._held = 0
+        self._held_may_switch = False
+        self._records = 0
+        self._steered, self._unsteered = (
+            ByteCount(len(config.client_levels), config.local_depth) for _ in range(2)
+        )
+        self._windows: Counter[str] = Counter()
+        self._switches: Counter[str] = Counter()
+        self._fallbacks: Counter[str] = Counter()
+        self._refused = self._draws = self._ended = 0
+
+    def peek(self) -> int:
+        """The partition of the next record; draws if there is none."""
+        return self._current if self._quiet_below else self._look()
+
+    def ends_window(self, size: int, *, may_switch: bool = True) -> bool:
+        """Whether `add` would end the window; changes nothing."""
+        return self._ends(self._window_bytes + size, may_switch=may_switch)
+
+    def add(self, size: int, *, may_switch: bool = True) -> bool:
+        """Count the bytes of a record that goes to the current partition, 0 = no record.
+
+        `may_switch`: the client's last batch there is absent or full. True: the window ended.
+        """
+        window_bytes = self._window_bytes + size
+        if window_bytes < self._quiet_below:
+            self._window_bytes = window_bytes
+            self._records += size > 0
+            return False
+        if size:
+            if self._current == NONE:
+                self._draw()
+            self._records += 1
+        return self._count(size, may_switch=may_switch)
+
+    def add_many(self, size: int, records: int) -> None:
+        """Count records of the current partition at once, whose bytes all together end nothing."""
+        self._window_bytes += size
+        self._records += records
+
+    def defer(self, size: int, *, may_switch: bool = False) -> int:
+        """The partition of a record of `size` >= 1, which is held and counted by the next call.
+
+        `may_switch`: counting it may end the window before twice the sticky size.
+        """
+        window_bytes = self._window_bytes + self._held
+        self._records += 1
+        if window_bytes < self._quiet_below:
+            self._window_bytes = window_bytes
+            self._held = size
+            self._hold_on(may_switch=may_switch)
+            return self._current
+        if self._held:
+            self._count(self._held, may_switch=self._held_may_switch)
+        self._held = size
+        partition = self.peek()
+        self._hold_on(may_switch=may_switch)
+        return partition
+
+    def hold(self, size: int) -> int:
+        """`defer` where nothing ends and nothing is drawn; else nothing is done, and it is -1."""
+        window_bytes = self._window_bytes + self._held
+        if window_bytes >= self._hold_below:
+            return NONE
+        self._window_bytes = window_bytes
+        self._held = size
+        self._records += 1
+        return self._current
+
+    def new_batch(self) -> None:
+        """The client opens a batch: drop the held record, switch if due, count a batch's header."""
+        self.drop()
+        self._count(0, may_switch=True)
+        self._window_bytes += BATCH_OVERHEAD
+
+    def drop(self) -> None:
+        """Drop the held record, which is asked for again or never sent."""
+        if self._held:
+            self._held = 0
+            self._records -= 1
+
+    def redraw(self) -> int:
+        """Draw again for a window that has no record yet, after `set_view`."""
+        if self._drawn is not None and self._current != NONE:
+            self._tell(self._drawn, -1)
+            self._current = NONE
+            self._look_again()
+        return self.peek()
+
+    def set_view(self, view: TopicView) -> None:
+        """Look at other leaders; never draws."""
+        self._attribute()
+        self._leaders = Leaders(self._config, view)
+        self._choice.set_leaders(self._leaders)
+        self._look_again()
+
+    def set_load(self, load: Load) -> None:
+        """Look at another load; never draws. Raises `TypeError` for the other semantics' one."""
+        self._choice.set_load(load)
+        self._look_again()
+
+    def set_split(
+        self, shares: Mapping[str, float] | None, *, phase: int = 0, stale: bool = False
+    ) -> None:
+        """This client's shares of its windows: leader rack -> share, adding up to 1; None = none.
+
+        `phase`: so many windows of the schedule are skipped. `stale`: the split is older than it
+        may be, or of other leaders; with None, it was given up for that: each window is counted as
+        `stale-split`. Raises `SplitError`, and `PartitionerConfigError` under semantics `upstream`.
+        """
+        self._choice.set_split(shares, phase=phase, stale=stale)
+
+    def candidates(self) -> Candidates:
+        """Where the next window may go; changes nothing."""
+        return self._choice.candidates()
+
+    def counters(self, ledger: WindowLedger | None = None) -> PartitionerCounters:
+        """A snapshot, with what the topic's ledger counted; a held record is counted as sent."""
+        self._steered.records = self._records
+        left = self._window_bytes - self._attributed + self._held
+        is_placed = self._current != NONE
+        common = self._leaders.common(self._current)
+        return PartitionerCounters(
+            steered=self._steered.snapshot(common=common, size=left if is_placed else 0),
+            unsteered=self._unsteered.snapshot(),
+            windows=counted(self._windows),
+            switches=counted(self._switches),
+            fallbacks=counted(self._fallbacks),
+            exclusions=ledger.exclusions if ledger else 0,
+            readmissions=ledger.readmissions if ledger else 0,
+            probes=ledger.probes if ledger else 0,
+            windows_acknowledged=ledger.acknowledged if ledger else 0,
+            windows_failed=ledger.failed if ledger else 0,
+            refused_records=self._refused,
+        )
+
+    def count_unsteered(self, partition: int, size: int) -> None:
+        """Count a record that went where its key or its sender said."""
+        self._unsteered.records += 1
+        self._unsteered.add(self._leaders.common(partition), size)
+
+    def count_refused(self) -> None:
+        """Count a record that the client refused after it had its partition."""
+        self._refused += 1
+
+    def count_internal(self) -> None:
+        """Count a window that went anywhere because a callback of ours failed."""
+        self._fallbacks["internal"] += 1
+
+    @property
+    def current(self) -> int | None:
+        """The partition of the window, None between two windows."""
+        return None if self._current == NONE else self._current
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of the window so far, without the held record."""
+        return self._window_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the held record, 0 = none."""
+        return self._held
+
+    @property
+    def draws(self) -> int:
+        """Draws so far: windows begun."""
+        return self._draws
+
+    @property
+    def windows_ended(self) -> int:
+        """Windows that ended by their size so far."""
+        return self._ended
+
+    def _ends(self, window_bytes: int, *, may_switch: bool) -> bool:
+        size = self._sticky_bytes
+        return window_bytes >= size and (may_switch or window_bytes >= 2 * size)
+
+    def _count(self, size: int, *, may_switch: bool) -> bool:
+        """Count bytes of the window, and end it if that is due."""
+        self._window_bytes += size
+        if self._current == NONE or not self._ends(self._window_bytes, may_switch=may_switch):
+            return False
+        partition = self._current
+        self._close("size" if may_switch else "twice-size")
+        self._ended += 1
+        load = self._on_window_end(partition) if self._on_window_end else None
+        if load is not None:
+            self.set_load(load)
+        if self._is_upstream:
+            self._draw()
+        return True
+
+    def _close(self, why: str) -> None:
+        self._switches[why] += 1
+        self._attribute()
+        self._choice.window_done(self._window_bytes)
+        self._window_bytes = self._attributed = 0
+        self._current = NONE
+        self._look_again()
+
+    def _look(self) -> int:
+        """End the window if its partition can no longer be used and another can; draw if none."""
+        if self._current != NONE and self._choice.leaves(self._current):
+            self._close("unusable")
+        if self._current == NONE:
+            self._draw()
+        self._quiet_below = self._sticky_bytes
+        return self._current
+
+    def _look_again(self) -> None:
+        """Let the next `peek` look whether the partition can still be used."""
+        self._quiet_below = self._hold_below = 0
+
+    def _hold_on(self, *, may_switch: bool) -> None:
+        """Let `hold` go on with the window, unless counting the held record may end it."""
+        self._held_may_switch = may_switch
+        self._hold_below = 0 if may_switch else 2 * self._quiet_below
+
+    def _draw(self) -> None:
+        among = self._choice.candidates()
+        self._current = self._choice.draw(among, self._number())
+        self._quiet_below = self._sticky_bytes
+        self._draws += 1
+        self._drawn = among
+        self._tell(among, 1)
+
+    def _number(self) -> int:
+        """The next draw, of 31 bits. `rng` is asked every time: who counts draws sees them all."""
+        drawn = self._rng.getrandbits(DRAW_BITS)
+        if self._config.draws == "even":
+            if self._last_number is not None:
+                drawn = (self._last_number + GOLDEN_SECTION) % (1 << DRAW_BITS)
+            self._last_number = drawn
+        return drawn
+
+    def _tell(self, among: Candidates, windows: int) -> None:
+        self._windows[among.tier] += windows
+        if among.reason is not None:
+            self._fallbacks[among.reason] += windows
+
+    def _attribute(self) -> None:
+        """Count the bytes of the window so far as going to the leader of now."""
+        if self._current != NONE:
+            size = self._window_bytes - self._attributed
+            self._steered.add(self._leaders.common(self._current), size)
+            self._attributed = self._window_bytes

@@ -1,0 +1,68 @@
+"""What a cluster's metadata says to producers of one topic: leaders, their racks, what racks weigh.
+
+```
+orders   0 led by 1, 1 by 2, 2 by 1       broker 1 in a, 2 in b, 3 in b
+leaders  a 2, b 1                         brokers  a 1, b 2
+```
+
+What this does not do: measure rates, or choose.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rackwise.core.errors import UnknownTopic
+from rackwise.core.partitioner.choice.view import TopicView
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.core.model import Cluster
+
+Capacity: TypeAlias = Literal["leaders", "brokers"]
+"""What a rack's weight counts: its leaders of the topic, or its live brokers."""
+
+
+def topic_view(cluster: Cluster, topic: str) -> TopicView:
+    """The leaders of a topic and the racks of all brokers. Raises `UnknownTopic`, `ViewError`."""
+    if topic not in cluster.topics:
+        raise UnknownTopic(
+            f"a topic of the cluster is wanted; {escaped(topic)} is not in it",
+            wanted="a topic of the cluster",
+            had=topic,
+            hint="look at its spelling, and whether the principal may describe it",
+        )
+    leaders = {row.partition: row.leader for row in cluster.partitions if row.topic == topic}
+    return TopicView(
+        leaders=tuple(leaders.get(number) for number in range(max(leaders, default=-1) + 1)),
+        racks=MappingProxyType(
+            {
+                broker.id: None if broker.rack is None else broker.rack.text
+                for broker in cluster.brokers
+            }
+        ),
+    )
+
+
+def rack_weights(cluster: Cluster, view: TopicView, capacity: Capacity) -> Mapping[str, int]:
+    """Rack -> what it weighs, in the order of the racks; every rack with a live broker is there."""
+    racks = [
+        broker.rack.text
+        for broker in cluster.brokers
+        if broker.rack is not None and broker.is_live and broker.is_fenced is not True
+    ]
+    led = Counter(filter(None, map(view.leader_rack, range(len(view.leaders)))))
+    counts = Counter(racks) if capacity == "brokers" else led
+    return MappingProxyType({rack: counts[rack] for rack in sorted({*racks, *led})})
+
+
+def leaders_without_rack(view: TopicView) -> int:
+    """How many partitions have a leader whose rack is not known."""
+    return sum(
+        leader is not None and view.leader_rack(partition) is None
+        for partition, leader in enumerate(view.leaders)
+    )

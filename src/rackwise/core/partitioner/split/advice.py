@@ -1,0 +1,155 @@
+"""What a bound on the racks' load would give a topic, and where its leaders would make it free.
+
+Goals, in order: the price of each bound in bytes that cross, beside what is paid where nobody looks
+at racks; the numbers of leaders per rack at which nothing need cross.
+
+```
+rates a 1, b 1, c 0; 12 partitions, 4 leaders in each rack
+no racks looked at    local 0.333   load factor 1
+bound 0               local 0.667   load factor 1
+bound 0.1             local 0.733   load factor 1.1
+no bound, KIP-1123    local 1       load factor 1.5
+leaders to have       a 6, b 6, c 0: local 1 at load factor 1
+```
+
+The advice is the share of partitions that each rack's rates are of all, in whole numbers by largest
+remainder, equal remainders to the first rack. Only racks with live brokers are advised.
+
+What this does not do: move leaders, or ask whether a rack's replicas allow it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.partitioner.split.cost import CrossCost, cross_cost, produce_cost
+from rackwise.core.partitioner.split.rates import RackColumns
+from rackwise.core.partitioner.split.split import (
+    least_eps,
+    split_by_balance,
+    split_of,
+    uniform_shares,
+)
+from rackwise.core.placement.placers.apportion import apportion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from rackwise.core.partitioner.split.rates import RackRates
+    from rackwise.core.partitioner.split.split import Split
+
+BOUNDS = (0.0, 0.05, 0.1, 0.2, math.inf)
+"""The bounds that are shown beside the one that is asked for; the last is KIP-1123."""
+_PARTS = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPrice:
+    """What a bound gives and costs, per 30 days; `eps` None: racks are not looked at."""
+
+    eps: float | None
+    split: Split
+    cost: CrossCost
+    usd_saved: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitAdvice:
+    """The prices of bounds, rack-blind first, then rising; `leaders`: rack -> leaders to have.
+
+    `leaderless`: racks with clients whose weight is 0.
+    """
+
+    bounds: tuple[BoundPrice, ...]
+    kip_load_factor: float
+    least_eps: float
+    full_locality_eps: float
+    leaderless: tuple[str, ...]
+    leaders: Mapping[str, int]
+
+    def at(self, eps: float) -> BoundPrice:
+        """The price of one of the bounds."""
+        return next(price for price in self.bounds if price.eps == eps)
+
+
+def split_advice(
+    rates: RackRates,
+    weights: Mapping[str, float],
+    eps: float,
+    *,
+    partitions: int,
+    broker_racks: Collection[str],
+    usd_per_gib: float,
+) -> SplitAdvice:
+    """What each bound gives, `eps` among them, and the leaders to have. Raises `SplitError`.
+
+    `broker_racks`: racks that can lead.
+    """
+    columns = RackColumns.of(rates, weights)
+    blind = _blind(columns, weights)
+    base = produce_cost(blind, rates, usd_per_gib=usd_per_gib)
+    prices = [BoundPrice(eps=None, split=blind, cost=base, usd_saved=0.0)]
+    for bound in sorted({*BOUNDS, eps}):
+        split = split_by_balance(rates, weights, bound)
+        cost = cross_cost(math.fsum(split.bytes_by_common_levels[:-1]), usd_per_gib=usd_per_gib)
+        saved = base.usd_per_30d - cost.usd_per_30d
+        prices.append(BoundPrice(eps=bound, split=split, cost=cost, usd_saved=saved))
+    factor = prices[-1].split.load_factor
+    return SplitAdvice(
+        bounds=tuple(prices),
+        kip_load_factor=factor,
+        least_eps=least_eps(rates, weights),
+        full_locality_eps=max(0.0, factor - 1),
+        leaderless=tuple(
+            rack for rack, rate in rates.free.items() if rate and not weights.get(rack)
+        ),
+        leaders=advised_leaders(rates, partitions, broker_racks),
+    )
+
+
+def advised_leaders(
+    rates: RackRates, partitions: int, broker_racks: Collection[str]
+) -> Mapping[str, int]:
+    """Rack -> leaders in proportion to all that its clients send and that is pinned there.
+
+    Nothing is advised, and the result empty, where no rack that can lead has a rate.
+    """
+    sent = {
+        rack: rates.free.get(rack, 0.0) + rates.pinned.get(rack, 0.0)
+        for rack in sorted(broker_racks)
+    }
+    greatest = max(sent.values(), default=0.0)
+    if not greatest:
+        return MappingProxyType({})
+    parts = {rack: round(rate / greatest * _PARTS) for rack, rate in sent.items()}
+    racks = [rack for rack, part in parts.items() if part]
+    counts = apportion(
+        partitions,
+        weight=[parts[rack] for rack in racks],
+        fixed=[0] * len(racks),
+        low=[0] * len(racks),
+        high=[partitions] * len(racks),
+        tie=lambda place: (Fraction(0), place),
+    )
+    given = dict(zip(racks, counts, strict=True))
+    return MappingProxyType({rack: given.get(rack, 0) for rack in sent})
+
+
+def _blind(columns: RackColumns, weights: Mapping[str, float]) -> Split:
+    """All by weight, whoever sends."""
+    row = uniform_shares(weights, "", 0.0)
+    return split_of(
+        columns,
+        {
+            (client, leader): row[rack]
+            for client, rate in enumerate(columns.free)
+            if rate
+            for leader, rack in enumerate(columns.racks)
+            if row.get(rack)
+        },
+        math.inf,
+    )

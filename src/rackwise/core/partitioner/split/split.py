@@ -1,0 +1,276 @@
+"""Which share of each rack's bytes goes to the leaders of which rack: near, and no rack too full.
+
+KIP-1123 sends every byte to its own rack, and warns that racks with more producers than leaders are
+then overloaded, "leaving the third one empty". Here a bound `eps` is given, and as much stays near
+as it lets.
+
+Goals, in order: no rack takes more than `1 + eps` times its even part, unless what is pinned there
+already is more; of all such splits the bytes that cross are fewest, coarsest level first; racks
+that are alike give and take alike, in proportion; the same numbers give the same split.
+
+Constraints. The even part of rack r is `mean_r`, its room for free bytes
+`max(0, (1 + eps) * mean_r - pinned_r)`. The rooms add up to at least all free bytes, so a split
+always exists.
+
+The algorithm. From the deepest level up: in each subtree the smaller of the supply left and the
+room left is matched, each rack giving and taking its proportional part. What is left over goes one
+level up.
+
+```
+one level, rates a 1, b 1, c 0, even weights, eps 0.1        mean 0.667, room 0.733 each
+   within a rack    a 0.733   b 0.733                        left: a 0.267, b 0.267, room c 0.733
+   across           a -> c 0.267   b -> c 0.267
+   rows             a: a 0.733, c 0.267     b: b 0.733, c 0.267       load factor 1.1, without 1.5
+```
+
+Why it is optimal: a byte matched deep saves all crossings above it, a subtree can match no more
+than the smaller of its sums, and what is matched below takes as much from both sums. So each level
+reaches its own most, for any prices that grow with the level that is crossed.
+
+With `eps` infinite every rack has room for all: KIP-1123 itself, where clients of a rack without
+leaders go by weight to the nearest racks that have some.
+
+What this does not do: move leaders, which makes locality free where their counts follow the rates;
+steer keyed records; decide when a split is old. Source: KIP-1123, bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import SplitError
+from rackwise.core.partitioner.split.rates import RackColumns, check_eps, check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rackwise.core.partitioner.split.rates import RackRates
+
+RENEWED = 0.02
+"""A share that has moved by more than this makes a split worth renewing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Where the free bytes of each rack's clients go, and what that makes of the racks.
+
+    `shares`: client rack -> leader rack -> share; a row for each rack with free bytes, with every
+    leader rack in it, adding up to 1. `rack_load`: rack -> bytes_per_s, pinned ones too.
+    `bytes_by_common_levels[n]`: free bytes_per_s whose two ends share n levels. `overfull`: racks
+    whose pinned bytes alone exceed the bound. `local_share`: of the free bytes, 1 if there are
+    none. `load_factor`: the greatest load / mean of a rack with weight, 1 if there is no load.
+    """
+
+    shares: Mapping[str, Mapping[str, float]]
+    rack_load: Mapping[str, float]
+    bytes_by_common_levels: tuple[float, ...]
+    overfull: tuple[str, ...]
+    local_share: float
+    load_factor: float
+
+
+def split_by_balance(rates: RackRates, weights: Mapping[str, float], eps: float) -> Split:
+    """The split with the fewest crossing bytes that loads no rack over `1 + eps` times its part.
+
+    `weights`: leader rack -> what it should take, only ratios count. Raises `SplitError`.
+    """
+    check_eps(eps)
+    columns = RackColumns.of(rates, weights)
+    return split_of(columns, _shares(columns, eps), eps)
+
+
+def kip_load_factor(rates: RackRates, weights: Mapping[str, float]) -> float:
+    """The load factor where every record stays as near as it can: KIP-1123. Raises `SplitError`."""
+    return split_by_balance(rates, weights, math.inf).load_factor
+
+
+def least_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
+    """The least bound that pinned bytes leave possible. Raises `SplitError`."""
+    columns = RackColumns.of(rates, weights)
+    factors = [
+        pinned / mean for pinned, mean in zip(columns.pinned, columns.mean, strict=True) if mean
+    ]
+    return max(0.0, max(factors, default=1.0) - 1)
+
+
+def full_locality_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
+    """A bound from which on nothing crosses that need not: what KIP-1123 makes of the racks.
+
+    The least one where the fullest rack of KIP-1123 takes free bytes of its own clients alone;
+    where pinned bytes or clients of racks without leaders fill it, a smaller one may do. Raises
+    `SplitError`.
+    """
+    return max(0.0, kip_load_factor(rates, weights) - 1)
+
+
+def uniform_local_weight(max_skew: float, eps: float) -> float:
+    """The share to keep local where nothing is known but the greatest rate / mean of a rack.
+
+    The rest goes by weight. Safe for any rates of that skew, and far from the best of them. Raises
+    `SplitError`.
+    """
+    check_eps(eps)
+    if not max_skew >= 1:
+        raise SplitError(
+            f"a max_skew of 1 or more is wanted; {max_skew} was given",
+            wanted=">= 1",
+            had=max_skew,
+            hint="it is the greatest rate of a rack over the mean, which is 1 at least",
+        )
+    over = max_skew - 1
+    return 1.0 if over <= eps else eps / over
+
+
+def uniform_shares(
+    weights: Mapping[str, float], own_rack: str, local_weight: float
+) -> Mapping[str, float]:
+    """Leader rack -> share: `local_weight` for the own rack and the rest by weight.
+
+    All goes by weight where the own rack has none. Raises `SplitError`.
+    """
+    check_weights(weights)
+    near = local_weight if weights.get(own_rack) else 0.0
+    whole = math.fsum(weights.values())
+    shares = {rack: (1 - near) * (weights[rack] / whole) for rack in sorted(weights)}
+    if near:
+        shares[own_rack] += near
+    return MappingProxyType(shares)
+
+
+def largest_change(
+    before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]]
+) -> float:
+    """How far the share that moved most has moved, from 0 to 1; a row that came or went counts 1.
+
+    `before`, `after`: client rack -> leader rack -> share.
+    """
+    if set(before) != set(after):
+        return 1.0
+    return max(
+        (
+            abs(after[client].get(leader, 0.0) - row.get(leader, 0.0))
+            for client, row in before.items()
+            for leader in {*row, *after[client]}
+        ),
+        default=0.0,
+    )
+
+
+def split_of(columns: RackColumns, shares: Mapping[tuple[int, int], float], eps: float) -> Split:
+    """What shares, (client rack, leader rack) -> share, make of the racks."""
+    racks, depth = columns.racks, columns.depth
+    by_levels = [0.0] * (depth + 1)
+    load = list(columns.pinned)
+    rows = {
+        client: dict.fromkeys(racks, 0.0)
+        for client, rate in zip(racks, columns.free, strict=True)
+        if rate
+    }
+    for (client, leader), share in sorted(shares.items()):
+        rows[racks[client]][racks[leader]] = share
+        load[leader] += share * columns.free[client]
+        shared = common_levels(columns.paths[client], columns.paths[leader])
+        by_levels[shared] += share * columns.free[client]
+    bounds = [(1 + eps) * mean if mean else 0.0 for mean in columns.mean]
+    total = math.fsum(by_levels)
+    return Split(
+        shares=MappingProxyType({client: MappingProxyType(row) for client, row in rows.items()}),
+        rack_load=MappingProxyType(dict(zip(racks, load, strict=True))),
+        bytes_by_common_levels=tuple(by_levels),
+        overfull=tuple(
+            rack
+            for rack, pinned, bound in zip(racks, columns.pinned, bounds, strict=True)
+            if pinned > bound * (1 + _ROUNDING)
+        ),
+        local_share=by_levels[depth] / total if total else 1.0,
+        load_factor=max(
+            (had / mean for had, mean in zip(load, columns.mean, strict=True) if mean), default=1.0
+        ),
+    )
+
+
+def common_levels(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many of their first levels two racks share."""
+    for level, (left, right) in enumerate(zip(a, b, strict=False)):
+        if left != right:
+            return level
+    return min(len(a), len(b))
+
+
+_ROUNDING = 1e-12
+"""Sums in floating point are right to this part."""
+
+
+def _shares(columns: RackColumns, eps: float) -> dict[tuple[int, int], float]:
+    """(client rack, leader rack) -> share of the client rack's free bytes, 0 left out."""
+    match = _Match(columns, eps)
+    for level in range(columns.depth, 0, -1):
+        for subtree in _subtrees(columns.paths, level):
+            match.within(subtree)
+    match.rest()
+    return match.shares
+
+
+def _subtrees(paths: Sequence[tuple[str, ...]], level: int) -> list[list[int]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    for place, path in enumerate(paths):
+        found.setdefault(path[:level], []).append(place)
+    return list(found.values())
+
+
+class _Match:
+    """What is matched so far.
+
+    `left`: rack -> part of its free bytes without a place; `room`: rack -> bytes_per_s that it has
+    room for, or its weight where room has no end.
+    """
+
+    def __init__(self, columns: RackColumns, eps: float) -> None:
+        room = [
+            max(0.0, (1 + eps) * mean - pinned) if mean else 0.0
+            for mean, pinned in zip(columns.mean, columns.pinned, strict=True)
+        ]
+        self.shares: dict[tuple[int, int], float] = {}
+        self._free = columns.free
+        self._weights = columns.weights
+        self._left = [1.0 if rate else 0.0 for rate in columns.free]
+        self._is_bounded = math.isfinite(sum(room))
+        self._room = room if self._is_bounded else list(columns.weights)
+
+    def within(self, subtree: Sequence[int]) -> None:
+        """Match the smaller of what a subtree's racks have left and have room for."""
+        givers = [i for i in subtree if self._left[i]]
+        takers = [j for j in subtree if self._room[j]]
+        if not givers or not takers:
+            return
+        supply = math.fsum(self._left[i] * self._free[i] for i in givers)
+        room = math.fsum(self._room[j] for j in takers)
+        if not self._is_bounded or supply <= room * (1 + _ROUNDING):
+            taken = supply / room if self._is_bounded else 0.0
+            self._give(givers, takers, 1.0, taken if taken < 1 - _ROUNDING else 1.0)
+        else:
+            self._give(givers, takers, room / supply, 1.0)
+
+    def rest(self) -> None:
+        """Place all that is left: there is room for it, though rounding may hide that."""
+        givers = [i for i, left in enumerate(self._left) if left]
+        if givers and not any(self._room):
+            self._room = list(self._weights)
+        self._give(givers, [j for j, room in enumerate(self._room) if room], 1.0, 1.0)
+
+    def _give(
+        self, givers: Sequence[int], takers: Sequence[int], given: float, taken: float
+    ) -> None:
+        """Each giver gives that part of what it has left, each taker takes its part of that."""
+        room = math.fsum(self._room[j] for j in takers)
+        for i in givers:
+            part = self._left[i] * given
+            for j in takers:
+                share = part * (self._room[j] / room)
+                self.shares[i, j] = self.shares.get((i, j), 0.0) + share
+            self._left[i] = 0.0 if given == 1 else self._left[i] - part
+        for j in takers if self._is_bounded else ():
+            self._room[j] = 0.0 if taken == 1 else self._room[j] * (1 - taken)

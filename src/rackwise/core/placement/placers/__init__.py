@@ -1,0 +1,1 @@
+"""The built-in placers: KIP-36, striped, ring, levels."""

@@ -1,0 +1,150 @@
+"""Least possible load of the fullest broker, and the room that it leaves below each rack.
+
+Goals: know, before any replica is placed, the smallest load M that a level-optimal placement can
+keep every broker within, and how many replicas each rack can then take in all.
+
+Level-optimal: in each partition the children of a node share its replicas as water filling says.
+So a node that holds x replicas over all partitions holds x div P in each, one more in x mod P of
+them, and each child has a least and a greatest total, `low(x)` and `high(x)`.
+
+The room of a node below M:
+
+```
+broker       min(P, M - what it holds already)
+other node   the greatest x with low(x) <= room of each child, and
+             the sum of min(high(x), room) over the children >= x
+```
+
+Both conditions fall once as x grows, so x is found by bisection; M likewise, from the mean. Where
+racks force nothing, the mean fits at once.
+
+```
+3 racks of 2, 2 and 1 brokers, 50 partitions
+3 replicas   each rack holds one of each, so the lone broker holds 50: M = 50, the mean is 30
+2 replicas   M = 20, the mean
+```
+
+Shares in proportion to the brokers below a rack do not do: a rack that looks large may have to give
+a lone broker in it more than the mean (67 where 63 is possible).
+
+What this does not do: split a total over children (see `apportion`), or place anything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.errors import NotEnoughBrokers
+from rackwise.core.racks import water_fill
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rackwise.core.placement.placers.rack_tree import Node, Tree
+
+
+class Shares(NamedTuple):
+    """`low`, `high`: least and greatest replicas of one partition, int64 [children]."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
+class WaterTable:
+    """Water filling at the nodes of one tree, each number of replicas worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], Shares] = {}
+
+    def at(self, node: Node, replicas: int) -> Shares:
+        """Shares of the children of an inner node that holds `replicas` of a partition.
+
+        Raises `NotEnoughBrokers` for more than the brokers below it.
+        """
+        key = node.number, replicas
+        if key not in self._known:
+            found = water_fill(node.capacities, replicas)
+            if found is None:
+                raise NotEnoughBrokers(
+                    f"replication {replicas} asks for {replicas} brokers; "
+                    f"{node.capacity} are there",
+                    wanted=replicas,
+                    had=node.capacity,
+                    hint="ask for fewer replicas, or start more brokers",
+                )
+            table = np.array(found, dtype=np.int64)
+            self._known[key] = Shares(table[:, 0], table[:, 1])
+        return self._known[key]
+
+
+class Rooms(NamedTuple):
+    """`most`: M; `below`: room of each child, by the number of its parent, int64 [children]."""
+
+    most: int
+    below: tuple[NDArray[np.int64], ...]
+
+
+def least_rooms(
+    tree: Tree, water: WaterTable, partitions: int, replicas: int, held: NDArray[np.int64]
+) -> Rooms:
+    """The least M that `partitions` new rows of `replicas` fit below, and the rooms it leaves.
+
+    `held`: replicas that each leaf holds of the topic already, int64 [brokers].
+    """
+    total = partitions * replicas
+
+    def rooms(top: int) -> Rooms:
+        return Rooms(top, _below(tree, water, partitions, np.clip(top - held, 0, partitions)))
+
+    def is_met(top: int) -> bool:
+        return _fits(tree.root, water, partitions, rooms(top).below[0], total)
+
+    mean = -(-(int(held.sum()) + total) // len(held))
+    if is_met(mean):
+        return rooms(mean)
+    tops = range(mean + 1, int(held.max()) + partitions + 1)
+    return rooms(tops[bisect_left(tops, True, key=is_met)])  # noqa: FBT003 (from unmet to met)
+
+
+def _below(
+    tree: Tree, water: WaterTable, partitions: int, leaf_rooms: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], ...]:
+    """Room of each child, by the number of its parent."""
+    below = [np.zeros(len(node.children), dtype=np.int64) for node in tree.inner]
+    for node in reversed(tree.inner):
+        rooms = below[node.number]
+        for place, child in enumerate(node.children):
+            rooms[place] = (
+                _room(child, water, partitions, below[child.number])
+                if child.children
+                else leaf_rooms[child.first]
+            )
+    return tuple(below)
+
+
+def _room(node: Node, water: WaterTable, partitions: int, rooms: NDArray[np.int64]) -> int:
+    least, most = 0, int(rooms.sum())
+    middle = most
+    while least < most:
+        if _fits(node, water, partitions, rooms, middle):
+            least = middle
+        else:
+            most = middle - 1
+        middle = (least + most + 1) // 2
+    return least
+
+
+def _fits(
+    node: Node, water: WaterTable, partitions: int, rooms: NDArray[np.int64], total: int
+) -> bool:
+    """Whether the children can take `total` between them, in shares that are level-optimal."""
+    base, more = divmod(total, partitions)
+    here = water.at(node, base)
+    low, high = here.low * (partitions - more), here.high * (partitions - more)
+    if more:
+        above = water.at(node, base + 1)
+        low, high = low + above.low * more, high + above.high * more
+    return bool((low <= rooms).all()) and int(np.minimum(high, rooms).sum()) >= total

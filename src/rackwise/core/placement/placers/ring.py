@@ -1,0 +1,227 @@
+"""Ring: the multi-level rule of KIP-879 as its text says, for reference.
+
+Goals, in order: the rows of the KIP's algorithm; where that text would put a broker twice in a row,
+one of three ways on, chosen and never silent.
+
+The algorithm. Every node of the rack tree has a pointer to one of its children. A pick goes down
+from the root: take the child at the pointer, move the pointer on by one, go on in that child until
+a broker is reached. Row p is the next picks, one for each replica; pointers live on over rows.
+
+```
+racks /a {1, 2}  /b {3}      root points to a, a to 1, b to 3
+pick 1  root a, a 1   -> 1        pick 3  root a, a 2 -> 2       rows of two: 1 3
+pick 2  root b, b 3   -> 3        pick 4  root b, b 3 -> 3                    2 3
+```
+
+Closed form: pick q at a node of c children whose pointer starts at s goes to child (q + s) mod c,
+and is pick q div c there. So a child's picks are every c-th of its parent's, and rows are filled by
+strided writes, node by node.
+
+A node must give one child more than it holds once racks are uneven enough. Then `skip` decides:
+
+```
+none      DuplicateReplica: the text, taken at its word
+subtree   a child without a free broker is passed over where it stands, its turn is used up
+root      a repeated broker is dropped and the pick starts again at the root; levels lose evenness
+```
+
+More replicas continue from where the last partition left the pointers; more partitions likewise.
+Kafka's controller would keep that state; here it is replayed.
+
+Known faults of the rule, kept: on even trees only every gcd(brokers, replicas)-th broker ever
+leads; there are few different sets; what a dead broker led goes to one other; on uneven trees a
+broker's share is the product of 1/children on its way.
+
+What this does not do: look at loads, or pad short paths; a node may hold brokers and racks.
+
+Source: KIP-879 (multi-level rack assignment); never shipped by Kafka.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from rackwise.core.errors import DuplicateReplica, InvalidConfig, InvalidRack
+from rackwise.core.placement.placers.rack_tree import Tree
+from rackwise.core.placement.placers.resize import existing_rows, resized
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Broker
+    from rackwise.core.placement.model import Draws, Request
+    from rackwise.core.placement.placers.rack_tree import Node
+
+SKIPS = ("subtree", "root", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ring:
+    """KIP-879's rule. `start`: first pointer of every node, None draws one for each.
+
+    `skip`: what happens where the rule repeats a broker. Raises `InvalidConfig` for other values.
+    """
+
+    name: ClassVar[str] = "ring"
+    start: int | None = 0
+    skip: Literal["subtree", "root", "none"] = "subtree"
+
+    def __post_init__(self) -> None:
+        if self.start is not None and (type(self.start) is not int or self.start < 0):
+            raise InvalidConfig(
+                f"start must be an integer from 0 on; {self.start!r} was given",
+                wanted=0,
+                had=self.start,
+                hint="0 is the first child of each node",
+            )
+        if self.skip not in SKIPS:
+            raise InvalidConfig(
+                f"skip must be one of {', '.join(SKIPS)}; {self.skip} was given",
+                wanted=", ".join(SKIPS),
+                had=self.skip,
+                hint="subtree repeats no broker and keeps the levels as spread as they can be",
+            )
+
+    def place(self, request: Request, /) -> NDArray[np.int32]:
+        """The next rows of the rule, int32 [partitions, replication].
+
+        Raises `InvalidRack` for racks that are no paths, `DuplicateReplica` with skip none, and
+        `InvalidConfig` where pointers must be drawn without `rng`.
+        """
+        first = request.first_partition
+        walk = _Walk(_slashed(request.brokers), self, request.rng)
+        walk.replay(first, request.replication)
+        nothing = np.empty((request.partitions, 0), dtype=np.int32)
+        return walk.extended(nothing, request.replication, first=first)
+
+    def change(self, request: Request, /) -> NDArray[np.int32]:
+        """The existing rows with `request.replication` replicas; leaders and old places stay.
+
+        The picks of the existing rows are replayed, then each row takes what it lacks. Raises as
+        `place` does.
+        """
+        tree, rows = _slashed(request.brokers), existing_rows(request)
+        first, more = request.first_partition, request.replication - rows.shape[1]
+        if more <= 0:
+            return resized(tree, rows, request.replication, first=first)
+        walk = _Walk(tree, self, request.rng)
+        walk.replay(first + len(rows), rows.shape[1])
+        return walk.extended(rows, more, first=first)
+
+
+def _slashed(brokers: Sequence[Broker]) -> Tree:
+    for broker in brokers:
+        if broker.rack is not None and not broker.rack.is_path:
+            raise InvalidRack(
+                f"ring wants rack paths that begin with /; "
+                f"broker {broker.id} has the name {broker.rack}",
+                wanted="/level/level",
+                had=broker.rack.text,
+                hint="write racks as paths such as /eu/a, or place with levels or kip36",
+                where=f"broker {broker.id}",
+            )
+    return Tree.of(brokers, pad=False)
+
+
+class _Walk:
+    """The pointers of all nodes, and what can be done with them; leaves stand for brokers."""
+
+    def __init__(self, tree: Tree, ring: Ring, rng: Draws | None) -> None:
+        self._tree = tree
+        self._skip = ring.skip
+        self._pointers = [_pointer(node, ring.start, rng) for node in tree.inner]
+
+    def replay(self, partitions: int, replication: int) -> None:
+        """Move the pointers past rows that were placed before."""
+        if self._skip == "none":
+            self._advance(self._tree.root, partitions * replication)
+        elif partitions:
+            self.extended(np.empty((partitions, 0), dtype=np.int32), replication, first=0)
+
+    def extended(self, rows: NDArray[np.int32], more: int, *, first: int) -> NDArray[np.int32]:
+        """The rows with `more` picks each; `first`: partition of row 0, named by errors."""
+        partitions, old = rows.shape
+        picks = np.empty(partitions * more, dtype=np.int32)
+        self._pick(self._tree.root, picks, 0)
+        made = np.concatenate((rows, picks.reshape(partitions, more)), axis=1)
+        ordered = np.sort(made, axis=1)
+        repeats = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        clean = int(repeats[0]) if len(repeats) else partitions
+        if clean < partitions and self._skip == "none":
+            _refuse(made[clean].tolist(), first + clean)
+        self._advance(self._tree.root, clean * more)
+        leaves = self._tree.leaves(rows[clean:]).tolist()
+        for row, held in enumerate(leaves, start=clean):
+            made[row, old:] = self._tree.brokers[self._walked(held, more)]
+        return made
+
+    def _pick(self, node: Node, cells: NDArray[np.int32], picked: int) -> None:
+        """Fill the cells, a strided view, with the picks number `picked` and on of a node."""
+        size = len(node.children)
+        if not size:
+            cells[...] = self._tree.brokers[node.first]
+            return
+        for place, child in enumerate(node.children):
+            begin = (place - self._pointers[node.number] - picked) % size
+            self._pick(child, cells[begin::size], (picked + begin) // size)
+
+    def _advance(self, node: Node, picks: int) -> None:
+        """Move the pointers of a node and all below it past so many picks."""
+        size, pointer = len(node.children), self._pointers[node.number]
+        for place, child in enumerate(node.children):
+            if child.children:
+                begin = (place - pointer) % size
+                self._advance(child, (picks - begin + size - 1) // size)
+        self._pointers[node.number] = (pointer + picks) % size
+
+    def _walked(self, held: Sequence[int], more: int) -> list[int]:
+        """The next picks of a row that holds these leaves already, one by one."""
+        row = list(held)
+        while len(row) < len(held) + more:
+            leaf = self._stepped(row)
+            if leaf not in row:
+                row.append(leaf)
+        return row[len(held) :]
+
+    def _stepped(self, row: Sequence[int]) -> int:
+        """One pick from the root down; with skip subtree full children are passed over."""
+        node = self._tree.root
+        while node.children:
+            child = node.children[self._pointers[node.number]]
+            self._pointers[node.number] = (self._pointers[node.number] + 1) % len(node.children)
+            if self._skip == "root" or _held(child, row) < child.capacity:
+                node = child
+        return node.first
+
+
+def _held(node: Node, row: Sequence[int]) -> int:
+    return sum(node.first <= leaf < node.first + node.capacity for leaf in row)
+
+
+def _pointer(node: Node, start: int | None, rng: Draws | None) -> int:
+    if start is not None:
+        return start % len(node.children)
+    if rng is None:
+        raise InvalidConfig(
+            "ring without start needs rng",
+            wanted="start or rng",
+            had=None,
+            hint="give start=0, or a seeded rng",
+        )
+    return rng.randrange(len(node.children))
+
+
+def _refuse(row: Sequence[int], partition: int) -> None:
+    twice = next(broker for place, broker in enumerate(row) if broker in row[:place])
+    raise DuplicateReplica(
+        f"different brokers are wanted for partition {partition}; the rule of KIP-879 gives it "
+        f"broker {twice} twice: {':'.join(map(str, row))}",
+        wanted=len(row),
+        had=len(set(row)),
+        hint="use skip=subtree, or place with levels",
+    )

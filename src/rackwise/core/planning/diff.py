@@ -1,0 +1,295 @@
+"""What differs between two clusters, two plans or two placements: partitions, findings, totals.
+
+A side is a cluster (its lists are what is placed), a plan (its lists are those of its moves, before
+and after) or a placement as Kafka's reassignment JSON has it. Any two can be compared.
+
+```
+a              b              said
+1 2 3, led 1   1 2 4, led 1   set        another broker
+1 2 3          2 1 3          order      the same brokers, preferred in another order
+1 2 3, led 1   1 2 3, led 2   leader     the same list, another leader now
+1 2 3          -              missing    on one side only
+```
+
+A plan and a reassignment leave alone what they do not name: beside a cluster that is no difference.
+
+Two partitions whose plans end alike but start differently differ as well: the plans were made from
+different clusters.
+
+Findings are compared by what is broken where, the numbers left aside: a rack that holds one replica
+too many and then two has not been mended, and nothing new is broken.
+
+What this does not do: say which side is better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from rackwise.core.audit import audit
+from rackwise.core.model import UNKNOWN, Cluster
+from rackwise.core.planning.model import Plan, Steady, Totals
+from rackwise.core.policy import DEFAULT_POLICY, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.findings import Finding
+    from rackwise.core.model import PartitionTable, Ragged
+    from rackwise.core.racks import Rack
+
+    Row: TypeAlias = "tuple[str, int, Lists | None, Lists | None]"
+
+Placement: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
+"""(topic, partition) -> brokers, preferred leader first."""
+
+Side: TypeAlias = "Cluster | Plan | Placement"
+"""What can be compared."""
+
+What: TypeAlias = Literal["set", "order", "leader", "before", "missing"]
+"""How a partition differs; the first that holds, `missing` before all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """One partition on one side; `before`: where that is a plan.
+
+    `leader`: the one now, where both sides are clusters; None where there is none.
+    """
+
+    after: tuple[int, ...]
+    before: tuple[int, ...] | None = None
+    leader: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionDiff:
+    """A partition that differs; None on the side that does not have it."""
+
+    topic: str
+    partition: int
+    what: What
+    a: Lists | None
+    b: Lists | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerDiff:
+    """A broker that is on one side only, or is dead or in another rack on the other."""
+
+    id: int
+    what: Literal["missing", "rack", "live"]
+    a: tuple[Rack | None, bool] | None
+    b: tuple[Rack | None, bool] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsDiff:
+    """Findings that only one of two audits has: the first, `fixed`, or the second, `introduced`."""
+
+    fixed: tuple[Finding, ...] = ()
+    introduced: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalDiff:
+    """One number of both sides, by its name in `Totals`; None = not known."""
+
+    name: str
+    a: int | None
+    b: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """All that differs, partitions and brokers in canonical order.
+
+    `fixed`: findings of a cluster `a` that `b` has no more, `introduced`: the other way round.
+    `totals`: of two plans, all of them, also those that are equal.
+    """
+
+    partitions: tuple[PartitionDiff, ...] = ()
+    brokers: tuple[BrokerDiff, ...] = ()
+    fixed: tuple[Finding, ...] = ()
+    introduced: tuple[Finding, ...] = ()
+    totals: tuple[TotalDiff, ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.partitions or self.brokers or self.fixed or self.introduced) and all(
+            total.a == total.b for total in self.totals
+        )
+
+
+def diff(a: Side, b: Side, policy: Policy = DEFAULT_POLICY) -> Diff:
+    """What differs. `policy`: what two clusters are audited under.
+
+    Raises what `audit` raises.
+    """
+    brokers: tuple[BrokerDiff, ...] = ()
+    findings = FindingsDiff()
+    totals: tuple[TotalDiff, ...] = ()
+    if isinstance(a, Cluster) and isinstance(b, Cluster):
+        brokers = tuple(_brokers(a, b))
+        findings = compared(audit(a, policy), audit(b, policy))
+    if isinstance(a, Plan) and isinstance(b, Plan):
+        totals = compared_totals(a.totals, b.totals)
+    return Diff(
+        partitions=tuple(_partitions(a, b)),
+        brokers=brokers,
+        fixed=findings.fixed,
+        introduced=findings.introduced,
+        totals=totals,
+    )
+
+
+def compared(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
+    """Findings of one audit that the other does not have, whatever their numbers."""
+    first, second = tuple(a), tuple(b)
+    return FindingsDiff(fixed=_beyond(first, second), introduced=_beyond(second, first))
+
+
+def compared_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
+    """Every number of both, steady state included, in the order of `Totals`."""
+    left, right = _numbers(a), _numbers(b)
+    return tuple(
+        TotalDiff(name=name, a=left.get(name), b=right.get(name)) for name in {**left, **right}
+    )
+
+
+def _numbers(totals: Totals) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    for field in fields(totals):
+        value = getattr(totals, field.name)
+        if isinstance(value, Steady):
+            found |= {
+                f"{field.name}.{part.name}": getattr(value, part.name) for part in fields(value)
+            }
+        elif field.name not in {"steady_before", "steady_after"}:
+            found[field.name] = value
+    return found
+
+
+def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings without as many of the same rule and place as the others have."""
+    left = Counter(map(_place, others))
+    found = []
+    for finding in findings:
+        key = _place(finding)
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(finding)
+    return tuple(found)
+
+
+def _place(finding: Finding) -> tuple[str, str | None, int | None, int | None, str | None]:
+    return (finding.rule, finding.topic, finding.partition, finding.broker, finding.level)
+
+
+def _brokers(a: Cluster, b: Cluster) -> Iterator[BrokerDiff]:
+    left = {broker.id: (broker.rack, broker.is_live) for broker in a.brokers}
+    right = {broker.id: (broker.rack, broker.is_live) for broker in b.brokers}
+    for id_ in sorted({*left, *right}):
+        one, other = left.get(id_), right.get(id_)
+        if one is None or other is None:
+            yield BrokerDiff(id=id_, what="missing", a=one, b=other)
+        elif one[0] != other[0]:
+            yield BrokerDiff(id=id_, what="rack", a=one, b=other)
+        elif one[1] != other[1]:
+            yield BrokerDiff(id=id_, what="live", a=one, b=other)
+
+
+def _partitions(a: Side, b: Side) -> Iterator[PartitionDiff]:
+    rows = _unequal(a, b) if isinstance(a, Cluster) and isinstance(b, Cluster) else _all(a, b)
+    for topic, partition, one, other in rows:
+        what = _what(one, other)
+        if what is not None:
+            yield PartitionDiff(topic=topic, partition=partition, what=what, a=one, b=other)
+
+
+def _what(a: Lists | None, b: Lists | None) -> What | None:
+    if a is None or b is None:
+        return "missing"
+    if a.after != b.after:
+        return "order" if sorted(a.after) == sorted(b.after) else "set"
+    if a.leader != b.leader:
+        return "leader"
+    return None if None in {a.before, b.before} or a.before == b.before else "before"
+
+
+def _all(a: Side, b: Side) -> Iterator[Row]:
+    left, right = _lists(a), _lists(b)
+    told = [lists for side, lists in ((a, left), (b, right)) if not isinstance(side, Cluster)]
+    for topic, partition in sorted(
+        {key for lists in told for key in lists},
+        key=lambda key: (key[0].encode("utf-8", "surrogatepass"), key[1]),
+    ):
+        key = (topic, partition)
+        yield topic, partition, left.get(key), right.get(key)
+
+
+def _lists(side: Side) -> Mapping[tuple[str, int], Lists]:
+    if isinstance(side, Plan):
+        return {
+            (move.topic, move.partition): Lists(after=move.after, before=move.before)
+            for move in side.moves
+        }
+    if isinstance(side, Cluster):
+        placed = side.partitions.placed
+        return {
+            (row.topic, row.partition): Lists(after=placed.row(i))
+            for i, row in enumerate(side.partitions)
+        }
+    return {key: Lists(after=tuple(brokers)) for key, brokers in side.items()}
+
+
+def _unequal(a: Cluster, b: Cluster) -> Iterator[Row]:
+    """Partitions of two clusters that are not plainly equal, found by column."""
+    tables = (a.partitions, b.partitions)
+    names = sorted(
+        {*a.partitions.topics, *b.partitions.topics},
+        key=lambda name: name.encode("utf-8", "surrogatepass"),
+    )
+    rank = {name: number for number, name in enumerate(names)}
+    left, right = (_keys(table, rank) for table in tables)
+    keys, in_a, in_b = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    placed = tuple(table.placed for table in tables)
+    differ = ~_equal(placed[0].take(in_a), placed[1].take(in_b))
+    differ |= tables[0].leader[in_a] != tables[1].leader[in_b]
+    for key in np.union1d(keys[differ], np.setxor1d(left, right, assume_unique=True)).tolist():
+        yield (
+            names[key >> 32],
+            key & 0xFFFFFFFF,
+            *map(_row, tables, placed, (left, right), (key, key)),
+        )
+
+
+def _keys(table: PartitionTable, rank: Mapping[str, int]) -> NDArray[np.int64]:
+    ranks = np.array([rank[name] for name in table.topics], dtype=np.int64)
+    keys: NDArray[np.int64] = ranks[table.topic] << 32 | table.partition
+    return keys
+
+
+def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+    """Whether rows are equal, one by one."""
+    equal: NDArray[np.bool_] = a.lengths == b.lengths
+    same = np.flatnonzero(equal)
+    differ = a.take(same).values != b.take(same).values
+    equal[same[np.unique(a.take(same).rows[differ])]] = False
+    return equal
+
+
+def _row(table: PartitionTable, placed: Ragged, keys: NDArray[np.int64], key: int) -> Lists | None:
+    row = int(np.searchsorted(keys, key))
+    if row == len(keys) or int(keys[row]) != key:
+        return None
+    leader = int(table.leader[row])
+    return Lists(after=placed.row(row), leader=None if leader == UNKNOWN else leader)

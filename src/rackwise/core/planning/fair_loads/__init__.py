@@ -1,0 +1,1 @@
+"""Fair loads: how many replicas and leaders each broker and rack should have."""

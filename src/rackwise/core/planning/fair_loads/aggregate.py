@@ -1,0 +1,200 @@
+"""Equal partitions as one: lots, and the small network of what they may put where.
+
+For the loads that brokers can have it does not matter which partition puts a replica on them.
+Partitions of one kind, with the same pins and the same excluded brokers in hand, are one lot of n,
+and what one of them may do the lot may do n times over: the network is integral, so any flow of the
+lot falls apart into n flows of one.
+
+```
+source --- lot of 40, 3 replicas ---- /a  0..40 --- broker 1 (at most 40)
+       120                       ---- /b 40..80 --- broker 2, 3         --- sink
+```
+
+A rack's lower bound is supplied to it directly, and the lot's root keeps the rest. Topics with caps
+are lots of their own, with a node for each broker before the broker itself.
+
+What this does not do: know what partitions hold, but for excluded brokers, or mind costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.max_flow import SmallNetwork
+from rackwise.core.planning.problem.rack_bounds import Room, fresh_racks, shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+
+SOURCE, SINK = 0, 1
+
+
+class Lot(NamedTuple):
+    """Partitions that may do the same; brokers are indexes, rising.
+
+    `topic`: of the table where it has caps, else -1. `pins`: brokers they must hold; `closed`:
+    excluded brokers that they hold, and so may keep.
+    """
+
+    kind: int
+    topic: int
+    pins: tuple[int, ...]
+    closed: tuple[int, ...]
+
+
+def lots_of(
+    instance: Instance, rows: NDArray[np.int64] | None = None, *, by_topic: bool = True
+) -> Counter[Lot]:
+    """Lots of rows (all where None) and their sizes; `by_topic`: capped topics apart."""
+    chosen = np.arange(len(instance), dtype=np.int64) if rows is None else rows
+    topic = instance.topic[chosen].astype(np.int64)
+    capped = instance.is_capped[topic] & by_topic if len(chosen) else topic > 0
+    width = len(instance.is_capped) + 1
+    keys = instance.kind[chosen] * width + np.where(capped, topic, -1) + 1
+    is_special = instance.pins.lengths[chosen] > 0
+    held = instance.held
+    if not instance.is_open.all():
+        holds_closed = np.zeros(len(held), dtype=np.bool_)
+        holds_closed[held.rows[~instance.is_open[held.values]]] = True
+        is_special |= holds_closed[chosen]
+    found: Counter[Lot] = Counter()
+    plain, numbers = np.unique(keys[~is_special], return_counts=True)
+    for key, number in zip(plain.tolist(), numbers.tolist(), strict=True):
+        found[Lot(key // width, key % width - 1, (), ())] += number
+    for at in np.flatnonzero(is_special).tolist():
+        row, key = int(chosen[at]), int(keys[at])
+        closed = tuple(b for b in held.row(row) if not instance.is_open[b])
+        found[Lot(key // width, key % width - 1, instance.pins.row(row), closed)] += 1
+    return found
+
+
+class LotNetwork:
+    """Lots -> racks -> brokers -> sink as a network; brokers are nodes 2..B + 1.
+
+    `caps`: topic -> most replicas of it on each broker, int64 [B]. `supply`: units that must flow.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        lots: Mapping[Lot, int],
+        caps: Mapping[int, NDArray[np.int64]],
+    ) -> None:
+        self.instance = instance
+        self.width = len(instance.brokers)
+        self.network = SmallNetwork(2 + self.width)
+        self.supply = 0
+        self._caps = caps
+        self._topic_nodes: dict[tuple[int, int], int] = {}
+        self.exits = [self.network.add_arc(2 + b, SINK, 0) for b in range(self.width)]
+        for lot, size in lots.items():
+            self._add(lot, size)
+        self._rooms = list(self.network.rooms)
+
+    def fill(self, limits: Sequence[int]) -> int:
+        """The largest flow with at most `limits[b]` on each broker; how much that is."""
+        self.network.rooms = list(self._rooms)
+        for arc, limit in zip(self.exits, limits, strict=True):
+            self.network.reset(arc, limit)
+        return self.network.push(SOURCE, SINK)
+
+    def _add(self, lot: Lot, size: int) -> None:
+        kind = self.instance.kinds[lot.kind]
+        may = np.flatnonzero(self.instance.is_open).tolist()
+        may = sorted({*may, *lot.closed} - set(lot.pins))
+        for b in lot.pins:
+            self._give(self._entry(lot.topic, b), size)
+        by_leaf: dict[int, list[int]] = {}
+        for b in may:
+            by_leaf.setdefault(int(self.instance.leaf[b]), []).append(b)
+        gadget = self._boxes if kind.has_boxes else self._chain
+        for leaf, node in gadget(kind, lot, size, by_leaf).items():
+            for b in by_leaf[leaf]:
+                self.network.add_arc(node, self._entry(lot.topic, b), size)
+
+    def _give(self, node: int, units: int) -> None:
+        if units:
+            self.network.add_arc(SOURCE, node, units)
+            self.supply += units
+
+    def _entry(self, topic: int, broker: int) -> int:
+        if topic < 0:
+            return 2 + broker
+        node = self._topic_nodes.get((topic, broker))
+        if node is None:
+            node = self._topic_nodes[topic, broker] = self.network.add_node()
+            self.network.add_arc(node, 2 + broker, int(self._caps[topic][broker]))
+        return node
+
+    def _room(self, lot: Lot, by_leaf: Mapping[int, Sequence[int]]) -> Room:
+        pinned = np.bincount(self.instance.leaf[list(lot.pins)], minlength=self.instance.leaves)
+        free = np.zeros(self.instance.leaves, dtype=np.int64)
+        for leaf, brokers in by_leaf.items():
+            free[leaf] = len(brokers)
+        return Room(pinned.astype(np.int64)[None, :], free[None, :])
+
+    def _boxes(
+        self, kind: Kind, lot: Lot, size: int, by_leaf: Mapping[int, Sequence[int]]
+    ) -> dict[int, int]:
+        """Nodes of the racks, bounds as supplies and capacities; leaf -> its node."""
+        shape = shapes(kind, self._room(lot, by_leaf))
+        above = {0: self.network.add_node()}
+        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        owed = {0: int(shape.units[0])}
+        for level, nodes in enumerate(kind.up):
+            low, high = shape.low[level][0], shape.high[level][0]
+            here: dict[int, int] = {}
+            for leaf in np.flatnonzero(np.diff(nodes, prepend=-1)).tolist():
+                node, parent = int(nodes[leaf]), int(up[leaf])
+                if high[node] > 0 and parent in above:
+                    here[node] = self.network.add_node()
+                    owed[parent] -= int(low[node])
+                    spare = int(high[node] - low[node]) * size
+                    self.network.add_arc(above[parent], here[node], spare)
+            for parent, units in owed.items():
+                self._give(above[parent], units * size)
+            above, up = here, nodes
+            owed = {node: int(low[node]) for node in here}
+        for node, units in owed.items():
+            self._give(above[node], units * size)
+        return above
+
+    def _chain(
+        self, kind: Kind, lot: Lot, size: int, by_leaf: Mapping[int, Sequence[int]]
+    ) -> dict[int, int]:
+        """Nodes of the racks, units for distinct ones level by level first; leaf -> its node."""
+        pinned = self._room(lot, by_leaf).pinned
+        left = kind.replicas - len(lot.pins)
+        above = {0: self.network.add_node()}
+        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        placed = 0
+        for level, fresh, more in fresh_racks(kind, pinned):
+            if int(more[0]) <= placed:
+                continue
+            units, placed = int(more[0]) - placed, int(more[0])
+            self._spread_out(above, units * size)
+            here: dict[int, int] = {}
+            for leaf in sorted(by_leaf):
+                node = int(kind.up[level][leaf])
+                if node not in here:
+                    here[node] = self.network.add_node()
+                    room = size if fresh[0, node] else 0
+                    self.network.add_arc(above[int(up[leaf])], here[node], room)
+            above, up = here, kind.up[level]
+        self._spread_out(above, (left - placed) * size)
+        return {leaf: above[int(up[leaf])] for leaf in by_leaf}
+
+    def _spread_out(self, nodes: Mapping[int, int], units: int) -> None:
+        """Supply units that may enter any of the nodes."""
+        entry = self.network.add_node()
+        self._give(entry, units)
+        for node in nodes.values():
+            self.network.add_arc(entry, node, units)

@@ -1,0 +1,251 @@
+"""Fair loads: how many replicas each broker should hold, and why nothing fairer exists.
+
+Goals, in order: the sum of load^2 / weight over the brokers is the least that legal sets can have;
+what is fair is told by ranges and totals that a check can compare with, and shown by cuts that it
+can add up; no solver is needed.
+
+Constraints. Fairness is over brokers, not racks: a rack with more brokers holds more. Every row may
+have any of its legal sets; what it holds now does not matter here.
+
+The algorithm. Where all brokers can hold the same share of every partition, or where the rules fix
+what each rack holds, floor and ceiling of the mean are fair, as a flow that is possible in parts is
+possible in whole units. Otherwise the loads are taken apart. Share the total out by weight as if
+there were no rules; if a flow can bring that, it is fair. If not, the cut of the largest flow names
+brokers that cannot be filled: they get all that the rules let them have, and both halves are shared
+out by themselves.
+
+```
+3 partitions on /a 1 2, /b 3, /c 4 5, each rack holds one of each
+shared out      2 2 2 2 1       a flow brings 8: broker 3 must take 3, so the others cannot be full
+taken apart     1 2 4 5 get 6   2 1 2 1          broker 3 gets 3
+groups          3: high 3, total 3      1 2 4 5: high 2, total 6
+cut             broker 3 must hold 3 or more: the other racks take at most 2 per partition
+```
+
+All fair loads differ only in who of a group is at `high` and who below it. A broker's `high` is its
+load, or one more where an exchange of equal cost can bring one more. With equal weights a group is
+all brokers of one `high`; with weights, brokers that such exchanges join.
+
+Cuts. Brokers that are heavier than a threshold, and all to which exchanges lead from them, hold the
+least that any legal sets let them hold. These sets, one inside the other, show fairness: whatever
+could be given from a heavier broker to a lighter one would have to leave one of them.
+
+No loads ask for too much: where every row has a legal set, some placement has loads that are fair
+and keeps every cap. For a topic's caps are the greatest loads of fair placements of it alone, so
+such a placement of each topic, all laid together, keeps them all; of the placements that keep them
+one is the fairest, and ranges, with slack or without, hold its loads. What makes a plan impossible
+is a row without a legal set, and nothing else.
+
+What this does not do: choose sets, or say what reaching the loads costs. Sources: Groenevelt, "Two
+algorithms for maximizing a separable concave function over a polymatroid feasible region" (1991);
+Fujishige, "Lexicographically optimal base of a polymatroid" (1980).
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.planning.fair_loads.aggregate import SOURCE, LotNetwork, lots_of
+from rackwise.core.planning.fair_loads.ranges import Ranges, ranges_of, shared_out, steps
+from rackwise.core.planning.model import Cut, Fair
+from rackwise.core.policy import Slack
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.fair_loads.aggregate import Lot
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+
+_NAMED = 6
+"""Racks that the reason of a cut names."""
+
+
+class Targets(NamedTuple):
+    """What sets must add up to.
+
+    `ranges`: of the loads, None where they need not be even. `caps`: topic of the table -> most
+    replicas of it on each broker, int64 [B].
+    """
+
+    ranges: Ranges | None
+    caps: Mapping[int, NDArray[np.int64]]
+
+
+def targets_of(instance: Instance) -> Targets:
+    """Fair loads and topic caps of an instance in which every row has a legal set."""
+    caps = topic_caps(instance)
+    balance = instance.view.policy.balance.replicas
+    if balance == "off":
+        return Targets(None, caps)
+    ranges = _ranges(instance, lots_of(instance), caps)
+    if isinstance(balance, Slack):
+        ranges = ranges.with_slack(balance.replicas)
+    return Targets(ranges, caps)
+
+
+def fair_of(instance: Instance, targets: Targets) -> Fair:
+    """Targets as a value: broker ids and topic names instead of indexes."""
+    ids = instance.brokers
+    names = instance.view.table.topics
+    shared: dict[int, Mapping[int, int]] = {}
+    by_topic: dict[str, Mapping[int, int]] = {}
+    for topic, caps in targets.caps.items():
+        if id(caps) not in shared:
+            shared[id(caps)] = MappingProxyType(dict(zip(ids.tolist(), caps.tolist(), strict=True)))
+        by_topic[names[topic]] = shared[id(caps)]
+    ranges = targets.ranges
+    return Fair(
+        groups=() if ranges is None else ranges.groups(ids),
+        cuts=() if ranges is None else tuple(cut_value(instance, *cut) for cut in ranges.cuts),
+        topic_caps=MappingProxyType(by_topic),
+    )
+
+
+def topic_caps(instance: Instance) -> Mapping[int, NDArray[np.int64]]:
+    """Most replicas of each capped topic on each broker: its `high` if there were no others."""
+    if not instance.is_capped.any():
+        return {}
+    topic = instance.topic
+    order = np.argsort(topic, kind="stable")
+    bounds = np.searchsorted(topic[order], np.arange(len(instance.is_capped) + 1))
+    known: dict[frozenset[tuple[Lot, int]], NDArray[np.int64]] = {}
+    caps: dict[int, NDArray[np.int64]] = {}
+    for number in np.flatnonzero(instance.is_capped).tolist():
+        rows = order[bounds[number] : bounds[number + 1]]
+        lots = lots_of(instance, rows, by_topic=False)
+        key = frozenset(lots.items())
+        if key not in known:
+            known[key] = _ranges(instance, lots, {}).high
+        caps[number] = known[key]
+    return caps
+
+
+def _ranges(
+    instance: Instance, lots: Counter[Lot], caps: Mapping[int, NDArray[np.int64]]
+) -> Ranges:
+    closed_form = _closed_form(instance, lots)
+    if closed_form is not None:
+        return closed_form.exact()
+    network = LotNetwork(instance, lots, caps)
+    loads = _fair_loads(network, steps(instance.weights).tolist())
+    network.fill(loads)
+    found = ranges_of(
+        loads,
+        instance.weights,
+        lambda starts: network.network.reached(2 + b for b in starts)[2 : 2 + len(loads)],
+    )
+    return found.exact()
+
+
+def _closed_form(instance: Instance, lots: Mapping[Lot, int]) -> Ranges | None:
+    """Floor and ceiling of the mean, of all brokers or of each rack, where that must be fair."""
+    is_plain = instance.is_open.all() and not any(lot.pins for lot in lots)
+    if not is_plain or len(np.unique(instance.weights)) != 1:
+        return None
+    sizes: dict[int, int] = {}
+    for lot, size in lots.items():
+        sizes[lot.kind] = sizes.get(lot.kind, 0) + size
+    kinds = [(instance.kinds[number], size) for number, size in sizes.items()]
+    below = np.bincount(instance.leaf, minlength=instance.leaves).astype(np.int64)
+    total = sum(kind.replicas * size for kind, size in kinds)
+    brokers = len(instance.brokers)
+    if all(_may_be_uniform(kind, below) for kind, _ in kinds):
+        zeros = np.zeros(brokers, dtype=np.int64)
+        high = -(-total // brokers)
+        return Ranges(zeros, zeros + max(0, high - 1), zeros + high, (total,))
+    if not all((kind.low[-1] == kind.high[-1]).all() for kind, _ in kinds):
+        return None
+    held = sum((kind.low[-1] * size for kind, size in kinds), np.zeros_like(below))
+    high_of = -(-held // np.maximum(below, 1))
+    return _fixed_racks(high_of[instance.leaf], held, instance.leaf, high_of)
+
+
+def _may_be_uniform(kind: Kind, below: NDArray[np.int64]) -> bool:
+    """Whether all brokers may hold the same part of a partition; `below`: of each leaf."""
+    brokers = int(below.sum())
+    if not kind.has_boxes or kind.replicas > brokers:
+        return False
+    for level in range(len(kind.up)):
+        share = kind.replicas * kind.at(level, below)
+        if ((share < kind.low[level] * brokers) | (share > kind.high[level] * brokers)).any():
+            return False
+    return True
+
+
+def _fixed_racks(
+    high: NDArray[np.int64],
+    held: NDArray[np.int64],
+    leaf: NDArray[np.int64],
+    high_of: NDArray[np.int64],
+) -> Ranges:
+    """Groups by `high` of brokers, where each rack holds a fixed number."""
+    levels = sorted(set(high.tolist()), reverse=True)
+    group = np.array([levels.index(most) for most in high.tolist()], dtype=np.int64)
+    is_used = np.bincount(leaf, minlength=len(held)) > 0
+    totals = [int(held[is_used & (high_of == most)].sum()) for most in levels]
+    cuts = [
+        (np.flatnonzero(group <= number), sum(totals[: number + 1]))
+        for number in range(len(levels) - 1)
+    ]
+    return Ranges(group, np.maximum(high - 1, 0), high, tuple(totals), tuple(cuts))
+
+
+def _fair_loads(network: LotNetwork, step: Sequence[int]) -> list[int]:
+    """One fair vector, by taking loads apart."""
+    loads = [0] * len(step)
+    below: set[int] = set()
+    filled = 0
+    blocks = [(list(range(len(step))), network.supply)]
+    while blocks:
+        block, total = blocks.pop()
+        wanted = shared_out(total, [step[b] for b in block])
+        limits = [network.supply if b in below else 0 for b in range(len(step))]
+        for b, load in zip(block, wanted, strict=True):
+            limits[b] = load
+        flow = network.fill(limits)
+        if flow == filled + total:
+            for b, load in zip(block, wanted, strict=True):
+                loads[b] = load
+            below.update(block)
+            filled += total
+            continue
+        seen = network.network.reached([SOURCE])
+        short = [b for b in block if not seen[2 + b]]
+        rest = [b for b in block if seen[2 + b]]
+        can = flow - filled - sum(limits[b] for b in rest)
+        blocks += [(rest, total - can), (short, can)]
+    return loads
+
+
+def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
+    """A cut with its reason: what the racks outside, or the brokers, can take at most."""
+    ids = instance.brokers
+    outside = np.setdiff1d(np.arange(len(ids)), inside)
+    leaves = np.unique(instance.leaf[outside])
+    is_whole = not np.isin(instance.leaf[inside], leaves).any()
+    names = ", ".join(instance.tree.names[-1][leaf] for leaf in leaves.tolist()[:_NAMED])
+    more = f" and {len(leaves) - _NAMED} more" if len(leaves) > _NAMED else ""
+    takes = sorted({_most_outside(instance, kind, leaves) for kind in instance.kinds})
+    has_boxes = all(kind.has_boxes for kind in instance.kinds)
+    is_told = is_whole and has_boxes and not len(instance.pins.values) and instance.is_open.all()
+    if is_told and len(takes) == 1:
+        verb = "takes" if len(leaves) == 1 else "take"
+        reason = f"{names}{more} {verb} at most {takes[0]} per partition"
+    else:
+        reason = "the rules let the other brokers take no more"
+    return Cut(brokers=tuple(sorted(ids[inside].tolist())), least=least, reason=reason)
+
+
+def _most_outside(instance: Instance, kind: Kind, leaves: NDArray[np.int64]) -> int:
+    """Most replicas of one partition in these finest racks together."""
+    inside = np.ones(instance.leaves, dtype=np.bool_)
+    inside[leaves] = False
+    low, high = kind.low[-1], kind.high[-1]
+    return min(kind.replicas - int(low[inside].sum()), int(high[leaves].sum()))

@@ -1,0 +1,57 @@
+"""The cheapest choice of leaders with given numbers on each broker, as one min-cost flow.
+
+Rows with the same members and the same costs are one type; a type supplies its rows, a broker wants
+what it must lead at least, and the pool of its group wants the rest:
+
+```
+type (2 rows)  -- 0 -->  broker 0 (wants 1)  -- at most 1 -->  pool (wants 1)
+               -- 1 -->  broker 1 (wants 1)  -- at most 1 -->
+type (1 row)   -- 1 -->
+```
+
+Rows of a type take the brokers that the flow gives it in rising order.
+
+What this does not do: find out which numbers are fair; choose among equally cheap flows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.solver import Network, cheapest_flow
+from rackwise.core.view import distinct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.leaders.fair_counts import LeaderLoads
+    from rackwise.core.planning.leaders.state import Candidates
+
+
+def cheapest_leaders(candidates: Candidates, wanted: LeaderLoads) -> NDArray[np.int64]:
+    """Column of the leader of each row, int64 [rows].
+
+    Raises `NoFlow` where the loads cannot be met, `OptimumTooLarge` and `MissingDependency`.
+    """
+    members, costs = candidates.members.astype(np.int64), candidates.costs
+    _, codes = np.unique(costs, return_inverse=True)
+    type_, examples = distinct([*members.T, *codes.reshape(costs.shape).T])
+    types, brokers = len(examples), candidates.brokers
+    at, column = np.nonzero(members[examples] < brokers)
+    heads = types + members[examples][at, column]
+    span = wanted.high - wanted.low
+    network = Network(
+        tails=np.concatenate((at, types + np.arange(brokers))),
+        heads=np.concatenate((heads, types + brokers + wanted.group)),
+        capacities=np.concatenate((np.bincount(type_)[at], span)),
+        costs=np.concatenate((costs[examples][at, column], np.zeros(brokers, dtype=np.int64))),
+        supplies=np.concatenate((np.bincount(type_), -wanted.low, -wanted.needs)),
+    )
+    flow = cheapest_flow(network)[: len(at)]
+    given = np.repeat(column, flow)
+    by_type = np.argsort(type_, kind="stable")
+    found = np.empty(len(type_), dtype=np.int64)
+    found[by_type] = given
+    return found

@@ -1,0 +1,230 @@
+"""Who leads: even numbers of leaders inside given replica sets, with the fewest changes.
+
+Goals, in order: every leader is one that may lead; the numbers of leaders are as fair as the sets
+allow; as few partitions as possible change their leader; ties go by canonical order. With `keep`
+a leader that stays a replica stays, and only the others are chosen for evenness.
+
+Fair numbers are those of `leader_loads`: the least sum of `loads^2 / weight`. Where every
+partition has as many replicas and every broker holds floor or ceiling of the mean, floor and
+ceiling of the mean are always there for leaders too, without moving a replica.
+
+```
+sets            leader before    fair         after
+0 1             0                1 1 1        0      kept
+0 1             0                             1      changed: 0 leads one too many
+1 2             0 (gone)                      2      changed: it had to
+```
+
+The algorithm. `leader_loads` says what is fair. Every row starts with its cheapest leader, and what
+is too much on a broker goes where something lacks along cheapest paths (`leader_changes`, without
+any solver, or `leader_flow`, with one; both find the same cost). At last, rows that can swap
+leaders at equal cost do so where the list of leaders then reads smaller.
+
+The proof is a price per broker: summed over partitions, the least of price and cost among those
+that may lead, less what fair numbers are worth at these prices, is what any choice costs at least.
+
+What this does not do: look for the sets; minimise changes jointly with them (open for mixed
+replication): what is minimal is so for these sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.model import Ragged
+from rackwise.core.planning.leaders.by_exchange import bring, prices_of
+from rackwise.core.planning.leaders.by_flow import cheapest_leaders
+from rackwise.core.planning.leaders.fair_counts import LeaderLoads, fair_numbers
+from rackwise.core.planning.leaders.state import MOST_COST, Candidates, Leading
+from rackwise.core.view import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.model import Solver
+
+    Weights = Mapping[int, int] | None
+
+ROUNDS = 16
+"""How often rows look for a swap; a row takes part in one swap of a round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FairLeaders:
+    """`brokers`: those that may lead something, rising, int64 [brokers]; `fair`: aligned with it.
+
+    Groups and cuts of `fair` hold indices into `brokers`.
+    """
+
+    brokers: NDArray[np.int64]
+    fair: LeaderLoads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChosenLeaders(FairLeaders):
+    """The leader of each partition and why no choice is better.
+
+    `leader`: int64 [rows], -1 where nobody may lead; `changes`: rows whose leader is not the
+    preferred one. `loads` and `prices`: int64 [brokers]. `cost` is the sum of costs, `lower_bound`
+    the least that any fair choice costs.
+    """
+
+    leader: NDArray[np.int64]
+    changes: int
+    loads: NDArray[np.int64]
+    prices: NDArray[np.int64]
+    cost: int
+    lower_bound: int
+
+
+def choose_leaders(
+    sets: Ragged,
+    preferred: NDArray[np.int64],
+    *,
+    rule: Literal["even", "keep"] = "even",
+    weights: Weights = None,
+    cost: NDArray[np.int64] | None = None,
+    solver: Solver = "auto",
+) -> ChosenLeaders:
+    """A leader for each row of `sets`: fair numbers first, then the least cost.
+
+    `sets`: brokers that may lead each row, none twice, numbered in canonical order; `preferred`:
+    int64 [rows], who led before, -1 = nobody. `weights`: broker -> share of the leaders, 1 where
+    absent. `cost`: of each member of `sets`, int64; 1 for a change and 0 for none where not given.
+
+    Raises `InvalidConfig` for a cost that is too large, `MissingDependency` for `flow` without
+    ortools. `auto` is `exchange`, which is the faster one here.
+    """
+    costs = _costs(sets, preferred, cost)
+    if rule == "keep":
+        sets, costs = _kept(sets, preferred, costs)
+    brokers, led, candidates = _table(sets, costs)
+    fair = fair_numbers(candidates, _shares(brokers, weights))
+    leading = _cheapest(candidates, fair, solver)
+    prices = prices_of(leading, fair)
+    leader = np.full(len(sets), -1, dtype=np.int64)
+    leader[led] = brokers[_swapped(candidates, leading, prices)]
+    return ChosenLeaders(
+        leader=leader,
+        changes=int((leader != preferred).sum()),
+        brokers=brokers,
+        loads=leading.loads,
+        fair=fair,
+        prices=prices,
+        cost=int(leading.cost.sum()),
+        lower_bound=candidates.bound(prices) - fair.worth(prices),
+    )
+
+
+def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
+    """What is fair for `sets` and `weights` as in `choose_leaders`, whoever leads."""
+    brokers, _, candidates = _table(sets, np.zeros(len(sets.values), dtype=np.int64))
+    return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, _shares(brokers, weights)))
+
+
+def _table(
+    sets: Ragged, costs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Candidates]:
+    """Brokers that may lead something, rows that somebody may lead, and these as a table."""
+    is_there = np.bincount(sets.values) > 0
+    brokers = np.flatnonzero(is_there)
+    numbers = (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[sets.values]
+    led = np.flatnonzero(sets.lengths > 0)
+    candidates = Candidates.of(Ragged(sets.offsets, numbers).take(led), costs, len(brokers))
+    return brokers, led, candidates
+
+
+def _shares(brokers: NDArray[np.int64], weights: Weights) -> list[int]:
+    return [1 if weights is None else weights.get(broker, 1) for broker in brokers.tolist()]
+
+
+def _costs(
+    sets: Ragged, preferred: NDArray[np.int64], cost: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    if cost is None:
+        is_change: NDArray[np.bool_] = sets.values != preferred[sets.rows]
+        return is_change.astype(np.int64)
+    largest = int(np.abs(cost).max(initial=0))
+    if largest > MOST_COST:
+        raise InvalidConfig(
+            f"a cost of at most {MOST_COST} is wanted for a leader; {largest} was given",
+            wanted=MOST_COST,
+            had=largest,
+            hint="give costs in a coarser unit",
+        )
+    return cost
+
+
+def _kept(
+    sets: Ragged, preferred: NDArray[np.int64], costs: NDArray[np.int64]
+) -> tuple[Ragged, NDArray[np.int64]]:
+    """Sets in which a preferred leader that may lead is the only one that may."""
+    is_preferred = sets.values == preferred[sets.rows]
+    stays = np.zeros(len(sets), dtype=np.bool_)
+    stays[sets.rows[is_preferred]] = True
+    wanted = is_preferred | ~np.repeat(stays, sets.lengths)
+    return sets.keep(wanted), costs[wanted]
+
+
+def _cheapest(candidates: Candidates, fair: LeaderLoads, solver: Solver) -> Leading:
+    """The cheapest choice with loads that the sets allow."""
+    if solver == "flow" and len(candidates.members):
+        return Leading(candidates, cheapest_leaders(candidates, fair))
+    leading = Leading(candidates, candidates.cheapest())
+    bring(leading, fair)
+    return leading
+
+
+def _swapped(
+    candidates: Candidates, leading: Leading, prices: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Leaders after rows have swapped: of two rows that may, the first takes the lower broker.
+
+    Rows swap members that are as cheap as the leader at these prices. For all of them one of two
+    brokers then costs the same more than the other, so that a swap costs nothing.
+    """
+    leader = leading.leader.astype(np.int64)
+    asked = candidates.costs + np.append(prices, [0])[candidates.members]
+    rows, columns = np.nonzero(asked <= (leading.cost + prices[leader])[:, None])
+    members = candidates.members[rows, columns].astype(np.int64)
+    rounds = 0
+    is_other = members != leader[rows]
+    while rounds < ROUNDS and _swap(rows[is_other], members[is_other], leader):
+        is_other = members != leader[rows]
+        rounds += 1
+    return leader
+
+
+def _swap(rows: NDArray[np.int64], other: NDArray[np.int64], leader: NDArray[np.int64]) -> bool:
+    """Swap leaders, in place, with what rows (rising) have as `other`; whether any could."""
+    if not len(rows):
+        return False
+    is_low = leader[rows] < other
+    low, high = np.where(is_low, (leader[rows], other), (other, leader[rows]))
+    class_, examples = distinct([low, high])
+    is_wrong = _first_come(class_, is_low) != is_low
+    is_unsorted = np.bincount(class_[is_wrong], minlength=len(examples)) > 0
+    first = np.full(len(leader), len(examples))
+    swaps = np.flatnonzero(is_unsorted[class_])
+    np.minimum.at(first, rows[swaps], class_[swaps])
+    swaps = swaps[first[rows[swaps]] == class_[swaps]]
+    takes_low = _first_come(class_[swaps], is_low[swaps])
+    leader[rows[swaps]] = np.where(takes_low, low[swaps], high[swaps])
+    return len(swaps) > 0
+
+
+def _first_come(class_: NDArray[np.int64], is_low: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Who has the lower broker when, in each class, as many as do now are the first."""
+    order = np.argsort(class_, kind="stable")
+    sizes = np.bincount(class_)
+    lows = np.bincount(class_[is_low], minlength=len(sizes))
+    place = np.arange(len(class_)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    takes_low = np.empty(len(class_), dtype=np.bool_)
+    takes_low[order] = place < np.repeat(lows, sizes)
+    return takes_low

@@ -1,0 +1,335 @@
+"""The fairest numbers of leaders that given replica sets allow.
+
+Fair means that the sum over brokers of `loads^2 / weight` is the least that any choice of leaders
+can have. One more leader on a broker costs `(2 * load + 1) / weight`, one less saves
+`(2 * load - 1) / weight`. A row that `a` leads and `b` may lead is an arc a -> b; a path on which
+every broker hands one row to the next changes only the loads of its two ends.
+
+The algorithm. The broker whose last leader saves most looks for a path to one whose next leader
+costs less than that, breadth first, and as many rows go along it as pay. Where it finds none, all
+that it reached are closed for good: nothing they lead can go anywhere better. What is left when all
+are closed is fair (the augmenting-path theorem for convex costs on bipartite choices).
+
+```
+rows        0 1   0 1   0 2   0         loads 4 0 0     0 -> 1: two rows go, a third would not pay
+                                        loads 2 2 0     0 -> 2: one row goes
+                                        loads 1 2 1     1 reaches 0, which has one fewer: closed
+groups      0 1: at most 2, three together              2: one
+```
+
+Groups. Fair numbers are not unique, but they all lie in one box: where a path moves a leader from
+`a` to `b` for nothing, `a` may have one less and `b` one more. With equal weights the brokers of
+one `high` are one group, each at `high` or one less; with weights, those that such paths join. The
+total of a group is fixed.
+
+Cuts show that no choice is fairer. What the brokers above a level reach is led by nobody else, so
+every choice puts all of it on them:
+
+```
+cut         0 and 1 must lead 3 or more: all members of 3 rows lie in it
+```
+
+What this does not do: look at what a change of leader costs.
+
+Source: Harvey, Ladner, Lovasz and Tamir, "Semi-matchings for bipartite graphs and load balancing"
+(2006); Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import lcm
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.leaders.state import FAR, Leading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.leaders.state import Candidates
+
+ROUNDS = 32
+"""How often rows look for a broker below the mean before paths are searched for one by one."""
+
+TURNS = 4096
+"""Parts, at most, into which rows are cut to take the lowest of their members in turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeaderLoads:
+    """`low`, `high`, `group`: int64 [brokers], groups from 0; `totals`: int64 [groups].
+
+    `cuts`: brokers that must lead so many rows whatever the choice, the most loaded first.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    group: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    cuts: tuple[tuple[tuple[int, ...], int], ...]
+
+    @property
+    def needs(self) -> NDArray[np.int64]:
+        """What is left of each group's total when all its brokers have `low`: int64 [groups]."""
+        least = np.bincount(self.group, self.low, len(self.totals)).astype(np.int64)
+        needs: NDArray[np.int64] = self.totals - least
+        return needs
+
+    def worth(self, prices: NDArray[np.int64]) -> int:
+        """The most that fair numbers of leaders add up to at prices of the brokers.
+
+        Each broker has its `low`; what is left of its group's total goes to the dearest with room.
+        """
+        order = np.lexsort((-prices, self.group))
+        group = self.group[order]
+        span = (self.high - self.low)[order]
+        before = np.append(np.cumsum(span) - span, 0)
+        within = before[:-1] - before[np.searchsorted(group, np.arange(len(self.totals)))][group]
+        taken = np.clip(self.needs[group] - within, 0, span)
+        return int((self.low * prices).sum()) + int((taken * prices[order]).sum())
+
+
+def mean_loads(rows: int, brokers: int) -> LeaderLoads:
+    """Rows shared out evenly over brokers of equal weight, whether or not the sets allow it."""
+    high = -(-rows // max(1, brokers))
+    return LeaderLoads(
+        low=np.full(brokers, max(0, high - 1), dtype=np.int64),
+        high=np.full(brokers, high, dtype=np.int64),
+        group=np.zeros(brokers, dtype=np.int64),
+        totals=np.array([rows], dtype=np.int64),
+        cuts=((tuple(range(brokers)), rows),) if rows else (),
+    )
+
+
+def fair_numbers(candidates: Candidates, weights: Sequence[int]) -> LeaderLoads:
+    """What is fair for these sets: the mean where they allow it; one weight per broker, 1 or more.
+
+    The mean says no less than the exact groups, and costs far less to find.
+    """
+    mean = mean_loads(len(candidates.members), candidates.brokers)
+    column, loads = _near_mean(candidates, mean)
+    is_even = len(set(weights)) <= 1
+    if is_even and _is_met(loads, mean):
+        return mean
+    leading = Leading(candidates, column)
+    fair = fair_leader_loads(leading, weights)
+    return mean if is_even and _is_met(leading.loads, mean) else fair
+
+
+def _is_met(loads: NDArray[np.int64], wanted: LeaderLoads) -> bool:
+    return bool(((loads >= wanted.low) & (loads <= wanted.high)).all())
+
+
+def _near_mean(
+    candidates: Candidates, mean: LeaderLoads
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Column of a leader of each row, and the loads, near the mean: int64 [rows], [brokers].
+
+    Some rows at a time take the lowest of their members; then rows go, all at once, from brokers
+    that have more than the mean to the lowest of theirs, no more than a broker can give or take.
+    """
+    members, brokers = candidates.members, candidates.brokers
+    column = _lowest_in_turn(candidates)
+    rounds = 0
+    while True:
+        leader = members[np.arange(len(members)), column]
+        loads = np.bincount(leader, minlength=brokers).astype(np.int64)
+        if rounds == ROUNDS or _is_met(loads, mean):
+            return column, loads
+        gives, takes = (loads - mean.low).clip(min=0), (mean.high - loads).clip(min=0)
+        some = np.flatnonzero(gives[leader] > 0)
+        reached = np.append(loads, len(members) + 2)[members[some]]
+        lowest = reached.argmin(axis=1)
+        pays = loads[leader[some]] - reached[np.arange(len(some)), lowest] > 1
+        some, lowest = some[pays], lowest[pays]
+        target = members[some, lowest]
+        fits = _turns(target) < takes[target]
+        some, lowest = some[fits], lowest[fits]
+        fits = _turns(leader[some]) < gives[leader[some]]
+        column[some[fits]] = lowest[fits]
+        rounds = rounds + 1 if fits.any() else ROUNDS
+
+
+def _lowest_in_turn(candidates: Candidates) -> NDArray[np.int64]:
+    """Column of the member of each row that led least before its turn: int64 [rows]."""
+    members, brokers = candidates.members, candidates.brokers
+    step = max(brokers, len(members) // TURNS, 1)
+    column = np.zeros(len(members), dtype=np.int64)
+    loads = np.zeros(brokers + 1, dtype=np.int64)
+    loads[brokers] = len(members) + 1
+    for first in range(0, len(members), step):
+        part = members[first : first + step]
+        lowest = loads[part].argmin(axis=1)
+        column[first : first + step] = lowest
+        loads += np.bincount(part[np.arange(len(part)), lowest], minlength=brokers + 1)
+    return column
+
+
+def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many earlier ones are of the same broker: int64."""
+    order = np.argsort(brokers, kind="stable")
+    counts = np.bincount(brokers)
+    found = np.empty(len(brokers), dtype=np.int64)
+    found[order] = np.arange(len(brokers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found
+
+
+def fair_leader_loads(leading: Leading, weights: Sequence[int]) -> LeaderLoads:
+    """Even out the choice, in place, and say what is fair; one weight per broker, 1 or more."""
+    scale = [lcm(*weights) // weight for weight in weights]
+    _even_out(leading, scale)
+    loads = leading.loads.tolist()
+    saves = [(2 * load - 1) * part for load, part in zip(loads, scale, strict=True)]
+    cuts = _cuts(leading, saves)
+    if len(set(weights)) == 1:
+        return _by_height(leading, cuts)
+    costs = [(2 * load + 1) * part for load, part in zip(loads, scale, strict=True)]
+    return _by_exchange(leading, saves, costs, cuts)
+
+
+def _even_out(leading: Leading, scale: Sequence[int]) -> None:
+    loads = leading.loads
+    saves = [(2 * load - 1) * part for load, part in zip(loads.tolist(), scale, strict=True)]
+    closed = np.zeros(len(loads), dtype=np.bool_)
+    while len(waiting := np.flatnonzero(~closed & (loads > 0))):
+        source = max(waiting.tolist(), key=saves.__getitem__)
+        seen, path = _search(leading, source, saves[source], scale, closed)
+        if not path:
+            closed |= seen
+            continue
+        leading.go(path, _paying(leading, source, path[-1], scale))
+        for end in (source, path[-1]):
+            saves[end] = (2 * int(loads[end]) - 1) * scale[end]
+
+
+def _paying(leading: Leading, source: int, target: int, scale: Sequence[int]) -> int:
+    """How many rows may go from source to target so that each of them makes it fairer.
+
+    The k-th does while (2 * (source - k) + 1) * a > (2 * (target + k) - 1) * b.
+    """
+    a, b = scale[source], scale[target]
+    gain = (2 * int(leading.loads[source]) + 1) * a - (2 * int(leading.loads[target]) - 1) * b
+    return (gain - 1) // (2 * (a + b))
+
+
+def _search(
+    leading: Leading, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], list[int]]:
+    """Who is reached, and the shortest path to the cheapest broker that pays; [] if none does."""
+    before = np.full(len(leading.loads), -1, dtype=np.int64)
+    before[source] = source
+    front = [source]
+    while front:
+        found: list[int] = []
+        for here in front:
+            near = np.flatnonzero((leading.step(here) < FAR) & (before < 0) & ~closed)
+            before[near] = here
+            found.extend(near.tolist())
+        paying = [
+            (cost, broker)
+            for broker in found
+            if (cost := (2 * int(leading.loads[broker]) + 1) * scale[broker]) < saves
+        ]
+        if paying:
+            return before >= 0, back(before, min(paying)[1])
+        front = found
+    return before >= 0, []
+
+
+def back(before: NDArray[np.int64], last: int) -> list[int]:
+    """The path that ends with `last`; `before`: of each broker the one it was reached from."""
+    path = [last]
+    while int(before[path[-1]]) != path[-1]:
+        path.append(int(before[path[-1]]))
+    return path[::-1]
+
+
+def reached(leading: Leading, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The sources, and whom a path leads to from one of them: bool [brokers]."""
+    seen = sources.copy()
+    front = np.flatnonzero(seen)
+    while len(front):
+        near = (np.stack([leading.step(here) for here in front.tolist()]) < FAR).any(axis=0)
+        front = np.flatnonzero(near & ~seen)
+        seen[front] = True
+    return seen
+
+
+def _cuts(leading: Leading, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """For each level, what the brokers above it reach, and what they all must lead."""
+    busy = np.flatnonzero(leading.loads > 0).tolist()
+    levels = sorted({saves[broker] for broker in busy}, reverse=True)
+    above = (np.array([save >= level for save in saves]) for level in levels)
+    return dict(_cut(leading, reached(leading, heavy & (leading.loads > 0))) for heavy in above)
+
+
+def _cut(leading: Leading, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
+    """Brokers, and what they lead now."""
+    return tuple(np.flatnonzero(inside).tolist()), int(leading.loads[inside].sum())
+
+
+def _by_height(leading: Leading, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
+    """Groups of equal weights: all brokers of one `high`."""
+    loads = leading.loads
+    high = loads.copy()
+    for load in np.unique(loads).tolist():
+        from_here = reached(leading, loads == load)
+        high[from_here & (loads == load - 1)] = load
+    heights, group = np.unique(-high, return_inverse=True)
+    totals = np.bincount(group, loads, len(heights)).astype(np.int64)
+    return LeaderLoads(
+        low=np.maximum(high - 1, 0),
+        high=high,
+        group=group.astype(np.int64),
+        totals=totals,
+        cuts=tuple(cuts.items()),
+    )
+
+
+def _by_exchange(
+    leading: Leading,
+    saves: Sequence[int],
+    costs: Sequence[int],
+    cuts: Mapping[tuple[int, ...], int],
+) -> LeaderLoads:
+    """Groups of unequal weights: brokers that paths join on which a leader moves for nothing.
+
+    A cut more for each group parts it from others of its level.
+    """
+    loads = leading.loads
+    low, high = loads.copy(), loads.copy()
+    joined = list(range(len(loads)))
+    takers = set(costs)
+    givers = [b for b in np.flatnonzero(loads > 0).tolist() if saves[b] in takers]
+    for giver in givers:
+        inside = reached(leading, np.arange(len(loads)) == giver)
+        for taker in np.flatnonzero(inside).tolist():
+            if costs[taker] == saves[giver]:
+                low[giver], high[taker] = loads[giver] - 1, loads[taker] + 1
+                first, second = sorted((_root(joined, giver), _root(joined, taker)))
+                joined[second] = first
+    roots = np.array([_root(joined, broker) for broker in range(len(loads))])
+    found = dict(cuts)
+    for level, root in sorted({(saves[b], int(roots[b])) for b in givers}, reverse=True):
+        above = np.array([save > level for save in saves])
+        alike = np.array([save == level for save in saves]) & (roots == root)
+        found.update([_cut(leading, reached(leading, (above | alike) & (loads > 0)))])
+    _, group = np.unique(roots, return_inverse=True)
+    totals = np.bincount(group, loads).astype(np.int64)
+    return LeaderLoads(
+        low=low,
+        high=high,
+        group=group.astype(np.int64),
+        totals=totals,
+        cuts=tuple(found.items()),
+    )
+
+
+def _root(joined: Sequence[int], broker: int) -> int:
+    while joined[broker] != broker:
+        broker = joined[broker]
+    return broker

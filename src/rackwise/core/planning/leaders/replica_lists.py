@@ -1,0 +1,182 @@
+"""Replica lists: who leads first, what stays in its old order, what is new in canonical order.
+
+```
+before  1 2 3     set  2 3 4    leader 3     list  3 2 4
+before  2 1 5     set  1 2 6    leader 2     list  2 1 6
+replace 2=6       1 2 3                      list  1 6 3, 6 takes the place of 2
+```
+
+With `failover` the second place is chosen as well, so that what falls to a broker when a leader
+dies is even: another choice of leaders, among who is left of each set, in which the second of the
+list changes as rarely as can be. It is made only where leaders are to be even too.
+
+Where only leaders are chosen, lists keep all their brokers, dead ones too.
+
+What this does not do: choose sets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.model import Ragged
+from rackwise.core.planning.leaders.choose import (
+    ChosenLeaders,
+    FairLeaders,
+    choose_leaders,
+    fair_leaders,
+)
+from rackwise.core.planning.leaders.eligible import electable, may_lead
+from rackwise.core.planning.model import Certificate, Cut, Group, Leaders, Replace
+from rackwise.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.model import Solver
+    from rackwise.core.planning.problem.instance import Instance
+
+UNIT = "leader changes"
+
+
+class Led(NamedTuple):
+    """`lists`: broker ids, preferred leader first, one row for each partition."""
+
+    lists: Ragged
+    leaders: ChosenLeaders
+
+
+def led(instance: Instance, sets: Ragged, *, solver: Solver = "auto") -> Led:
+    """Leaders for sets of usable brokers, and the lists that say so.
+
+    Raises `MissingDependency` for `flow` without ortools.
+    """
+    candidates, preferred = electable(instance, sets)
+    weights = dict(enumerate(instance.weights.tolist()))
+    chosen = choose_leaders(candidates, preferred, weights=weights, solver=solver)
+    members = instance.view.placed if isinstance(instance.goal, Leaders) else _ids(instance, sets)
+    lists = _listed(instance, members, [chosen.leader])
+    balance = instance.view.policy.balance
+    if balance.failover and balance.leaders == "even":
+        second = _seconds(instance, sets, chosen.leader, lists, weights, solver)
+        lists = _listed(instance, members, [chosen.leader, second])
+    return Led(lists, chosen)
+
+
+def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
+    """What is fair for leaders of sets of usable brokers, whoever leads."""
+    weights = dict(enumerate(instance.weights.tolist()))
+    return fair_leaders(electable(instance, sets).sets, weights=weights)
+
+
+def leader_groups(instance: Instance, found: FairLeaders) -> tuple[Group, ...]:
+    """What is fair for leaders, as groups of broker ids; who may lead nothing has none to lead."""
+    fair = found.fair
+    groups = [
+        _group(instance, found, fair.group == number, total)
+        for number, total in enumerate(fair.totals.tolist())
+        if len(fair.group)
+    ]
+    idle = np.delete(instance.brokers, found.brokers).tolist()
+    if idle:
+        nothing = (0,) * len(idle)
+        groups.append(Group(brokers=tuple(sorted(idle)), low=nothing, high=nothing, total=0))
+    return tuple(groups)
+
+
+def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate:
+    """Why no leaders of these sets change less."""
+    ids = instance.brokers[chosen.brokers]
+    return Certificate(
+        objective="leaders",
+        unit=UNIT,
+        groups=leader_groups(instance, chosen),
+        cuts=tuple(_cut(ids[list(inside)], least) for inside, least in chosen.fair.cuts),
+        prices={
+            **dict.fromkeys(instance.brokers.tolist(), 0),
+            **dict(zip(ids.tolist(), chosen.prices.tolist(), strict=True)),
+        },
+        lower_bound=chosen.lower_bound,
+    )
+
+
+def _group(instance: Instance, found: FairLeaders, inside: NDArray[np.bool_], total: int) -> Group:
+    ids = instance.brokers[found.brokers[inside]]
+    order = np.argsort(ids)
+    return Group(
+        brokers=tuple(ids[order].tolist()),
+        low=tuple(found.fair.low[inside][order].tolist()),
+        high=tuple(found.fair.high[inside][order].tolist()),
+        total=total,
+    )
+
+
+def _cut(ids: NDArray[np.int64], least: int) -> Cut:
+    brokers = tuple(sorted(ids.tolist()))
+    return Cut(
+        brokers=brokers,
+        least=least,
+        reason=f"nobody else may lead {counted(least, 'partition')}",
+    )
+
+
+def _ids(instance: Instance, sets: Ragged) -> Ragged:
+    return Ragged(sets.offsets, instance.brokers[sets.values].astype(np.int32))
+
+
+def _listed(instance: Instance, members: Ragged, firsts: list[NDArray[np.int64]]) -> Ragged:
+    """Members in list order: `firsts`, usable brokers or -1, then kept ones, then new ones."""
+    ids = np.append(instance.brokers, -1)
+    place = _places(instance, members)
+    for turn, first in enumerate(firsts):
+        is_first = members.values == ids[first][members.rows]
+        place[is_first] = turn - len(firsts)
+    order = np.lexsort((place, members.rows))
+    return Ragged(members.offsets, members.values[order])
+
+
+def _places(instance: Instance, members: Ragged) -> NDArray[np.int64]:
+    """Place of each member in the list before; new ones after all others, in canonical order.
+
+    A broker that replaces another has its place.
+    """
+    placed = instance.view.placed
+    before = placed.values.astype(np.int64)
+    if isinstance(instance.goal, Replace):
+        for old, new in instance.goal.pairs:
+            before[placed.values == old] = new
+    width = int(max(before.max(initial=0), members.values.max(initial=0))) + 1
+    keys = placed.rows * width + before
+    order = np.argsort(keys, kind="stable")
+    wanted = members.rows * width + members.values
+    at = np.searchsorted(keys[order], wanted)
+    found = np.append(order, 0)[at]
+    is_kept = np.append(keys[order], -1)[at] == wanted
+    longest = int(placed.lengths.max(initial=0))
+    by_id = np.argsort(instance.brokers)
+    canonical = by_id[np.searchsorted(instance.brokers[by_id], members.values[~is_kept])]
+    places = found - placed.offsets[members.rows]
+    places[~is_kept] = longest + canonical
+    return places
+
+
+def _seconds(
+    instance: Instance,
+    sets: Ragged,
+    leader: NDArray[np.int64],
+    lists: Ragged,
+    weights: Mapping[int, int],
+    solver: Solver,
+) -> NDArray[np.int64]:
+    """The heir of each leader, evenly: usable brokers, -1 where there is none."""
+    others = may_lead(instance, sets.keep(sets.values != leader[sets.rows]))
+    index = {id_: number for number, id_ in enumerate(instance.brokers.tolist())}
+    has_second = lists.lengths > 1
+    ids = np.append(lists.values, -1)[np.where(has_second, lists.offsets[:-1] + 1, -1)]
+    known, which = np.unique(ids, return_inverse=True)
+    second = np.array([index.get(id_, -1) for id_ in known.tolist()], dtype=np.int64)[which]
+    return choose_leaders(others, second, weights=weights, solver=solver).leader

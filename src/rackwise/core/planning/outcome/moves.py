@@ -1,0 +1,181 @@
+"""From lists before and after to moves: what changes, why, and in which order it is done.
+
+The reasons of a move are the error rules that its partition breaks, by name; where it breaks none,
+`topic-spread` or `replica-balance` for a set that changes, `leader-balance` for a list that does.
+
+Order: what breaks an error rule, then what only empties drained brokers, then the rest, lists that
+keep their set last. In each the most bytes first, as they take longest, then canonical order:
+
+```
+orders-4    spread-even        12 GB        1
+orders-0    spread-even         3 GB        2
+clicks-1    drained-broker     90 GB        3
+clicks-7    replica-balance     1 GB        4
+clicks-2    leader-balance      same set    5
+```
+
+What this does not do: choose lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.audit import audit
+from rackwise.core.findings import RULES, Severity
+from rackwise.core.planning.model import Move
+from rackwise.core.planning.outcome.dollars import copied, copy_prices
+from rackwise.core.view import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.traffic import Price
+
+DRAINED = "drained-broker"
+
+
+class Changed(NamedTuple):
+    """Rows whose list changes, in the order of their moves, and what changes.
+
+    `before`, `after`: broker ids; `added`: those of `after` that are not in `before`; `is_order`:
+    bool, same set.
+    """
+
+    rows: NDArray[np.int64]
+    before: Ragged
+    after: Ragged
+    added: Ragged
+    is_order: NDArray[np.bool_]
+    reasons: tuple[tuple[str, ...], ...]
+    reason: NDArray[np.int64]
+
+
+def changed(instance: Instance, lists: Ragged) -> Changed:
+    """What changes from the placed lists to `lists`, broker ids of every row."""
+    placed = instance.view.placed
+    rows = np.flatnonzero(~_equal(placed, lists))
+    before, after = placed.take(rows), lists.take(rows)
+    added = after.keep(~_is_in(after, before))
+    is_order = (added.lengths == 0) & (before.lengths == after.lengths)
+    reasons, reason = _reasons(instance, rows, is_order)
+    urgency = np.array([_urgency(names) for names in reasons], dtype=np.int64)[reason]
+    urgency[is_order] = len(_URGENCIES)
+    order = np.lexsort((rows, -instance.view.table.bytes[rows], urgency))
+    return Changed(
+        rows[order],
+        before.take(order),
+        after.take(order),
+        added.take(order),
+        is_order[order],
+        reasons,
+        reason[order],
+    )
+
+
+_URGENCIES = ("broken", "drained", "rest")
+
+
+def _urgency(reasons: Sequence[str]) -> int:
+    errors = [name for name in reasons if RULES[name].severity == Severity.ERROR]
+    if not errors:
+        return _URGENCIES.index("rest")
+    return _URGENCIES.index("drained" if errors == [DRAINED] else "broken")
+
+
+def moves_of(instance: Instance, change: Changed, prices: Sequence[Price]) -> tuple[Move, ...]:
+    """The moves as values, in order; `prices`: rows of one provider, none = not priced."""
+    view = instance.view
+    table = view.table
+    copies = copied(view, change.rows, change.added, copy_prices(view, prices))
+    ids = [None if (topic := view.cluster.topics.get(name)) is None else topic.id
+           for name in table.topics]  # fmt: skip
+    topics = table.topic[change.rows].tolist()
+    return tuple(
+        Move(
+            topic=table.topics[topic],
+            partition=partition,
+            topic_id=ids[topic],
+            before=before,
+            after=after,
+            bytes=None if size < 0 else size,
+            cross_bytes=None if cross < 0 else cross,
+            usd_nano=None if usd < 0 else usd,
+            reasons=change.reasons[reason],
+        )
+        for topic, partition, before, after, size, cross, usd, reason in zip(
+            topics,
+            table.partition[change.rows].tolist(),
+            tuples(change.before),
+            tuples(change.after),
+            table.bytes[change.rows].tolist(),
+            copies.cross_bytes.tolist(),
+            copies.usd_nano.tolist(),
+            change.reason.tolist(),
+            strict=True,
+        )
+    )
+
+
+def tuples(rows: Ragged) -> list[tuple[int, ...]]:
+    """Rows as Python integers."""
+    values, offsets = rows.values.tolist(), rows.offsets.tolist()
+    return [tuple(values[start:end]) for start, end in pairwise(offsets)]
+
+
+def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+    """Whether two rows are the same list: bool [rows]."""
+    same: NDArray[np.bool_] = a.lengths == b.lengths
+    rows = np.flatnonzero(same)
+    left, right = a.take(rows), b.take(rows)
+    same[rows[left.rows[left.values != right.values]]] = False
+    return same
+
+
+def _is_in(rows: Ragged, others: Ragged) -> NDArray[np.bool_]:
+    """Whether each value is in the same row of the other: bool [values]."""
+    width = np.int64(2**31)
+    found: NDArray[np.bool_] = np.isin(
+        rows.rows * width + rows.values, others.rows * width + others.values
+    )
+    return found
+
+
+def _reasons(
+    instance: Instance, rows: NDArray[np.int64], is_order: NDArray[np.bool_]
+) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+    """Distinct reasons, and which of them each row has."""
+    if not len(rows):
+        return (), np.zeros(0, dtype=np.int64)
+    view = instance.view
+    policy = replace(view.policy, audit=replace(view.policy.audit, ignore=()))
+    errors = [name for name, rule in RULES.items() if rule.severity == Severity.ERROR]
+    findings = audit(view.cluster, policy, rules=(*errors, "leader-rack"))
+    broken = np.zeros(len(rows), dtype=np.int64)
+    for bit, name in enumerate(errors):
+        if name in findings.by_rule:
+            at = np.isin(rows, findings.by_rule[name].rows())
+            broken[at & ~is_order] |= 1 << bit
+    other = np.where(instance.is_capped[instance.topic[rows]], 1, 0)
+    if "leader-rack" in findings.by_rule:
+        other[is_order & np.isin(rows, findings.by_rule["leader-rack"].rows())] = 2
+    code, examples = distinct([broken, np.where(broken > 0, 0, other), is_order.astype(np.int64)])
+    texts = []
+    for at in examples.tolist():
+        names = tuple(name for bit, name in enumerate(errors) if broken[at] >> bit & 1)
+        texts.append(names or (_softer(int(other[at]), is_order=bool(is_order[at])),))
+    return tuple(texts), code
+
+
+def _softer(other: int, *, is_order: bool) -> str:
+    if is_order:
+        return "leader-rack" if other == 2 else "leader-balance"  # noqa: PLR2004 (see above)
+    return "topic-spread" if other else "replica-balance"

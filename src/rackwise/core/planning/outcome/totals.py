@@ -1,0 +1,156 @@
+"""What a plan adds up to, and how many of its partitions any plan of its cost must touch.
+
+Forced by the rules alone is what the cheapest legal sets cost with no regard for loads; the rest of
+the moves is asked for by balance. Touched partitions have no linear cost, so a plan says a bound:
+
+```
+no cheapest set leaves it alone     under the certificate's prices     12 partitions
+the moves that these 12 can take    at most, in their cheapest sets    14 of 20
+6 moves are left, at most 3 each    ceil(6 / 3)                         2 partitions more
+```
+
+What this does not do: find a plan that touches so few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.model import Totals
+from rackwise.core.planning.outcome.dollars import copied, copy_prices, steady_states
+from rackwise.core.planning.problem.cheapest_sets import Offers, minima
+from rackwise.core.planning.problem.copy_prices import CopyCosts
+from rackwise.core.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.model import Certificate
+    from rackwise.core.planning.outcome.moves import Changed
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.traffic import Price
+
+
+def totals_of(
+    instance: Instance,
+    change: Changed,
+    lists: Ragged,
+    *,
+    offers: Offers,
+    sets: Ragged,
+    prices: Sequence[Price],
+) -> Totals:
+    """Sums over the moves; `lists`: broker ids of every row after, `sets`: usable brokers.
+
+    `offers`: the certificate's prices.
+    """
+    forced = forced_moves(instance)
+    found = leader_totals(instance, change, lists, prices)
+    return replace(
+        found,
+        repair_moves=forced,
+        balance_moves=found.moves - forced,
+        partitions_at_least=touched_at_least(instance, offers, sets),
+    )
+
+
+def leader_totals(
+    instance: Instance, change: Changed, lists: Ragged, prices: Sequence[Price]
+) -> Totals:
+    """The sums that need no proof: all of them where sets stay."""
+    view = instance.view
+    tariff = copy_prices(view, prices)
+    copies = copied(view, change.rows, change.added, tariff)
+    counts = change.added.lengths
+    sizes = view.table.bytes[change.rows]
+    before, after = steady_states(view, lists, tariff)
+    return Totals(
+        moves=int(counts.sum()),
+        partitions=int((~change.is_order).sum()),
+        leader_changes=int((_firsts(change.before) != _firsts(change.after)).sum()),
+        order_only=int(change.is_order.sum()),
+        bytes=_sum(sizes.clip(min=0) * counts),
+        unknown_sizes=int(((sizes < 0) & (counts > 0)).sum()),
+        cross_bytes=_sum(copies.cross_bytes.clip(min=0)),
+        usd_nano=None if tariff is None else _sum(copies.usd_nano.clip(min=0)),
+        steady_before=before,
+        steady_after=after,
+    )
+
+
+def offers_of(instance: Instance, certificate: Certificate) -> Offers:
+    """The prices of a certificate, for each usable broker and each topic that has some."""
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
+    own = np.zeros(len(index), dtype=np.int64)
+    for id_, price in certificate.prices.items():
+        own[index[id_]] = price
+    topics = sorted({codes[one.topic] for one in certificate.topic_prices})
+    row_class = np.zeros(len(codes) + 1, dtype=np.int64)
+    row_class[topics] = 1 + np.arange(len(topics))
+    table = np.repeat(own[None, :], len(topics) + 1, axis=0)
+    for one in certificate.topic_prices:
+        table[row_class[codes[one.topic]], index[one.broker]] += one.price
+    return Offers(table=table, row_class=row_class[instance.topic])
+
+
+def _firsts(rows: Ragged) -> NDArray[np.int64]:
+    found = np.append(rows.values, np.int32(-1))[rows.offsets[:-1]]
+    return np.where(rows.lengths > 0, found, -1).astype(np.int64)
+
+
+def _sum(values: NDArray[np.int64]) -> int:
+    return sum(values.tolist())
+
+
+def forced_moves(instance: Instance) -> int:
+    """Replicas that the rules alone force to be copied, whatever the loads."""
+    moves = by_count(instance)
+    return _sum(minima(moves, Offers.flat(moves)).values)
+
+
+def by_count(instance: Instance) -> Instance:
+    """The same instance, every new replica at a cost of one."""
+    if instance.minimise == "moves":
+        return instance
+    ones = np.ones(len(instance), dtype=np.int64)
+    none = np.full(len(instance), -1, dtype=np.int64)
+    costs = CopyCosts(minimise="moves", size=ones, source=none, leaves=instance.leaves)
+    return replace(instance, minimise="moves", costs=costs)
+
+
+def touched_at_least(instance: Instance, offers: Offers, sets: Ragged) -> int:
+    """Partitions whose set changes in every plan of this cost, as far as prices tell.
+
+    `sets`: those of the plan, each the cheapest of its partition under the prices.
+    """
+    least = minima(instance, offers).values
+    untouched = _untouched(instance)
+    stays = np.zeros(len(instance), dtype=np.bool_)
+    rows = np.flatnonzero(untouched)
+    if len(rows):
+        kept = instance.held.take(rows)
+        asked = offers.table[offers.row_class[rows[kept.rows]], kept.values]
+        stays[rows] = View.sums(kept, asked) == least[rows]
+    forced = np.flatnonzero(~stays)
+    brokers = sets.values.astype(np.int64)
+    is_new = ~instance.holds(sets.rows, brokers)
+    moves = int(is_new.sum())
+    room = _sum(instance.replicas[forced])
+    widest = int(instance.replicas.max(initial=1))
+    return len(forced) + max(0, -(-(moves - room) // max(widest, 1)))
+
+
+def _untouched(instance: Instance) -> NDArray[np.bool_]:
+    """Rows whose placed set is legal as it is: bool [rows]."""
+    is_whole = instance.held.lengths == instance.view.placed.lengths
+    rows = np.flatnonzero(is_whole & (instance.held.lengths == instance.replicas))
+    found = np.zeros(len(instance), dtype=np.bool_)
+    found[rows] = instance.legal(instance.held)[rows]
+    return found

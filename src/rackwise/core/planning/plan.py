@@ -1,0 +1,267 @@
+"""Make a plan: the cheapest legal sets with fair loads, leaders for them, and the proof.
+
+```
+goal, policy, cluster  -> Instance        rules as columns                      rules, goals
+                       -> Targets         fair loads, topic caps                fair
+                       -> sets            by flow, or by exchange without it    choosing, exchange
+                       -> fewer touched   at the same cost                      ties
+                       -> prices, bound   from the sets alone                   certificate
+                       -> leaders, lists  for these sets                        leader_lists
+                       -> moves, totals   in the order in which they are done   moves, totals
+```
+
+Same input, same solver, same plan. What makes the sets and what proves them have only the rules in
+common.
+
+What this does not do: read or write files, or look at a running cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import Infeasible, NoFlow
+from rackwise.core.json.canonical import canonical_json, sha256_of
+from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
+from rackwise.core.planning.leaders.replica_lists import (
+    fair_leaders_of,
+    leader_certificate,
+    leader_groups,
+    led,
+)
+from rackwise.core.planning.model import (
+    Balance,
+    Fair,
+    Leaders,
+    MadeFrom,
+    Plan,
+    SeenBroker,
+    Verdict,
+)
+from rackwise.core.planning.outcome.moves import changed, moves_of
+from rackwise.core.planning.outcome.totals import leader_totals, offers_of, totals_of
+from rackwise.core.planning.problem.at_rest import check_settled
+from rackwise.core.planning.problem.cheapest_sets import Offers, minima
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.proof.certificate import certify, infeasible
+from rackwise.core.planning.proof.fair_replicas import unfair
+from rackwise.core.planning.search.by_exchange import by_exchange
+from rackwise.core.planning.search.by_flow import by_flow
+from rackwise.core.planning.search.by_rack import by_rack, is_apart, needs_flow
+from rackwise.core.planning.search.tie_breaking import settled_ties
+from rackwise.core.policy import DEFAULT_POLICY
+from rackwise.core.policy.to_table import policy_table
+from rackwise.core.solver import solver_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rackwise.core.model import Cluster, FairLoads, Ragged
+    from rackwise.core.planning.fair_loads.targets import Targets
+    from rackwise.core.planning.model import Certificate, Goal, Minimise, Move, Solver
+    from rackwise.core.policy import Policy
+    from rackwise.core.traffic import Price
+
+_BALANCE = Balance()
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+def quiet(steps: int) -> None:
+    """Tell nobody; `steps`: how many more are done."""
+
+
+def fair_loads(
+    cluster: Cluster, policy: Policy = DEFAULT_POLICY, goal: Goal = _BALANCE
+) -> FairLoads:
+    """What each broker should hold and lead; leaders are fair for the sets that are there.
+
+    Raises what `plan` raises for a cluster and a policy.
+    """
+    instance = Instance.of(cluster, policy, goal)
+    _check_possible(instance)
+    fair = fair_of(instance, targets_of(instance))
+    leaders = fair_leaders_of(instance, instance.held)
+    return replace(fair, leader_groups=leader_groups(instance, leaders)).loads()
+
+
+def plan(
+    cluster: Cluster,
+    policy: Policy = DEFAULT_POLICY,
+    goal: Goal = _BALANCE,
+    *,
+    minimise: Minimise = "moves",
+    prices: Sequence[Price] = (),
+    solver: Solver = "auto",
+    should_stop: Callable[[], bool] = never,
+    progress: Callable[[int], None] = quiet,
+) -> Plan:
+    """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
+
+    `prices`: rows of one provider, wanted for dollars. `should_stop`: once true the best legal plan
+    so far is given, with the gap that is left. `progress`: told 1 after each step.
+
+    Raises `InvalidSnapshot` where something reassigns or sizes are wanted and not known,
+    `InvalidPolicy`, `InvalidConfig` and `InvalidRack` for what cannot be meant, `PartialRacks`,
+    `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are wanted and a
+    level has no price, and `MissingDependency` for the solver `flow` without ortools.
+    """
+    check_settled(cluster)
+    instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
+    made_from = made_from_of(instance, policy)
+    if isinstance(goal, Leaders):
+        return _leaders_plan(instance, made_from, solver, prices)
+    _check_possible(instance)
+    targets = targets_of(instance)
+    progress(1)
+    sets, ran = _chosen(instance, targets, solver, should_stop)
+    progress(1)
+    if not should_stop():
+        sets = settled_ties(instance, sets, targets.caps)
+    progress(1)
+    fair = fair_of(instance, targets)
+    certificate = certify(instance, sets, fair)
+    progress(1)
+    leaders = led(instance, sets, solver=solver)
+    fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
+    change = changed(instance, leaders.lists)
+    moves = moves_of(instance, change, prices)
+    progress(1)
+    return Plan(
+        cluster_id=cluster.cluster_id,
+        made_from=replace(made_from, partitions=counts_of(cluster, moves)),
+        goal=goal,
+        minimise=minimise,
+        solver=ran,
+        moves=moves,
+        totals=totals_of(
+            instance,
+            change,
+            leaders.lists,
+            offers=offers_of(instance, certificate),
+            sets=sets,
+            prices=prices,
+        ),
+        fair=fair,
+        certificates=(certificate, leader_certificate(instance, leaders.leaders)),
+        verdict=_verdict(instance, sets, certificate, should_stop),
+        hypothetical=cluster.source == "suppose",
+    )
+
+
+def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
+    """What a plan was made from; the snapshot's hash is left to who read it."""
+    text = canonical_json(policy_table(policy))
+    return MadeFrom(
+        snapshot_sha256="",
+        brokers=MappingProxyType(
+            {
+                broker.id: SeenBroker(broker.rack, broker.is_fenced)
+                for broker in instance.view.cluster.brokers
+            }
+        ),
+        policy=text,
+        policy_sha256=sha256_of(policy_table(policy)),
+    )
+
+
+def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
+    """Topic that has a move -> how many partitions it has."""
+    table = cluster.partitions
+    counts = np.bincount(table.topic, minlength=len(table.topics))
+    moved = {move.topic for move in moves}
+    return MappingProxyType(
+        {
+            topic: int(count)
+            for topic, count in zip(table.topics, counts, strict=True)
+            if topic in moved
+        }
+    )
+
+
+def _check_possible(instance: Instance) -> None:
+    if impossible(instance):
+        raise infeasible(instance)
+
+
+def _chosen(
+    instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
+) -> tuple[Ragged, str]:
+    """The sets, and the path that found them with the version of its solver."""
+    if should_stop():
+        cheapest = minima(instance, Offers.flat(instance), with_sets=True)
+        return cheapest.sets, "none"
+    version = solver_version()
+    ranges = targets.ranges
+    try:
+        if solver == "auto" and ranges is not None and is_apart(instance, targets):
+            if not needs_flow(instance):
+                return by_rack(instance, ranges, should_stop=should_stop), "closed form"
+            if version is not None:
+                path = f"racks apart, ortools {version}"
+                return by_rack(instance, ranges, should_stop=should_stop), path
+        if solver == "exchange" or (solver == "auto" and version is None):
+            return by_exchange(instance, targets, should_stop=should_stop), "exchange"
+        return by_flow(instance, targets, should_stop=should_stop), f"flow, ortools {version}"
+    except NoFlow as error:
+        raise Infeasible(
+            "loads that meet are wanted; the rules do not let them",
+            impossible=[error.message],
+            hint="give slack, or turn topic_spread off",
+        ) from error
+
+
+def _verdict(
+    instance: Instance, sets: Ragged, certificate: Certificate, should_stop: Callable[[], bool]
+) -> Verdict:
+    cost = instance.cost(sets)
+    is_legal = bool(instance.legal(sets).all())
+    problems = unfair(instance, sets, certificate, is_legal=is_legal)
+    gap = cost - certificate.lower_bound
+    return Verdict(
+        cost=cost,
+        lower_bound=certificate.lower_bound,
+        gap=gap,
+        is_legal=is_legal,
+        is_fair=not problems,
+        problems=tuple(problems),
+        is_heuristic=(gap > 0 or bool(problems)) and should_stop(),
+    )
+
+
+def _leaders_plan(
+    instance: Instance, made_from: MadeFrom, solver: Solver, prices: Sequence[Price]
+) -> Plan:
+    """Other leaders, same sets."""
+    leaders = led(instance, instance.held, solver=solver)
+    change = changed(instance, leaders.lists)
+    moves = moves_of(instance, change, prices)
+    chosen = leaders.leaders
+    view = instance.view
+    return Plan(
+        cluster_id=view.cluster.cluster_id,
+        made_from=replace(made_from, partitions=counts_of(view.cluster, moves)),
+        goal=instance.goal,
+        minimise=instance.minimise,
+        solver="leaders",
+        moves=moves,
+        totals=leader_totals(instance, change, leaders.lists, prices),
+        fair=Fair(leader_groups=leader_groups(instance, chosen)),
+        certificates=(leader_certificate(instance, chosen),),
+        verdict=Verdict(
+            cost=chosen.cost,
+            lower_bound=chosen.lower_bound,
+            gap=chosen.cost - chosen.lower_bound,
+            is_legal=True,
+            is_fair=True,
+        ),
+        hypothetical=view.cluster.source == "suppose",
+    )

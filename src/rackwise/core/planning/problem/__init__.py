@@ -1,0 +1,1 @@
+"""The problem of a plan: rules, goals and prices of one cluster as columns."""

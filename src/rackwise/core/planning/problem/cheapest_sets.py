@@ -1,0 +1,326 @@
+"""The cheapest legal set of every partition, when each broker has a price.
+
+Goals, in order: exact integers; a million partitions in a few passes over arrays; no solver.
+
+Given prices of brokers (perhaps others for each topic), a set costs the prices of its brokers and,
+for those that do not hold the partition yet, what a copy costs. Legal sets fill boxes: every rack,
+at every level, takes between `low` and `high` replicas. The cheapest such set comes from below:
+
+```
+                        /e 1..2                    prices of brokers, copies included
+             /e/a 0..1        /e/b 0..1            /e/a  3 5    /e/b  4 9
+sorted       3                4                    the cheapest `high` of each rack
+first low    -                -                    forced, whatever they cost
+the rest     3                4                    offered upwards, cheapest first
+/e           forced 3 (its low is 1), offers 4
+```
+
+A node forces what its low asks for beyond its children's, and offers on what its high leaves. At
+the root low and high are the number of replicas. That is exact because what the children offer
+rises in price. Pinned brokers come first in their rack, and are forced.
+
+Under `at_least` a set is chosen one by one: pins, then for each level, coarsest first, the cheapest
+broker of a rack that holds none until enough racks do, then the cheapest of all.
+
+What this does not do: add anything up over partitions; know loads.
+
+Source: legal sets are the bases of a matroid, for which the greedy choice is the cheapest (Edmonds,
+"Matroids and the greedy algorithm", 1971).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.model import Ragged
+from rackwise.core.view import blocks, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+
+NEVER = 2**57
+"""Dearer than any set: a broker that cannot be taken."""
+
+_CELLS = 1 << 21
+"""Numbers in the widest array of one chunk of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Offers:
+    """What brokers ask: `table` int64 [classes, brokers], `row_class` int64 [partitions].
+
+    `held`: what a broker asks beside it to keep what it holds, aligned with the values of the
+    instance's `held`, at most what a copy costs; None is nothing.
+    """
+
+    table: NDArray[np.int64]
+    row_class: NDArray[np.int64]
+    held: NDArray[np.int64] | None = None
+
+    @classmethod
+    def flat(cls, instance: Instance, prices: NDArray[np.int64] | None = None) -> Offers:
+        """One price for each broker, whatever the topic; None is 0."""
+        table = np.zeros((1, len(instance.brokers)), dtype=np.int64)
+        if prices is not None:
+            table[0] = prices
+        return cls(table=table, row_class=np.zeros(len(instance), dtype=np.int64))
+
+
+class Minima(NamedTuple):
+    """`values`: int64 [partitions]; `sets`: brokers, rising; empty where they were not wanted."""
+
+    values: NDArray[np.int64]
+    sets: Ragged
+
+
+def minima(instance: Instance, offers: Offers, *, with_sets: bool = False) -> Minima:
+    """The cheapest legal set of each partition; of equal ones, what it holds, then canonical order.
+
+    The value is `NEVER` or more where there is no legal set, whose brokers then mean nothing;
+    prices and costs are below 2^50.
+    """
+    values = np.where(instance.replicas > 0, NEVER, 0)
+    offsets = np.zeros(len(instance) + 1, dtype=np.int64)
+    np.cumsum(instance.replicas, out=offsets[1:])
+    chosen = np.zeros(offsets[-1] if with_sets else 0, dtype=np.int32)
+    for chunk in _chunks(instance, offers):
+        solve = _boxed if chunk.kind.has_boxes else _spread
+        found = solve(chunk, with_sets=with_sets)
+        values[chunk.rows] = found.forced
+        if with_sets:
+            ids = np.sort(found.forced_ids[:, : chunk.kind.replicas], axis=1)
+            chosen[offsets[chunk.rows][:, None] + np.arange(ids.shape[1])] = ids
+    values[instance.lost_pins] = NEVER
+    return Minima(values, Ragged(offsets, chosen) if with_sets else Ragged.empty(len(values)))
+
+
+class _Chunk(NamedTuple):
+    """Rows of one kind, as many holders each, and as many pins in each rack.
+
+    `own`: int64 [rows, width], brokers with a price of their own, -1 = none: those that hold the
+    row, then those pinned to it. `pinned`: which of them must be in.
+    """
+
+    instance: Instance
+    offers: Offers
+    kind: Kind
+    rows: NDArray[np.int64]
+    own: NDArray[np.int64]
+    own_price: NDArray[np.int64]
+    pinned: NDArray[np.bool_]
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """Row of the price table of each row, [rows, 1]."""
+        return self.offers.row_class[self.rows][:, None]
+
+    def copied(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What a copy of each row to finest racks [rows, any] costs."""
+        rows = np.repeat(self.rows, leaf.shape[1])
+        return self.instance.costs.at(rows, leaf.ravel()).reshape(leaf.shape)
+
+
+def _chunks(instance: Instance, offers: Offers) -> Iterator[_Chunk]:
+    if not len(instance):
+        return
+    codes, examples = distinct([instance.kind, _pin_codes(instance)])
+    for code, example in enumerate(examples.tolist()):
+        kind = instance.kinds[int(instance.kind[example])]
+        if not kind.is_possible or not kind.replicas:
+            continue
+        width = sum(map(len, kind.low)) if kind.has_boxes else len(instance.brokers)
+        of_code = np.flatnonzero(codes == code)
+        for same, (held, pins) in blocks(instance.held, instance.pins, rows=of_code):
+            step = max(1, _CELLS // (width + held.shape[1] + 1))
+            for at in range(0, len(same), step):
+                part = slice(at, at + step)
+                yield _chunk(instance, offers, kind, same[part], (held[part], pins[part]))
+
+
+def _pin_codes(instance: Instance) -> NDArray[np.int64]:
+    """Rows with pins in the same racks have one code; rows without pins 0."""
+    codes = np.zeros(len(instance), dtype=np.int64)
+    known: dict[tuple[int, ...], int] = {(): 0}
+    for row in np.flatnonzero(instance.pins.lengths).tolist():
+        racks = tuple(sorted(instance.leaf[list(instance.pins.row(row))].tolist()))
+        codes[row] = known.setdefault(racks, len(known))
+    return codes
+
+
+def _chunk(
+    instance: Instance,
+    offers: Offers,
+    kind: Kind,
+    rows: NDArray[np.int64],
+    index: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> _Chunk:
+    held = instance.held.values[index[0]].astype(np.int64)
+    pins = instance.pins.values[index[1]].astype(np.int64)
+    asked = offers.table[offers.row_class[rows][:, None], held]
+    if offers.held is not None:
+        asked += offers.held[index[0]]
+    same = held[:, :, None] == pins[:, None, :]
+    chunk = _Chunk(instance, offers, kind, rows, held, asked, same.any(axis=2))
+    if not pins.shape[1]:
+        return chunk
+    is_new = ~same.any(axis=1)
+    price = offers.table[chunk.classes, pins] + chunk.copied(instance.leaf[pins])
+    price[~instance.is_open[pins]] = NEVER
+    return chunk._replace(
+        own=np.concatenate([held, np.where(is_new, pins, -1)], axis=1),
+        own_price=np.concatenate([asked, np.where(is_new, price, NEVER)], axis=1),
+        pinned=np.concatenate([chunk.pinned, is_new], axis=1),
+    )
+
+
+class _Node(NamedTuple):
+    """What the brokers below a node ask, by row.
+
+    `forced`: int64 [rows], for the `taken` that must be; `offers`: int64 [rows, more], rising.
+    `forced_ids`, `ids`: the brokers, without columns where they were not wanted.
+    """
+
+    taken: int
+    forced: NDArray[np.int64]
+    forced_ids: NDArray[np.int64]
+    offers: NDArray[np.int64]
+    ids: NDArray[np.int64]
+
+    def within(self, low: int, high: int) -> _Node:
+        """Force up to `low`, and offer no more than `high`; offers need not be sorted before."""
+        more, most = max(0, low - self.taken), max(0, high - self.taken)
+        if more > self.offers.shape[1]:
+            return self._padded(more - self.offers.shape[1]).within(low, high)
+        order = np.argsort(self.offers, axis=1, kind="stable")[:, :most]
+        offers = np.take_along_axis(self.offers, order, axis=1)
+        ids = np.take_along_axis(self.ids, order, axis=1) if self.ids.shape[1] else self.ids
+        return _Node(
+            taken=max(self.taken, low),
+            forced=self.forced + offers[:, :more].sum(axis=1) + NEVER * (self.taken > high),
+            forced_ids=np.concatenate([self.forced_ids, ids[:, :more]], axis=1),
+            offers=offers[:, more:],
+            ids=ids[:, more:],
+        )
+
+    def _padded(self, columns: int) -> _Node:
+        """With offers that nobody can take."""
+        wide = ((0, 0), (0, columns))
+        return self._replace(
+            offers=np.pad(self.offers, wide, constant_values=NEVER),
+            ids=np.pad(self.ids, wide) if self.ids.shape[1] else self.ids,
+        )
+
+
+def _boxed(chunk: _Chunk, *, with_sets: bool) -> _Node:
+    """The root of the tree of boxes: what it forces is the cheapest set."""
+    kind, finest = chunk.kind, len(chunk.kind.up) - 1
+    nodes = {
+        leaf: _leaf(chunk, leaf, with_sets=with_sets)
+        for leaf in range(len(kind.up[finest]))
+        if kind.high[finest][leaf]
+    }
+    for level in range(finest - 1, -1, -1):
+        above: dict[int, _Node] = {}
+        first_leaf = np.searchsorted(kind.up[level + 1], np.arange(len(kind.low[level + 1])))
+        parents = kind.up[level][first_leaf]
+        for parent in np.unique(parents).tolist():
+            children = np.flatnonzero(parents == parent).tolist()
+            below = [nodes[child] for child in children if child in nodes]
+            if below and kind.high[level][parent]:
+                box = int(kind.low[level][parent]), int(kind.high[level][parent])
+                above[parent] = _joined(below).within(*box)
+        nodes = above
+    return _joined(list(nodes.values())).within(kind.replicas, kind.replicas)
+
+
+def _joined(nodes: list[_Node]) -> _Node:
+    return _Node(
+        taken=sum(node.taken for node in nodes),
+        forced=np.sum([node.forced for node in nodes], axis=0),
+        forced_ids=np.concatenate([node.forced_ids for node in nodes], axis=1),
+        offers=np.concatenate([node.offers for node in nodes], axis=1),
+        ids=np.concatenate([node.ids for node in nodes], axis=1),
+    )
+
+
+def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _Node:
+    """The brokers of one finest rack: pins are forced, the cheapest others offered."""
+    kind, rows = chunk.kind, len(chunk.rows)
+    no_ids = np.zeros((rows, 0), dtype=np.int64)
+    low, high = int(kind.low[-1][leaf]), int(kind.high[-1][leaf])
+    here = (chunk.own >= 0) & (chunk.instance.leaf[chunk.own] == leaf)
+    pinned = here & chunk.pinned
+    pins = int(pinned[0].sum())
+    prices = np.where(here & ~pinned, chunk.own_price, NEVER)
+    ids = chunk.own
+    if pins < high:
+        more, more_ids = _strangers(chunk, leaf, high)
+        prices = np.concatenate([prices, more], axis=1)
+        ids = np.concatenate([ids, more_ids], axis=1) if with_sets else ids
+    forced_ids = no_ids
+    if pins and with_sets:
+        forced_ids = chunk.own[pinned].reshape(rows, pins)
+    return _Node(
+        taken=pins,
+        forced=np.where(pinned, chunk.own_price, 0).sum(axis=1),
+        forced_ids=forced_ids,
+        offers=prices,
+        ids=ids if with_sets else no_ids,
+    ).within(low, high)
+
+
+def _strangers(chunk: _Chunk, leaf: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cheapest brokers of a finest rack that hold nothing of the row: prices and brokers.
+
+    Where a rack takes one replica, holders need not be left out: they ask less for what they hold.
+    """
+    instance, table = chunk.instance, chunk.offers.table
+    brokers = np.flatnonzero((instance.leaf == leaf) & instance.is_open)
+    most = min(len(brokers), 1 if high == 1 else high + chunk.own.shape[1])
+    order = np.argsort(table[:, brokers], axis=1, kind="stable")[:, :most]
+    ids = brokers[order][chunk.offers.row_class[chunk.rows]]
+    copied = instance.costs.at(chunk.rows, np.full(len(chunk.rows), leaf))
+    prices = table[chunk.classes, ids] + copied[:, None]
+    if high > 1:
+        for column in range(chunk.own.shape[1]):
+            prices[ids == chunk.own[:, column : column + 1]] = NEVER
+    return prices, ids
+
+
+def _spread(chunk: _Chunk, *, with_sets: bool) -> _Node:
+    """Sets under `at_least`, chosen one by one from all brokers."""
+    instance, kind, rows = chunk.instance, chunk.kind, len(chunk.rows)
+    brokers = np.arange(len(instance.brokers))
+    table = chunk.offers.table[chunk.offers.row_class[chunk.rows]]
+    prices = table + chunk.copied(np.broadcast_to(instance.leaf, (rows, len(brokers))))
+    prices[:, ~instance.is_open] = NEVER
+    is_own = chunk.own >= 0
+    at, column = np.nonzero(is_own)
+    prices[at, chunk.own[is_own]] = chunk.own_price[is_own]
+    taken = np.zeros(prices.shape, dtype=np.bool_)
+    at, column = np.nonzero(chunk.pinned)
+    taken[at, chunk.own[at, column]] = True
+    for level, wanted in enumerate(kind.at_least):
+        nodes = kind.up[level][instance.leaf]
+        racks = nodes[None, :] == np.arange(len(kind.low[level]))[:, None]
+        for _ in range(wanted):
+            covered = taken @ racks.T
+            short = np.flatnonzero(covered.sum(axis=1) < wanted)
+            free = np.where(covered[short][:, nodes], NEVER * 2, prices[short])
+            taken[short, free.argmin(axis=1)] = True
+    for _ in range(kind.replicas):
+        short = np.flatnonzero(taken.sum(axis=1) < kind.replicas)
+        free = np.where(taken[short], NEVER * 2, prices[short])
+        taken[short, free.argmin(axis=1)] = True
+    forced = np.where(taken, prices, 0).sum(axis=1)
+    forced += NEVER * (taken.sum(axis=1) > kind.replicas)
+    ids = np.argsort(~taken, axis=1, kind="stable") if with_sets else taken[:, :0].astype(np.int64)
+    return _Node(kind.replicas, forced, ids, prices[:, :0], ids[:, :0])

@@ -1,0 +1,205 @@
+"""What it costs to put a replica of a partition on a broker that does not hold one.
+
+A new replica copies the whole partition from its leader. What that costs depends on what is made
+small, and never on more than the partition and the finest rack of the broker:
+
+```
+moves    1
+bytes    size of the partition
+usd      price of the size out of the leader's rack and into the broker's, rounded apart
+         0 inside one rack
+```
+
+The price is the row of the level at which the two racks part, in the region of the leader's rack.
+Where a partition has no leader, the first live replica in sync would be the next; where there is
+none of these either, nothing can be copied and nothing is charged.
+
+What this does not do: choose between price rows (`core.traffic`), or add up a plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import InvalidPrices, InvalidSnapshot
+from rackwise.core.text import are, counted, escaped
+from rackwise.core.traffic import REGION, price_of, usd_nano
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.model import Minimise
+    from rackwise.core.traffic import Price
+    from rackwise.core.view import View
+
+KIND = "replicate"
+_SAFE = 2**61
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CopyPrices:
+    """Nano-dollars per `gb` bytes between finest racks, int64 [from, to]; 0 inside one rack."""
+
+    out: NDArray[np.int64]
+    into: NDArray[np.int64]
+    gb: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, view: View, prices: Sequence[Price], day: date) -> CopyPrices:
+        """`prices`: rows of one provider.
+
+        Raises `InvalidPrices` where a level that copies cross has no price, or two.
+        """
+        tree = view.tree
+        leaves = len(tree.names[-1])
+        out, into = np.zeros((2, leaves, leaves), dtype=np.int64)
+        gb = np.ones((leaves, leaves), dtype=np.int64)
+        is_settled = np.zeros((leaves, leaves), dtype=np.bool_)
+        names, regions = _regions(view)
+        for level, level_name in enumerate(view.levels):
+            up = tree.ancestors(tree.depth - 1, level)
+            parts = (up[:, None] != up[None, :]) & ~is_settled
+            is_settled |= parts
+            for region in np.unique(regions[parts.any(axis=1)]).tolist():
+                price = _price(prices, names[region], level_name, day)
+                chosen = parts & (regions == region)[:, None]
+                out[chosen] = price.nano_usd_per_gb_out
+                into[chosen] = price.nano_usd_per_gb_in
+                gb[chosen] = price.gb_bytes
+        return cls(out=out, into=into, gb=gb)
+
+    def nano(
+        self, sizes: NDArray[np.int64], source: NDArray[np.int64], target: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Nano-dollars of copying `sizes` bytes; `source`, `target`: finest racks, -1 = free."""
+        gb = self.gb[source, target]
+        return np.where(
+            (source < 0) | (target < 0),
+            0,
+            _rounded(sizes, self.out[source, target], gb)
+            + _rounded(sizes, self.into[source, target], gb),
+        )
+
+
+def _regions(view: View) -> tuple[Sequence[str | None], NDArray[np.int64]]:
+    """Names of the regions, and the region of each finest rack; one of no name where none are."""
+    tree = view.tree
+    if REGION not in view.levels:
+        return (None,), np.zeros(len(tree.names[-1]), dtype=np.int64)
+    level = view.levels.index(REGION)
+    names = [name.rpartition("/")[2] for name in tree.names[level]]
+    return names, tree.ancestors(tree.depth - 1, level)
+
+
+def _price(prices: Sequence[Price], region: str | None, level: str, day: date) -> Price:
+    choice = price_of(prices, region=region, level=level, kind=KIND, day=day)
+    if choice is None:
+        provider = escaped(prices[0].provider) if prices else "no provider"
+        raise InvalidPrices(
+            f"a price for replicas copied across level {escaped(level)} is wanted; "
+            f"{provider} has none",
+            wanted=level,
+            had="no row",
+            hint="add a row to the table of --prices, or plan with --minimise moves",
+        )
+    return choice.price
+
+
+def _rounded(
+    sizes: NDArray[np.int64], price: NDArray[np.int64], gb: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """`traffic.usd_nano` of columns."""
+    if int(price.max(initial=0)) * int(gb.max(initial=1)) * 2 < _SAFE:
+        whole, rest = sizes // gb, sizes % gb
+        return whole * price + (2 * rest * price + gb) // (2 * gb)
+    rows = zip(sizes.tolist(), price.tolist(), gb.tolist(), strict=True)
+    return np.array([usd_nano(*row) for row in rows], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CopyCosts:
+    """Cost of a new replica: `size` int64 [partitions] times one, or dollars by `prices`.
+
+    `source`: finest rack to copy from, int64 [partitions], -1 = none. `leaves`: number of finest
+    racks.
+    """
+
+    minimise: Minimise
+    size: NDArray[np.int64]
+    source: NDArray[np.int64]
+    leaves: int
+    prices: CopyPrices | None = None
+
+    @classmethod
+    def of(cls, view: View, minimise: Minimise, prices: Sequence[Price], leaves: int) -> CopyCosts:
+        """Raises `InvalidSnapshot` where sizes are wanted and not known, `InvalidPrices`."""
+        rows = len(view.table)
+        if minimise == "moves":
+            none = np.full(rows, -1, dtype=np.int64)
+            return cls(
+                minimise=minimise, size=np.ones(rows, dtype=np.int64), source=none, leaves=leaves
+            )
+        _check_sizes(view, minimise)
+        table = None
+        if minimise == "usd":
+            table = CopyPrices.of(view, prices, date.fromisoformat(view.cluster.taken_at[:10]))
+        return cls(
+            minimise=minimise,
+            size=view.table.bytes,
+            source=sources(view),
+            leaves=leaves,
+            prices=table,
+        )
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether a partition costs the same wherever it goes."""
+        return self.prices is None
+
+    def at(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cost of a new replica of each row in the finest rack beside it."""
+        if self.prices is None:
+            return self.size[rows]
+        return self.prices.nano(self.size[rows], self.source[rows], leaves)
+
+    def table(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cost of a new replica in each finest rack: int64 [rows, leaves]."""
+        wide = np.repeat(rows, self.leaves)
+        leaves = np.tile(np.arange(self.leaves), len(rows))
+        return self.at(wide, leaves).reshape(len(rows), self.leaves)
+
+
+def _check_sizes(view: View, minimise: Minimise) -> None:
+    unknown = int((view.table.bytes < 0).sum())
+    if unknown:
+        raise InvalidSnapshot(
+            f"the size of every partition is wanted to minimise {minimise}; "
+            f"{unknown} of {counted(len(view.table), 'partition')} {are(unknown)} of unknown size",
+            wanted=len(view.table),
+            had=len(view.table) - unknown,
+            hint="plan with --minimise moves, or read the snapshot where every broker answers",
+        )
+
+
+def sources(view: View) -> NDArray[np.int64]:
+    """Finest rack that a new replica of each partition is copied from, int64, -1 = not known.
+
+    That of the leader; without one, of the first live replica in sync in list order.
+    """
+    leaf = view.tree.nodes[-1].astype(np.int64)
+    found: NDArray[np.int64] = leaf[view.tree.places(view.table.leader)]
+    missing = np.flatnonzero(view.table.leader < 0)
+    live = dict(zip(view.tree.brokers.tolist(), view.live.tolist(), strict=False))
+    for row in missing.tolist():
+        in_sync = set(view.table.isr.row(row))
+        heirs = (b for b in view.table.replicas.row(row) if b in in_sync and live.get(b, False))
+        heir = next(heirs, None)
+        if heir is not None:
+            found[row] = leaf[view.tree.places(np.array([heir], dtype=np.int32))[0]]
+    return found

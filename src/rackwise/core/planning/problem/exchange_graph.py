@@ -1,0 +1,379 @@
+"""The exchange graph of a placement: what it costs to let one replica go to another broker.
+
+Goals, in order: exact; a few passes over the replicas, however many brokers could take each; used
+alike to prove a plan (`certificate`) and to find one (`exchange`).
+
+A node is a broker, or a topic on a broker where the topic is capped. From b to b' leads an arc if
+the set of some partition stays legal when b' takes the place of b; its length is the least that
+this changes the cost. Whatever plan is cheapest has no cycle of negative length.
+
+```
+t-0 on {1 4}, held {1 4}; t-1 on {2 4}, held {1 4}        racks /a: 1 2 3   /b: 4
+1 -> 2, 1 -> 3     t-0 copies to 2 or 3         +1
+2 -> 1             t-1 goes back to what it has -1
+2 -> 3             t-1 copies to 3 instead       0
+```
+
+Most arcs of a broker are alike: every broker of a finest rack that holds nothing of the partition
+costs the same. So arcs end at a hub for each rack, and from there reach all its open brokers:
+
+```
+broker -> hub of /a -> 1 2 3        least of its partitions that may give to /a
+broker -> 7                         direct arcs: back to a broker that holds it, and where the
+                                    cheapest partition already lies in the rack, each broker alone
+```
+
+What this does not do: know loads; choose paths.
+
+Source: Murota, "Discrete Convex Analysis" (2003), chapter 9: legal sets are bases of a matroid, and
+sets with costs can be improved exactly where this graph has a negative cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.planning.problem.cheapest_sets import NEVER
+from rackwise.core.planning.problem.instance import parts
+from rackwise.core.view import blocks, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placement:
+    """Legal sets of every row, and what each of their replicas costs.
+
+    `sets`: broker indexes, rising in each row. `own`: int64, aligned with their values. `held`:
+    what a held broker asks, aligned with the instance's `held`. `row_class`: int64 [P]: rows of one
+    class share nodes.
+    """
+
+    instance: Instance
+    sets: Ragged
+    own: NDArray[np.int64]
+    held: NDArray[np.int64]
+    row_class: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        sets: Ragged,
+        *,
+        row_class: NDArray[np.int64] | None = None,
+        held: NDArray[np.int64] | None = None,
+    ) -> Placement:
+        """`held` None: what is held costs nothing; `row_class` None: one class."""
+        asked = np.zeros(len(instance.held.values), dtype=np.int64) if held is None else held
+        classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
+        rows, brokers, width = sets.rows, sets.values.astype(np.int64), len(instance.brokers)
+        place = places(instance.held, rows, brokers, width)
+        is_held = place >= 0
+        own = np.append(asked, 0)[place]
+        own[~is_held] = instance.cost_at(rows[~is_held], brokers[~is_held])
+        return cls(instance=instance, sets=sets, own=own, held=asked, row_class=classes)
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """Node of each replica: its class times B, plus its broker."""
+        return self.row_class[self.sets.rows] * len(self.instance.brokers) + self.sets.values
+
+
+def places(
+    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Place of each broker among the values of its row, which rise; -1 where it is not there."""
+    keys = sets.rows * width + sets.values
+    wanted = rows * width + brokers
+    found = np.searchsorted(keys, wanted)
+    return np.where(np.append(keys, -1)[found] == wanted, found, -1)
+
+
+def has(
+    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
+) -> NDArray[np.bool_]:
+    """Whether each row's set, whose values rise, has the broker beside it."""
+    return places(sets, rows, brokers, width) >= 0
+
+
+class Steps(NamedTuple):
+    """What replicas of some rows, [rows, replicas], would change by going to one broker or rack.
+
+    `at`: into the placement's values. `change`: int64, `NEVER` where it is not legal.
+    `target`: a broker for each row, or -1, any broker of the finest rack `leaf` that lacks the row.
+    """
+
+    rows: NDArray[np.int64]
+    at: NDArray[np.int64]
+    change: NDArray[np.int64]
+    leaf: int
+    target: NDArray[np.int64] | None
+
+
+def steps(placement: Placement) -> Iterator[Steps]:
+    """Every way to let one replica go."""
+    instance = placement.instance
+    hubs = np.unique(instance.leaf[instance.is_open]).tolist()
+    for part in _parts(placement):
+        for leaf in hubs:
+            legal = part.legal(np.full(len(part.rows), leaf))
+            if legal.any():
+                price = instance.costs.at(part.rows, np.full(len(part.rows), leaf))
+                change = np.where(legal, price[:, None] - placement.own[part.at], NEVER)
+                yield Steps(part.rows, part.at, change, leaf, None)
+        yield from _returns(placement, part)
+
+
+class _Part(NamedTuple):
+    """Rows of one kind; `counts[level]`: int64 [rows, nodes]; `leaf`, `pinned`: of each replica."""
+
+    kind: Kind
+    rows: NDArray[np.int64]
+    at: NDArray[np.int64]
+    counts: tuple[NDArray[np.int64], ...]
+    leaf: NDArray[np.int64]
+    pinned: NDArray[np.bool_]
+
+    def legal(self, target: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each replica, [rows, replicas], may go to the finest rack of its row."""
+        kind = self.kind
+        legal = ~self.pinned
+        at = np.arange(len(self.rows))
+        for level, wanted in enumerate(kind.at_least):
+            counts, to, here = self.counts[level], kind.up[level][target], kind.up[level][self.leaf]
+            there = np.take_along_axis(counts, here, axis=1)
+            stays = here == to[:, None]
+            gives = there > kind.low[level][here]
+            takes = counts[at, to] < kind.high[level][to]
+            legal &= stays | (gives & takes[:, None])
+            if wanted:
+                racks = (counts > 0).sum(axis=1) + (counts[at, to] == 0)
+                legal &= stays | (racks[:, None] - (there == 1) >= wanted)
+        return legal
+
+
+def _parts(placement: Placement) -> Iterator[_Part]:
+    instance, sets = placement.instance, placement.sets
+    if not len(instance):
+        return
+    is_pinned = np.zeros(len(sets.values), dtype=np.bool_)
+    if len(instance.pins.values):
+        pins, width = instance.pins, len(instance.brokers)
+        is_pinned = has(pins, sets.rows, sets.values.astype(np.int64), width)
+    codes, examples = distinct([instance.kind])
+    for code, example in enumerate(examples.tolist()):
+        kind = instance.kinds[int(instance.kind[example])]
+        for some in parts(np.flatnonzero(codes == code), instance.leaves + kind.replicas):
+            for rows, (index,) in blocks(sets, rows=some):
+                counts = instance.leaf_counts(sets.take(rows))
+                yield _Part(
+                    kind=kind,
+                    rows=rows,
+                    at=index,
+                    counts=tuple(kind.at(level, counts) for level in range(len(kind.up))),
+                    leaf=instance.leaf[sets.values[index]],
+                    pinned=is_pinned[index],
+                )
+
+
+def _returns(placement: Placement, part: _Part) -> Iterator[Steps]:
+    """Replicas that go back to a broker which holds the row and is not in its set."""
+    instance, sets = placement.instance, placement.sets
+    own = instance.held.take(part.rows)
+    rows = part.rows[own.rows]
+    brokers = own.values.astype(np.int64)
+    is_left = ~has(sets, rows, brokers, len(instance.brokers))
+    asked = placement.held[_places(instance.held, part.rows)]
+    left = own.keep(is_left)
+    asked = asked[is_left]
+    for column in range(int(left.lengths.max(initial=0))):
+        at = np.flatnonzero(left.lengths > column)
+        place = left.offsets[at] + column
+        target = left.values[place].astype(np.int64)
+        some = part._replace(
+            rows=part.rows[at],
+            at=part.at[at],
+            counts=tuple(counts[at] for counts in part.counts),
+            leaf=part.leaf[at],
+            pinned=part.pinned[at],
+        )
+        legal = some.legal(instance.leaf[target])
+        change = np.where(legal, asked[place][:, None] - placement.own[some.at], NEVER)
+        yield Steps(some.rows, some.at, change, -1, target)
+
+
+def _places(rows: Ragged, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places of the values of some rows, row by row."""
+    lengths = rows.lengths[chosen]
+    ends = np.cumsum(lengths)
+    starts = np.repeat(rows.offsets[:-1][chosen] - (ends - lengths), lengths)
+    return starts + np.arange(len(starts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExchangeGraph:
+    """Arcs between nodes, of `classes` times B; S nodes hold a replica, and only these have arcs.
+
+    `sources`: their numbers, rising, int64 [S]. `hubs`: int64 [S, L], length to every open broker
+    of a finest rack, in the same class. `tails`: into `sources`, `heads`: nodes, `lengths`: of the
+    direct arcs.
+    """
+
+    brokers: int
+    classes: int
+    leaf: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+    sources: NDArray[np.int64]
+    hubs: NDArray[np.int64]
+    tails: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, placement: Placement, classes: int = 1, found: Sequence[Steps] | None = None
+    ) -> ExchangeGraph:
+        """`classes`: how many there are; `found`: the steps, where they are known."""
+        instance = placement.instance
+        width = len(instance.brokers)
+        nodes = placement.nodes
+        sources = np.unique(nodes)
+        source = np.searchsorted(sources, nodes)
+        hubs = np.full((len(sources), instance.leaves), NEVER, dtype=np.int64)
+        best = np.full(hubs.shape, -1, dtype=np.int64)
+        direct = []
+        for step in steps(placement) if found is None else found:
+            tails = source[step.at]
+            if step.target is None:
+                np.minimum.at(hubs[:, step.leaf], tails, step.change)
+                is_best = (step.change < NEVER) & (step.change == hubs[tails, step.leaf])
+                best[tails[is_best], step.leaf] = step.at[is_best]
+                continue
+            heads = placement.row_class[step.rows] * width + step.target
+            wide = np.broadcast_to(heads[:, None], tails.shape)
+            legal = step.change < NEVER
+            direct.append(np.stack([tails[legal], wide[legal], step.change[legal]]))
+        crowded = _crowded(placement, sources, hubs, best)
+        if crowded.any():
+            again = steps(placement) if found is None else found
+            direct.append(_one_by_one(placement, again, sources, hubs, best, crowded))
+            hubs[crowded] = NEVER
+        arcs = np.concatenate([np.zeros((3, 0), dtype=np.int64), *direct], axis=1)
+        tails, heads, lengths = _least(arcs, classes * width)
+        return cls(
+            brokers=width,
+            classes=classes,
+            leaf=instance.leaf,
+            is_open=instance.is_open,
+            sources=sources,
+            hubs=hubs,
+            tails=tails,
+            heads=heads,
+            lengths=lengths,
+        )
+
+    def relaxed(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Least of each node's distance and the ways to it over one arc: int64 [classes, B]."""
+        found = distance.copy()
+        flat = found.ravel()
+        at = distance.ravel()[self.sources]
+        starts = np.flatnonzero(np.diff(self.sources // self.brokers, prepend=-1))
+        if len(starts):
+            nearest = np.minimum.reduceat(at[:, None] + self.hubs, starts, axis=0)
+            rows = (self.sources // self.brokers)[starts]
+            reached = np.where(self.is_open, nearest[:, self.leaf], NEVER)
+            found[rows] = np.minimum(found[rows], reached)
+        np.minimum.at(flat, self.heads, at[self.tails] + self.lengths)
+        return found
+
+
+def _crowded(
+    placement: Placement,
+    sources: NDArray[np.int64],
+    hubs: NDArray[np.int64],
+    best: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Hubs whose cheapest partition already lies on another broker of the rack."""
+    instance, sets = placement.instance, placement.sets
+    source, leaf = np.nonzero(best >= 0)
+    rows = np.searchsorted(sets.offsets, best[source, leaf], side="right") - 1
+    members = sets.take(rows)
+    inside = instance.leaf[members.values] == leaf[members.rows]
+    inside &= members.values != (sources % len(instance.brokers))[source[members.rows]]
+    found = np.zeros(hubs.shape, dtype=np.bool_)
+    hit = np.unique(members.rows[inside])
+    found[source[hit], leaf[hit]] = True
+    return found
+
+
+def _one_by_one(
+    placement: Placement,
+    found: Iterable[Steps],
+    sources: NDArray[np.int64],
+    hubs: NDArray[np.int64],
+    best: NDArray[np.int64],
+    crowded: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Direct arcs in the place of crowded hubs: int64 [3, arcs], tails, heads, lengths."""
+    instance, sets = placement.instance, placement.sets
+    width = len(instance.brokers)
+    tail, leaf = np.nonzero(crowded)
+    pair, broker = np.nonzero((instance.leaf == leaf[:, None]) & instance.is_open)
+    rows = np.searchsorted(sets.offsets, best[tail, leaf], side="right") - 1
+    is_member = has(sets, rows[pair], broker, width)
+    own_class = sources[tail[pair]] // width
+    arcs = [
+        np.stack([tail[pair], own_class * width + broker, hubs[tail, leaf][pair]])[:, ~is_member]
+    ]
+    is_wanted = is_member & (broker != sources[tail[pair]] % width)
+    wanted = np.stack([tail[pair], broker])[:, is_wanted]
+    source = np.searchsorted(sources, placement.nodes)
+    arcs += [
+        _lacking(placement, source, step, wanted[:, instance.leaf[wanted[1]] == step.leaf])
+        for step in found
+        if step.target is None
+    ]
+    return np.concatenate(arcs, axis=1)
+
+
+def _lacking(
+    placement: Placement, source: NDArray[np.int64], step: Steps, wanted: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Arcs over partitions that lack the head, for each wanted (tail, broker)."""
+    width = len(placement.instance.brokers)
+    tails = source[step.at]
+    order = np.argsort(wanted[0], kind="stable")
+    first = np.searchsorted(wanted[0], tails, side="left", sorter=order)
+    last = np.searchsorted(wanted[0], tails, side="right", sorter=order)
+    last[step.change >= NEVER] = 0
+    found = []
+    for offset in range(int((last - first).max(initial=0))):
+        at, column = np.nonzero(first + offset < last)
+        broker = wanted[1][order[first[at, column] + offset]]
+        rows = step.rows[at]
+        lacks = ~has(placement.sets, rows, broker, width)
+        at, column, broker, rows = at[lacks], column[lacks], broker[lacks], rows[lacks]
+        heads = placement.row_class[rows] * width + broker
+        found.append(np.stack([tails[at, column], heads, step.change[at, column]]))
+    return np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
+
+
+def _least(
+    arcs: NDArray[np.int64], nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The shortest of the arcs between the same nodes."""
+    keys = arcs[0] * nodes + arcs[1]
+    order = np.lexsort((arcs[2], keys))
+    kept = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
+    return arcs[0][kept], arcs[1][kept], arcs[2][kept]

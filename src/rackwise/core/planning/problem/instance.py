@@ -1,0 +1,355 @@
+"""One problem to plan, as columns of small integers: the one statement of what is legal.
+
+Solver, exchange, certificate and check all read this; none of them has rules of its own.
+
+Words. Usable brokers, live and not to be drained, are numbered in canonical order: by the segments
+of the rack path as UTF-8 bytes, then by id. Partitions are the rows of the table. A set x of usable
+brokers is legal for row p, x in X_p, if
+
+- it has `replicas[p]` brokers, all different;
+- the numbers in the finest racks keep the rules of p's kind (`kinds`);
+- every broker pinned to p is in it;
+- a broker that is not open (excluded) is in it only if p holds a live replica there already.
+
+Each broker of x that p does not hold costs `cost_at`; what p holds is free, and so is dropping it.
+
+```
+usable   0: id 1 /a    1: id 2 /a    2: id 4 /b         broker 3 is dead
+held     row 0: {0}    from the list [1 3]              kept or not, broker 0 is free
+X_0      {0 2} {1 2}   even over /a /b, 2 replicas      cost 1, 2
+```
+
+What this does not do: say how many replicas a broker may hold in all (`fair`), or choose sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.errors import PartialRacks
+from rackwise.core.model import Ragged
+from rackwise.core.planning.problem.copy_prices import CopyCosts
+from rackwise.core.planning.problem.goals import wanted_by
+from rackwise.core.planning.problem.partition_class import Kind
+from rackwise.core.policy import check_policy
+from rackwise.core.racks import RackTree
+from rackwise.core.text import counted
+from rackwise.core.view import View, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster
+    from rackwise.core.planning.model import Goal, Minimise
+    from rackwise.core.planning.problem.goals import Wanted
+    from rackwise.core.policy import Policy, TopicRules
+    from rackwise.core.traffic import Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Instance:
+    """What is to be planned; B usable brokers, P partitions, L finest racks.
+
+    `view`: the cluster and the policy as the goal wants them. `tree`: the racks, one for all where
+    racks do not count. `brokers`: ids, `leaf`: finest rack, `weights`, `is_open`: whether it takes
+    new replicas; all [B]. `kind`: int64 [P], index into `kinds`; `replicas`: int64 [P]; `held`:
+    usable brokers of each row, rising; `pins`: usable brokers that must be in the set; `lost_pins`:
+    rows with a pin on a broker that is not usable. `preferred`: first placed broker, int64 [P], -1
+    where it is not usable. `is_capped`: bool [topics], whether topic_spread is even.
+    """
+
+    view: View
+    goal: Goal
+    minimise: Minimise
+    tree: RackTree
+    brokers: NDArray[np.int64]
+    leaf: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+    kinds: tuple[Kind, ...]
+    kind: NDArray[np.int64]
+    replicas: NDArray[np.int64]
+    held: Ragged
+    pins: Ragged
+    lost_pins: NDArray[np.int64]
+    preferred: NDArray[np.int64]
+    is_capped: NDArray[np.bool_]
+    costs: CopyCosts
+
+    @classmethod
+    def of(
+        cls,
+        cluster: Cluster,
+        policy: Policy,
+        goal: Goal,
+        *,
+        minimise: Minimise = "moves",
+        prices: Sequence[Price] = (),
+    ) -> Instance:
+        """The problem that a goal makes of a cluster and a policy.
+
+        `prices`: rows of one provider, wanted for dollars. Raises `InvalidConfig`, `InvalidPolicy`,
+        `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` where costs are not known.
+        """
+        wanted = wanted_by(goal, cluster, policy)
+        check_policy(wanted.policy, wanted.cluster)
+        view = View(wanted.cluster, wanted.policy)
+        tree = _tree(view, minimise)
+        places = _canonical(view)
+        index = np.full(len(view.live), -1, dtype=np.int64)
+        index[places] = np.arange(len(places))
+        brokers = view.tree.brokers[places]
+        leaf = tree.nodes[-1][places].astype(np.int64)
+        held = _held(view, index)
+        pins, lost_pins = _pins(view, wanted, index)
+        kinds, kind, replicas = _kinds(view, tree, leaf)
+        weights = wanted.policy.brokers.weights
+        closed = np.isin(brokers, wanted.policy.brokers.exclude)
+        if wanted.takers is not None:
+            closed |= ~np.isin(brokers, wanted.takers)
+        first = view.tree.places(view.preferred)
+        return cls(
+            view=view,
+            goal=goal,
+            minimise=minimise,
+            tree=tree,
+            brokers=brokers,
+            leaf=leaf,
+            weights=np.array([weights.get(id_, 1) for id_ in brokers.tolist()], dtype=np.int64),
+            is_open=~closed,
+            kinds=kinds,
+            kind=kind,
+            replicas=replicas,
+            held=held,
+            pins=pins,
+            lost_pins=lost_pins,
+            preferred=np.where(view.preferred >= 0, index[first], -1),
+            is_capped=np.array(
+                [view.rules[code].topic_spread == "even" for code in view.topic_rules.tolist()],
+                dtype=np.bool_,
+            ),
+            costs=CopyCosts.of(view, minimise, prices, len(tree.names[-1])),
+        )
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def leaves(self) -> int:
+        """Number of finest racks, those without usable brokers included."""
+        return len(self.tree.names[-1])
+
+    @property
+    def topic(self) -> NDArray[np.int32]:
+        """Topic of each row, index into the table's `topics`."""
+        return self.view.table.topic
+
+    def name(self, row: int) -> str:
+        """`orders-0`."""
+        return self.view.table.name(row)
+
+    def holds(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each row holds a live replica on the usable broker beside it."""
+        return contains(self.held, rows, brokers, len(self.brokers))
+
+    def cost_at(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cost of a replica of each row on the broker beside it if it is not held: int64."""
+        return self.costs.at(rows, self.leaf[brokers])
+
+    def cost(self, sets: Ragged) -> int:
+        """Cost of sets of usable brokers, one for each row."""
+        rows, brokers = sets.rows, sets.values.astype(np.int64)
+        new = ~self.holds(rows, brokers)
+        return sum(self.cost_at(rows[new], brokers[new]).tolist())
+
+    def loads(self, sets: Ragged) -> NDArray[np.int64]:
+        """Replicas on each usable broker: int64 [B]."""
+        return np.bincount(sets.values, minlength=len(self.brokers)).astype(np.int64)
+
+    def leaf_counts(self, sets: Ragged) -> NDArray[np.int64]:
+        """Replicas of each row in each finest rack: int64 [P, L]."""
+        keys = sets.rows * self.leaves + self.leaf[sets.values]
+        flat = np.bincount(keys, minlength=len(sets) * self.leaves)
+        return flat.reshape(len(sets), self.leaves).astype(np.int64)
+
+    def legal(self, sets: Ragged) -> NDArray[np.bool_]:
+        """Whether the set of each row is in X_p: bool [P]. Brokers of `sets` are usable ones."""
+        rows, brokers = sets.rows, sets.values.astype(np.int64)
+        width = len(self.brokers)
+        keys = np.sort(rows * width + brokers)
+        good = np.ones(len(sets), dtype=np.bool_)
+        good[keys[1:][keys[1:] == keys[:-1]] // max(width, 1)] = False
+        closed = np.flatnonzero(~self.is_open[brokers])
+        good[rows[closed[~self.holds(rows[closed], brokers[closed])]]] = False
+        pinned = self.pins.rows
+        is_in = contains(sets, pinned, self.pins.values.astype(np.int64), width)
+        good[pinned[~is_in]] = False
+        good[self.lost_pins] = False
+        for number, kind in enumerate(self.kinds):
+            chosen = np.flatnonzero(self.kind == number)
+            for part in parts(chosen, self.leaves):
+                good[part] &= kind.fits(self.leaf_counts(sets.take(part)))
+        return good
+
+    def is_legal(self, row: int, brokers: Sequence[int]) -> bool:
+        """Whether a set of usable brokers is in X_p of one row."""
+        chosen = sorted(brokers)
+        held = self.held.row(row)
+        if len(set(chosen)) < len(chosen) or not set(self.pins.row(row)) <= set(chosen):
+            return False
+        if row in self.lost_pins or any(not self.is_open[b] and b not in held for b in chosen):
+            return False
+        counts = np.bincount(self.leaf[chosen], minlength=self.leaves).astype(np.int64)
+        return bool(self.kinds[int(self.kind[row])].fits(counts[None, :])[0])
+
+    def exchangeable(self, row: int, brokers: Sequence[int], old: int, new: int) -> bool:
+        """Whether a legal set of one row stays legal with `new` in the place of `old`."""
+        if new in brokers or old not in brokers or old in self.pins.row(row):
+            return False
+        if not self.is_open[new] and new not in self.held.row(row):
+            return False
+        counts = np.bincount(self.leaf[list(brokers)], minlength=self.leaves).astype(np.int64)
+        legal = self.kinds[int(self.kind[row])].exchanges(counts)
+        return bool(legal[self.leaf[old], self.leaf[new]])
+
+
+def contains(
+    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
+) -> NDArray[np.bool_]:
+    """Whether each row's set has the broker beside it; brokers are less than `width`."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.bool_)
+    keys = np.sort(sets.rows * width + sets.values)
+    wanted = rows * width + brokers
+    found = np.searchsorted(keys, wanted)
+    there: NDArray[np.bool_] = np.append(keys, -1)[found] == wanted
+    return there
+
+
+def sets_of(rows: NDArray[np.int64], brokers: NDArray[np.int64], count: int) -> Ragged:
+    """Sets from pairs in any order, brokers rising."""
+    order = np.lexsort((brokers, rows))
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=count), out=offsets[1:])
+    return Ragged(offsets, brokers[order].astype(np.int32))
+
+
+def parts(rows: NDArray[np.int64], width: int, cells: int = 1 << 23) -> list[NDArray[np.int64]]:
+    """Rows in parts whose tables of `width` columns fit into memory."""
+    return np.array_split(rows, 1 + len(rows) * width // cells)
+
+
+def _tree(view: View, minimise: Minimise) -> RackTree:
+    """The racks; one for all brokers where nobody has any, or where a rackless one turns them off.
+
+    Raises `PartialRacks` where some live brokers have a rack and some have none.
+    """
+    rackless = view.live & (view.tree.nodes[0] < 0)
+    missing = view.policy.racks.missing
+    if not rackless.any():
+        return view.tree
+    racked = view.live & (view.tree.nodes[0] >= 0)
+    if minimise == "usd" or (missing == "error" and racked.any()):
+        ids = view.tree.brokers[np.flatnonzero(rackless[:-1])].tolist()
+        raise PartialRacks(
+            f"a rack on every live broker is wanted; {counted(len(ids), 'live broker')} of "
+            f"{int(view.live.sum())} {'has' if len(ids) == 1 else 'have'} none: "
+            f"{', '.join(map(str, ids[:12]))}",
+            wanted=int(view.live.sum()),
+            had=int(racked.sum()),
+            hint='set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
+        )
+    return RackTree.of(((id_, None) for id_ in view.tree.brokers.tolist()), missing="one-rack")
+
+
+def _canonical(view: View) -> NDArray[np.int64]:
+    """Places of the usable brokers, by path segments as UTF-8 bytes, then id."""
+    keys = {
+        broker.id: tuple(
+            segment.encode("utf-8", "surrogatepass")
+            for segment in (() if broker.rack is None else broker.rack.levels)
+        )
+        for broker in view.cluster.brokers
+    }
+    ids = view.tree.brokers.tolist()
+    usable = np.flatnonzero(view.usable).tolist()
+    return np.array(sorted(usable, key=lambda at: (keys[ids[at]], ids[at])), dtype=np.int64)
+
+
+def _held(view: View, index: NDArray[np.int64]) -> Ragged:
+    """Usable brokers that hold a placed replica, rising in each row."""
+    found = index[view.placed_places]
+    kept = view.placed.keep(found >= 0)
+    values = found[found >= 0]
+    order = np.argsort(kept.rows * max(len(index), 1) + values, kind="stable")
+    return Ragged(kept.offsets, values[order].astype(np.int32))
+
+
+def _pins(view: View, wanted: Wanted, index: NDArray[np.int64]) -> tuple[Ragged, NDArray[np.int64]]:
+    """Pinned brokers of each row, rising, and rows pinned to a broker that is not usable."""
+    table = view.table
+    pinned: dict[int, set[int]] = {}
+    for code, rules in enumerate(view.rules):
+        if rules.pin:
+            numbers = dict(rules.pin)
+            rows = np.flatnonzero(
+                (view.row_rules == code) & np.isin(table.partition, list(numbers))
+            )
+            for row in rows.tolist():
+                if some := numbers[int(table.partition[row])]:
+                    pinned[row] = set(some)
+    for old, new in wanted.heirs:
+        holders = np.unique(view.placed.rows[view.placed.values == old])
+        for row in holders.tolist():
+            pinned.setdefault(row, set()).add(new)
+    if not pinned:
+        return Ragged.empty(len(table)), np.zeros(0, dtype=np.int64)
+    ids = {row: np.array(sorted(found), dtype=np.int32) for row, found in pinned.items()}
+    known = {row: sorted(index[view.tree.places(found)].tolist()) for row, found in ids.items()}
+    lost = sorted(row for row, found in known.items() if found[0] < 0)
+    usable = {row: [b for b in found if b >= 0] for row, found in known.items()}
+    offsets = np.zeros(len(table) + 1, dtype=np.int64)
+    for row, found in usable.items():
+        offsets[row + 1] = len(found)
+    values = [b for row in sorted(usable) for b in usable[row]]
+    return (
+        Ragged(np.cumsum(offsets), np.array(values, dtype=np.int32)),
+        np.array(lost, dtype=np.int64),
+    )
+
+
+def _kinds(
+    view: View, tree: RackTree, leaf: NDArray[np.int64]
+) -> tuple[tuple[Kind, ...], NDArray[np.int64], NDArray[np.int64]]:
+    """The kinds, the kind of each row, and how many replicas it should have."""
+    wanted = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
+    of_rule = wanted[view.row_rules]
+    replicas = np.where(of_rule > 0, of_rule, view.placed.lengths)
+    usable = [
+        np.bincount(tree.ancestors(tree.depth - 1, level)[leaf], minlength=len(names))
+        for level, names in enumerate(tree.names)
+    ]
+    spreads = [_spread(rules, is_blind=tree is not view.tree) for rules in view.rules]
+    codes = {rules: code for code, rules in enumerate(dict.fromkeys(spreads))}
+    spread = np.array([codes[rules] for rules in spreads], dtype=np.int64)[view.row_rules]
+    if not len(spread):
+        return (), spread, replicas
+    kind, examples = distinct([spread, replicas])
+    kinds = tuple(
+        Kind.of(tree, usable, spreads[int(view.row_rules[row])], int(replicas[row]))
+        for row in examples.tolist()
+    )
+    return kinds, kind, replicas
+
+
+def _spread(rules: TopicRules, *, is_blind: bool) -> TopicRules:
+    """What the rules say of racks alone; `is_blind`: racks do not count."""
+    alone = replace(rules, pin=(), leader_racks=(), topic_spread="off", replication=None)
+    if is_blind:
+        return replace(alone, spread=("off",), count=(), count_others="any")
+    return alone

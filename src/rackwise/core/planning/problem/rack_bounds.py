@@ -1,0 +1,198 @@
+"""The room that one partition's rules leave in each rack, once its pinned replicas are placed.
+
+A shape is a kind (`kinds`) cut down to one partition: pinned replicas are taken out of every box
+they lie in, and no box is higher than the brokers that this partition may take below it.
+
+```
+3 replicas over /a /b /c, boxes 1..1; pinned to 1 in /a      /a 0..0   /b 1..1   /c 1..1, two left
+/b: both brokers excluded, none held                         /b 1..0   not possible
+```
+
+Bounds are then carried upwards: a rack holds at least what the racks in it must hold together, and
+at most what they can. Bounds that meet everywhere mean that a legal set exists, as racks are nested
+and the bounds are integers.
+
+What this does not do: choose brokers, or speak of more than one partition at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.planning.problem.instance import parts
+from rackwise.core.text import are, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+
+
+class Shape(NamedTuple):
+    """Bounds of rows of one kind.
+
+    `low[level]`, `high[level]`: int64 [rows, nodes]; `units`: int64 [rows], replicas to place;
+    `is_possible`: bool [rows], whether a legal set exists.
+    """
+
+    low: tuple[NDArray[np.int64], ...]
+    high: tuple[NDArray[np.int64], ...]
+    units: NDArray[np.int64]
+    is_possible: NDArray[np.bool_]
+
+
+class Room(NamedTuple):
+    """What rows may use in each finest rack, int64 [rows, leaves].
+
+    `pinned`: pinned brokers; `free`: brokers that are not pinned and may be in the row's set.
+    """
+
+    pinned: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+
+def room_of(instance: Instance, rows: NDArray[np.int64]) -> Room:
+    """Pinned and free brokers of each row in each finest rack."""
+    leaf, leaves = instance.leaf, instance.leaves
+    pins = instance.pins.take(rows)
+    pinned = _counts(pins.rows, leaf[pins.values], len(rows), leaves)
+    all_open = np.bincount(leaf[instance.is_open], minlength=leaves).astype(np.int64)
+    free = np.broadcast_to(all_open, (len(rows), leaves))
+    if not instance.is_open.all():
+        held = instance.held.take(rows)
+        closed = ~instance.is_open[held.values]
+        free = free + _counts(held.rows[closed], leaf[held.values[closed]], len(rows), leaves)
+    if len(pins.values):
+        may = instance.is_open[pins.values] | instance.holds(
+            rows[pins.rows], pins.values.astype(np.int64)
+        )
+        free = free - _counts(pins.rows[may], leaf[pins.values[may]], len(rows), leaves)
+    return Room(pinned, free)
+
+
+def _counts(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], height: int, width: int
+) -> NDArray[np.int64]:
+    flat = np.bincount(rows * width + columns, minlength=height * width)
+    return flat.reshape(height, width).astype(np.int64)
+
+
+def shapes(kind: Kind, room: Room) -> Shape:
+    """Bounds of rows of one kind, carried upwards."""
+    finest = len(kind.up) - 1
+    units = kind.replicas - room.pinned.sum(axis=1)
+    low: list[NDArray[np.int64]] = []
+    high: list[NDArray[np.int64]] = []
+    for level in range(finest, -1, -1):
+        pinned = kind.at(level, room.pinned)
+        least = np.maximum(kind.low[level] - pinned, 0)
+        most = kind.high[level] - pinned
+        if level == finest:
+            most = np.minimum(most, room.free)
+        else:
+            starts = _starts(kind, level)
+            least = np.maximum(least, np.add.reduceat(low[-1], starts, axis=1))
+            most = np.minimum(most, np.add.reduceat(high[-1], starts, axis=1))
+        low.append(least)
+        high.append(most)
+    is_possible = np.full(len(units), kind.is_possible)
+    for least, most in zip(low, high, strict=True):
+        is_possible &= (least <= most).all(axis=1)
+    is_possible &= (low[-1].sum(axis=1) <= units) & (units <= high[-1].sum(axis=1))
+    if not kind.has_boxes:
+        is_possible &= _reaches(kind, room)
+    return Shape(tuple(reversed(low)), tuple(reversed(high)), units, is_possible)
+
+
+def _starts(kind: Kind, level: int) -> NDArray[np.int64]:
+    """First node, one level finer, of each node."""
+    finer = kind.up[level + 1]
+    first_leaf = np.flatnonzero(np.diff(kind.up[level], prepend=-1))
+    return finer[first_leaf]
+
+
+def fresh_racks(
+    kind: Kind, pinned: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
+    """Level, racks without a pinned broker [rows, nodes], and how many of these must get one.
+
+    `pinned`: of each row in each finest rack. One for each level with `at_least`, coarsest first.
+    """
+    for level, wanted in enumerate(kind.at_least):
+        if wanted:
+            has = kind.at(level, pinned) > 0
+            yield level, ~has, np.maximum(wanted - has.sum(axis=1), 0)
+
+
+def _reaches(kind: Kind, room: Room) -> NDArray[np.bool_]:
+    """Whether the units left can bring the distinct racks up to `at_least` at every level."""
+    left = kind.replicas - room.pinned.sum(axis=1)
+    most = np.zeros_like(left)
+    good = room.free.sum(axis=1) >= left
+    for level, fresh, more in fresh_racks(kind, room.pinned):
+        good &= ((kind.at(level, room.free) > 0) & fresh).sum(axis=1) >= more
+        most = np.maximum(most, more)
+    reached: NDArray[np.bool_] = good & (most <= left)
+    return reached
+
+
+def impossible(instance: Instance) -> list[str]:
+    """A sentence for each partition without a legal set: rule, wanted, had; in row order."""
+    found: dict[int, str] = {}
+    for row in instance.lost_pins.tolist():
+        found[row] = "wants its pinned brokers; one of them is not usable"
+    for number, kind in enumerate(instance.kinds):
+        rows = np.flatnonzero(instance.kind == number)
+        for part in parts(rows, instance.leaves):
+            room = room_of(instance, part)
+            for at in np.flatnonzero(~shapes(kind, room).is_possible).tolist():
+                found.setdefault(
+                    int(part[at]),
+                    _reason(instance, kind, Room(room.pinned[at], room.free[at])),
+                )
+            for row, text in _barred_pins(instance, part):
+                found.setdefault(row, text)
+    return [f"{instance.name(row)} {found[row]}" for row in sorted(found)]
+
+
+def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    """Rows pinned to an excluded broker that they do not hold, or to more brokers than replicas."""
+    pins = instance.pins.take(rows)
+    brokers = pins.values.astype(np.int64)
+    barred = ~instance.is_open[brokers] & ~instance.holds(rows[pins.rows], brokers)
+    for row, broker in zip(
+        rows[pins.rows[barred]].tolist(), instance.brokers[brokers[barred]].tolist(), strict=True
+    ):
+        yield row, f"wants a replica on broker {broker}; it takes none"
+
+
+def _reason(instance: Instance, kind: Kind, room: Room) -> str:
+    usable = int((room.pinned + room.free).sum())
+    if usable < kind.replicas:
+        return f"wants {counted(kind.replicas, 'broker')}; {usable} {are(usable)} usable"
+    for level, rule in enumerate(kind.rules.spread):
+        racks = int((kind.at(level, room.pinned + room.free) > 0).sum())
+        name = _level(instance, level)
+        wanted = kind.replicas if rule == "distinct" else kind.at_least[level]
+        if racks < wanted:
+            return f"wants {counted(wanted, f'distinct {name}')}; {racks} {are(racks)} usable"
+    if kind.rules.count:
+        asked = ", ".join(
+            f"{rack.rack} {rack.min}" + ("" if rack.max is None else f"..{rack.max}")
+            for rack in kind.rules.count
+        )
+        return f"wants {counted(kind.replicas, 'replica')} with {asked}; no usable brokers allow it"
+    return (
+        f"wants {counted(kind.replicas, 'replica')} spread as its rules say; "
+        f"{counted(usable, 'usable broker')} {'does' if usable == 1 else 'do'} not allow it"
+    )
+
+
+def _level(instance: Instance, level: int) -> str:
+    names = instance.view.levels
+    return names[level] if level < len(names) else "zone"

@@ -1,0 +1,1 @@
+"""The proof of a plan, checked without a solver and without the code of the search."""

@@ -1,0 +1,184 @@
+"""What a cluster holds after the moves of a plan, and what is wrong with them.
+
+Nothing is taken from the moves but their lists:
+
+```
+move            orders-4  [1 2 7] -> [1 2 3]
+row of the table          its placed list is 1 2 7, so the move begins where the cluster is
+after                     the set {1 2 3}, in numbers of usable brokers; judged by `Instance.legal`
+```
+
+A row without a move keeps what it has, and is judged as well: a broken rule that the plan leaves
+broken is a problem of the plan. Replicas on brokers that are not usable are in no legal set.
+
+What this does not do: look at costs, loads or the order within a list.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.model import Ragged
+from rackwise.core.text import are, counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.model import Move
+    from rackwise.core.planning.problem.instance import Instance
+
+
+class Applied(NamedTuple):
+    """`sets`: usable brokers of each row, indexes, rising; `lists`: ids of each row, in list order.
+
+    `problems`, `illegal`: sentences.
+    """
+
+    sets: Ragged
+    lists: Ragged
+    problems: tuple[str, ...]
+    illegal: tuple[str, ...]
+
+
+def applied(instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = False) -> Applied:
+    """The sets after all moves; moves of one partition twice, or of none, are left out.
+
+    `keeps_sets`: only sets that do not change are legal.
+    """
+    rows, problems = _rows(instance, moves)
+    placed = instance.view.placed
+    there = np.flatnonzero(rows >= 0)
+    kept = moves if len(there) == len(moves) else [moves[at] for at in there.tolist()]
+    where = rows[there]
+    before = _lists([move.before for move in kept])
+    after = _lists([move.after for move in kept])
+    stale = np.flatnonzero(_differ(before, placed.take(where))).tolist()
+    problems += [_stale(instance, int(where[at]), kept[at]) for at in stale]
+    stays = np.flatnonzero(~_differ(before, after)).tolist()
+    problems += [
+        f"{_name(kept[at])} is to change; its list stays {_list(kept[at].after)}" for at in stays
+    ]
+    moved = _replaced(placed, where, after)
+    sets, misplaced = _usable(instance, moved)
+    if keeps_sets:
+        held, _ = _usable(instance, placed)
+        bad = _differ(sets, held) | _differ(_sorted(moved), _sorted(placed))
+        reasons = [
+            f"{instance.name(row)} is to keep its brokers" for row in np.flatnonzero(bad).tolist()
+        ]
+        return Applied(sets, moved, tuple(problems), tuple(reasons))
+    good = instance.legal(sets)
+    good[misplaced] = False
+    wrong = np.flatnonzero(~good).tolist()
+    illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
+    return Applied(sets, moved, tuple(problems), illegal)
+
+
+def _lists(lists: Sequence[tuple[int, ...]]) -> Ragged:
+    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)), out=offsets[1:])
+    values = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(offsets[-1]))
+    return Ragged(offsets, values)
+
+
+def _name(move: Move) -> str:
+    return f"{escaped(move.topic)}-{move.partition}"
+
+
+def _list(brokers: Sequence[int]) -> str:
+    return ", ".join(map(str, brokers)) or "none"
+
+
+def _stale(instance: Instance, row: int, move: Move) -> str:
+    had = _list(instance.view.placed.row(row))
+    return f"{_name(move)} is to have {_list(move.before)} before; the cluster has {had}"
+
+
+def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64], list[str]]:
+    """Row of each move, -1 where there is none or an earlier move has it."""
+    table = instance.view.table
+    codes = {name: code for code, name in enumerate(table.topics)}
+    width = np.int64(2**32)
+    keys = table.topic * width + table.partition
+    topics = np.array([codes.get(move.topic, -1) for move in moves], dtype=np.int64)
+    numbers = np.array([move.partition for move in moves], dtype=np.int64)
+    wanted = topics * width + np.minimum(numbers, 2**31)
+    found = np.searchsorted(keys, wanted)
+    rows = np.where(np.append(keys, -1)[found] == wanted, found, -1)
+    problems = [f"{_name(moves[at])} is no partition" for at in np.flatnonzero(rows < 0).tolist()]
+    first = np.unique(rows, return_index=True)[1]
+    again = np.ones(len(rows), dtype=np.bool_)
+    again[first] = False
+    again &= rows >= 0
+    problems += [f"{_name(moves[at])} is moved twice" for at in np.flatnonzero(again).tolist()]
+    rows[again] = -1
+    return rows, problems
+
+
+def _differ(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
+    """Which rows differ: bool [rows]."""
+    differ: NDArray[np.bool_] = a.lengths != b.lengths
+    same = np.flatnonzero(~differ)
+    left, right = a.take(same), b.take(same)
+    differ[same[left.rows[left.values != right.values]]] = True
+    return differ
+
+
+def _replaced(rows: Ragged, where: NDArray[np.int64], by: Ragged) -> Ragged:
+    """Rows with some of them replaced."""
+    both = Ragged(
+        np.concatenate([rows.offsets, rows.offsets[-1] + by.offsets[1:]]),
+        np.concatenate([rows.values, by.values]),
+    )
+    order = np.arange(len(rows))
+    order[where] = len(rows) + np.arange(len(by))
+    return both.take(order)
+
+
+def _sorted(rows: Ragged) -> Ragged:
+    """Each row rising. As one number for row and value, which sorts ten times as fast as two."""
+    keys = np.sort(rows.rows.astype(np.int64) << 32 | rows.values)
+    return Ragged(rows.offsets, (keys & 0xFFFF_FFFF).astype(np.int32))
+
+
+def _usable(instance: Instance, lists: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
+    """Lists of ids as rising indexes of usable brokers, and the rows with other ids in them."""
+    tree = instance.view.tree
+    index = np.full(len(tree.brokers) + 1, -1, dtype=np.int32)
+    index[tree.places(instance.brokers)] = np.arange(len(instance.brokers))
+    found = index[tree.places(lists.values)]
+    known = found >= 0
+    usable = Ragged(lists.offsets, found).keep(known)
+    return _sorted(usable), np.unique(lists.rows[~known])
+
+
+def _fault(instance: Instance, lists: Ragged, row: int) -> str:
+    """Why the list of one row is not legal."""
+    return next(_faults(instance, lists.row(row), row))
+
+
+def _faults(instance: Instance, brokers: Sequence[int], row: int) -> Iterator[str]:
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    wanted = int(instance.replicas[row])
+    if len(set(brokers)) < len(brokers):
+        yield f"different brokers are wanted; the list is {_list(brokers)}"
+    if unusable := [id_ for id_ in brokers if id_ not in index]:
+        yield f"usable brokers are wanted; {_list(unusable)} cannot be used"
+    if len(brokers) != wanted:
+        yield f"{counted(wanted, 'replica')} {are(wanted)} wanted; the list is {_list(brokers)}"
+    held, inside = instance.held.row(row), {index.get(id_, -1) for id_ in brokers}
+    if missing := [b for b in instance.pins.row(row) if b not in inside]:
+        pinned = instance.brokers[missing].tolist()
+        yield f"a replica on {_list(pinned)} is wanted; the list is {_list(brokers)}"
+    if closed := [id_ for id_ in brokers if _is_closed(instance, index.get(id_, -1), held)]:
+        yield f"brokers that may take replicas are wanted; {_list(closed)} may not"
+    yield f"the rules of its racks do not allow {_list(brokers)}"
+
+
+def _is_closed(instance: Instance, broker: int, held: Sequence[int]) -> bool:
+    return broker >= 0 and not instance.is_open[broker] and broker not in held

@@ -1,0 +1,272 @@
+"""The proof that a plan is legal, fair and the cheapest: made, added up, and checked.
+
+Goals, in order: a check believes nothing but the cluster and the policy; it says everything that is
+wrong, each thing by name; one pass over the partitions; no solver.
+
+The bound. Let every broker have a price, of any sign, and every capped topic on a broker one that
+is not negative. No fair plan costs less than
+
+```
+  sum over partitions of the least, over legal sets, of copies + prices          (`minima`)
+- for each group, the most that its total can be worth: every broker its low,
+  what is left to the dearest brokers that have room
+- every cap times its price
+```
+
+because a plan's own sets and loads are among those that the bound has been minimised over. If the
+bound is the cost of the plan, the plan is the cheapest; the difference is the gap.
+
+```
+grown: /a 1 (new 4), /b 2 (new 5)     four partitions on 1 and 2, fair is 2 each
+price 1: 1, 2: 1, 4: 0, 5: 0          each partition: stay 0 + 1 + 1, move 1 + 1 + 0 + 0: least 2
+bound       4 * 2 - (2 * 1 + 2 * 1 + 2 * 0 + 2 * 0) = 4         moves of the plan: 4
+```
+
+Fairness. A cut is brokers that hold the least together that legal sets let them hold; that is the
+bound with a price of 1 on each of them, and copies free. No replica can be passed on from inside a
+cut to outside. So loads are fair if wherever a replica would rather lie on another broker some cut
+stands between the two; and groups hold all fair loads if, wherever two brokers could swap for
+nothing, a cut stands between or their group allows it. Where topics are capped cuts do not say
+enough, and the exchange graph is asked instead who can be reached.
+
+What this does not do: find plans; compare a plan with what is on a live cluster now. Leaders are
+judged by `leadership`.
+
+Source: weak duality of linear programming; Frank and Murota, "Decreasing minimization on M-convex
+sets" (2022) for cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rackwise.core.errors import Infeasible, OptimumTooLarge
+from rackwise.core.planning.model import (
+    Balance,
+    Certificate,
+    Leaders,
+    TopicPrice,
+    Verdict,
+)
+from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.proof.applied import applied
+from rackwise.core.planning.proof.dual_prices import Limits, prices_of
+from rackwise.core.planning.proof.fair_leaders import leaders_found
+from rackwise.core.planning.proof.fair_replicas import unfair
+from rackwise.core.planning.worth import MOST_PRICE, believed, can_be, worth
+from rackwise.core.text import are, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster, Ragged
+    from rackwise.core.planning.model import Fair, Goal, Minimise, Plan
+    from rackwise.core.policy import Policy
+    from rackwise.core.traffic import Price
+
+UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "nano-dollars"}
+_BALANCE = Balance()
+
+
+def certify(instance: Instance, sets: Ragged, fair: Fair) -> Certificate:
+    """The certificate of a plan: prices, and the bound that they give.
+
+    `sets`: what every row has after the plan, broker indexes, rising. The bound is the cost of the
+    plan if nothing cheaper is fair. If something is, prices need not say much; all 0 may say more.
+    """
+    limits = Limits.of(instance, fair.groups, fair.topic_caps)
+    found = prices_of(instance, sets, limits)
+    names, ids = instance.view.table.topics, instance.brokers
+    cells = np.argwhere(found.topics)
+    cells = cells[np.lexsort((ids[cells[:, 1]], cells[:, 0]))]
+    certificate = Certificate(
+        objective=instance.minimise,
+        unit=UNITS[instance.minimise],
+        groups=fair.groups,
+        cuts=fair.cuts,
+        prices=dict(sorted(zip(ids.tolist(), found.brokers.tolist(), strict=True))),
+        topic_prices=tuple(
+            TopicPrice(
+                names[limits.capped[topic]],
+                int(ids[broker]),
+                int(limits.caps[topic, broker]),
+                int(found.topics[topic, broker]),
+            )
+            for topic, broker in cells.tolist()
+        ),
+        lower_bound=0,
+    )
+    free = replace(certificate, prices=dict.fromkeys(certificate.prices, 0), topic_prices=())
+    tried = [certificate] if found.is_settled else [certificate, free]
+    bounded = [replace(one, lower_bound=bound(instance, one)) for one in tried]
+    return max(bounded, key=lambda one: one.lower_bound)
+
+
+def lower_bound(
+    cluster: Cluster,
+    policy: Policy,
+    certificate: Certificate,
+    *,
+    goal: Goal = _BALANCE,
+    prices: Sequence[Price] = (),
+) -> int:
+    """What no plan with these groups and caps costs less than.
+
+    `prices`: price rows of one provider, wanted where the certificate is about dollars. Raises what
+    `Instance.of` and `bound` raise.
+    """
+    minimise = cast("Minimise", certificate.objective)
+    instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
+    return bound(instance, certificate)
+
+
+def bound(instance: Instance, certificate: Certificate) -> int:
+    """The bound that a certificate gives: true whatever its prices, if its groups and caps are.
+
+    Prices of brokers and topics that are not there, negative topic prices, and prices that nobody
+    can believe count as 0; groups that cannot be are left out. Raises `Infeasible` where a
+    partition has no legal set, `OptimumTooLarge` where copies cost `NEVER // 2` or more.
+    """
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    prices = believed(instance.brokers, certificate.prices)
+    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
+    topic_prices = {
+        (codes[one.topic], index[one.broker]): one
+        for one in certificate.topic_prices
+        if one.topic in codes and one.broker in index and 0 < one.price <= MOST_PRICE
+    }
+    offers = _offers(instance, prices, {key: one.price for key, one in topic_prices.items()})
+    values = minima(instance, offers).values
+    if (values >= NEVER // 2).any():
+        raise infeasible(instance) if impossible(instance) else _too_dear()
+    groups = [group for group in certificate.groups if can_be(group)]
+    grouped = [id_ for group in groups for id_ in group.brokers]
+    free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
+    return (
+        _total(values)
+        - sum(worth(group, instance.brokers, prices) for group in groups)
+        - free * len(instance)
+        - sum(one.cap * one.price for one in topic_prices.values())
+    )
+
+
+def infeasible(instance: Instance) -> Infeasible:
+    """What is raised where a partition has no legal set; names all of them."""
+    reasons = impossible(instance)
+    return Infeasible(
+        f"a legal set for every partition is wanted; {reasons[0]}",
+        impossible=reasons,
+        wanted=len(instance),
+        had=len(instance) - len(reasons),
+        hint="add brokers, or ask for less in the policy",
+    )
+
+
+def _too_dear() -> OptimumTooLarge:
+    return OptimumTooLarge(
+        f"partitions whose copies cost less than {NEVER // 2} are wanted; those of one do not",
+        wanted=f"less than {NEVER // 2}",
+        hint="correct that size in the snapshot, or plan with --minimise moves",
+    )
+
+
+def _offers(
+    instance: Instance,
+    own: NDArray[np.int64],
+    topic_prices: Mapping[tuple[int, int], int],
+) -> Offers:
+    topics = sorted({topic for topic, _ in topic_prices})
+    row_class = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
+    row_class[topics] = 1 + np.arange(len(topics))
+    table = np.repeat(own[None, :], len(topics) + 1, axis=0)
+    if topic_prices:
+        cells = np.array(list(topic_prices), dtype=np.int64)
+        table[row_class[cells[:, 0]], cells[:, 1]] += list(topic_prices.values())
+    return Offers(table=table, row_class=row_class[instance.topic])
+
+
+def _total(values: NDArray[np.int64]) -> int:
+    """The exact sum, however large."""
+    low = values & 0xFFFFFFFF
+    return (int(((values - low) >> 32).sum()) << 32) + int(low.sum())
+
+
+def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Price] = ()) -> Verdict:
+    """Whether a plan is legal, fair and the cheapest; every problem by name.
+
+    Everything but the moves and the prices is worked out anew from cluster and policy. `prices`:
+    price rows of one provider, wanted where the plan is about dollars. Raises what `Instance.of`
+    raises, and `Infeasible`.
+    """
+    instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    after = applied(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
+    by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
+    leaders = leaders_found(instance, after.sets, after.lists, by_leaders)
+    if isinstance(plan.goal, Leaders):
+        return Verdict(
+            cost=leaders.cost,
+            lower_bound=leaders.lower_bound,
+            gap=leaders.cost - leaders.lower_bound,
+            is_legal=not after.illegal,
+            is_fair=not leaders.problems,
+            problems=(*after.problems, *after.illegal, *leaders.problems),
+        )
+    certificate = next((one for one in plan.certificates if one.objective == plan.minimise), None)
+    told = [] if certificate else [f"a certificate of {plan.minimise} is wanted; there is none"]
+    certificate = certificate or Certificate(
+        objective=plan.minimise,
+        unit=UNITS[plan.minimise],
+        groups=(),
+        cuts=(),
+        prices={},
+        lower_bound=0,
+    )
+    if plan.fair.groups != certificate.groups:
+        told.append("the groups that are fair are not those of the certificate")
+    told += _unbelieved(instance, certificate)
+    least = bound(instance, certificate)
+    if least != certificate.lower_bound:
+        told.append(f"the prices give a bound of {least}; {certificate.lower_bound} is written")
+    why_unfair = unfair(instance, after.sets, certificate, is_legal=not after.illegal)
+    cost = instance.cost(after.sets)
+    told += leaders.problems
+    if leaders.cost > leaders.lower_bound:
+        told.append(
+            f"{counted(leaders.cost, 'preferred leader')} {are(leaders.cost)} changed; "
+            f"{leaders.lower_bound} would do"
+        )
+    return Verdict(
+        cost=cost,
+        lower_bound=least,
+        gap=cost - least,
+        is_legal=not after.illegal,
+        is_fair=not why_unfair,
+        problems=(*after.problems, *after.illegal, *why_unfair, *told),
+    )
+
+
+def _unbelieved(instance: Instance, certificate: Certificate) -> Iterator[str]:
+    """Prices that the bound leaves out."""
+    ids, names = set(instance.brokers.tolist()), set(instance.view.table.topics)
+    for id_, price in certificate.prices.items():
+        if id_ not in ids:
+            yield f"prices of usable brokers are wanted; broker {id_} has one"
+        elif abs(price) > MOST_PRICE:
+            yield f"a price of at most {MOST_PRICE} is wanted; broker {id_} has {price}"
+    seen: set[tuple[str, int]] = set()
+    for one in certificate.topic_prices:
+        where = f"topic {one.topic} on broker {one.broker}"
+        if one.topic not in names or one.broker not in ids:
+            yield f"topic prices of topics and usable brokers are wanted; {where} has one"
+        elif not 0 <= one.price <= MOST_PRICE:
+            yield f"a topic price of 0 to {MOST_PRICE} is wanted; {where} has {one.price}"
+        if (one.topic, one.broker) in seen:
+            yield f"one topic price each is wanted; {where} has two"
+        seen.add((one.topic, one.broker))

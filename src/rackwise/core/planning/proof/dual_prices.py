@@ -1,0 +1,167 @@
+"""Prices that prove a plan: found in the plan itself, without a solver.
+
+Goals, in order: if the plan is the cheapest, its prices show so to the last unit; one answer for
+one plan; arrays only.
+
+A price is what the last replica on a broker is worth. Brokers that must give replicas away have
+high prices, those that must take them low ones. Prices are distances in the exchange graph: from
+every node at 0, along every arc, until nothing gets nearer. Loads are part of the graph:
+
+```
+broker -> pool of its group    0     if it may take one more
+pool -> broker                 0     if it may give one
+(topic, broker) -> broker      0     if the topic is below its cap there
+broker -> (topic, broker)      0     if the topic has a replica there
+b -> b'                        what the cheapest exchange changes
+```
+
+`price = -distance`. Along each arc the distance grows by no more than its length, and that is what
+makes each set of the plan the cheapest under the prices. A cycle of negative length would go on
+getting nearer: then the plan was not the cheapest, and the prices are those so far.
+
+```
+brokers 1 (2 replicas, at most 1) and 2 (0, at least 1)     1 -> 2 costs 1: not yet a plan
+after the move: 1 has 1, 2 has 1, pool between them          2 -> 1 gives -1, back to what was held
+distances   1: -1   2: 0        prices   1: 1   2: 0         bound: two sets of 1 less 1 = 1
+```
+
+Without groups any load is fair, and every broker's price is 0.
+
+What this does not do: add the bound up (`certificate`).
+
+Source: Bellman (1958), Ford (1956) for distances; Murota, "Discrete Convex Analysis" (2003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement
+from rackwise.core.planning.worth import MOST_PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.model import Group
+    from rackwise.core.planning.problem.instance import Instance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Limits:
+    """What loads are fair, by broker index.
+
+    `group`: int64 [B], -1 = none; `low`, `high`: int64 [B]; `totals`: int64 [groups]. `capped`:
+    topics, rising, and `caps`: int64 [capped topics, B].
+    """
+
+    group: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    capped: NDArray[np.int64]
+    caps: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        groups: Sequence[Group],
+        topic_caps: Mapping[str, Mapping[int, int]],
+    ) -> Limits:
+        """From groups and caps by broker id; a broker that a cap leaves out has no limit."""
+        index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+        group, low, high = np.full((3, len(index)), -1, dtype=np.int64)
+        for number, one in enumerate(groups):
+            at = [index[id_] for id_ in one.brokers]
+            group[at], low[at], high[at] = number, one.low, one.high
+        names = instance.view.table.topics
+        capped = [code for code, name in enumerate(names) if name in topic_caps]
+        caps = np.full((len(capped), len(index)), len(instance), dtype=np.int64)
+        first: dict[int, int] = {}
+        for row, code in enumerate(capped):
+            said = topic_caps[names[code]]
+            like = first.setdefault(id(said), row)
+            if like < row:
+                caps[row] = caps[like]
+                continue
+            for id_, cap in said.items():
+                caps[row, index[id_]] = cap
+        return cls(
+            group=group,
+            low=low,
+            high=high,
+            totals=np.array([one.total for one in groups], dtype=np.int64),
+            capped=np.array(capped, dtype=np.int64),
+            caps=caps,
+        )
+
+    def row_class(self, instance: Instance) -> NDArray[np.int64]:
+        """Class of each row: 0, or 1 + the place of its topic among the capped ones."""
+        code = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
+        code[self.capped] = 1 + np.arange(len(self.capped))
+        return code[instance.topic]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoundPrices:
+    """`brokers`: int64 [B]; `topics`: int64 [capped topics, B], >= 0.
+
+    `is_settled`: false where a cycle of negative length kept distances from settling.
+    """
+
+    brokers: NDArray[np.int64]
+    topics: NDArray[np.int64]
+    is_settled: bool
+
+
+def prices_of(instance: Instance, sets: Ragged, limits: Limits) -> FoundPrices:
+    """Prices that prove the cheapest legal sets (brokers rising in each row) with fair loads."""
+    row_class = limits.row_class(instance)
+    placement = Placement.of(instance, sets, row_class=row_class)
+    classes, width = len(limits.capped) + 1, len(instance.brokers)
+    graph = ExchangeGraph.of(placement, classes)
+    placed = np.bincount(placement.nodes, minlength=classes * width).reshape(classes, width)
+    distance = np.zeros((classes, width), dtype=np.int64)
+    is_settled = False
+    most = 2 * (width + len(limits.totals)) + _SPARE_ROUNDS
+    for _ in range(min(most, classes * width + len(limits.totals) + 2)):
+        nearer = _loads_relaxed(graph.relaxed(distance), placed, limits)
+        is_settled = bool((nearer == distance).all())
+        distance = nearer
+        if is_settled or int(distance.min(initial=0)) < -_FAR:
+            break
+    own = -distance[0]
+    if not len(limits.totals):
+        own = np.zeros_like(own)
+    topics = np.maximum(distance[0] - distance[1:], 0)
+    return FoundPrices(brokers=own, topics=topics, is_settled=is_settled)
+
+
+_FAR = MOST_PRICE // 2
+"""Distances that are longer go round a cycle."""
+
+_SPARE_ROUNDS = 64
+"""A path seldom passes a broker twice, with one topic and with another."""
+
+
+def _loads_relaxed(
+    distance: NDArray[np.int64], placed: NDArray[np.int64], limits: Limits
+) -> NDArray[np.int64]:
+    """Distances over pools and between brokers and their topics."""
+    loads = placed.sum(axis=0)
+    own, topics = distance[0], distance[1:]
+    np.minimum(own, np.where(placed[1:] < limits.caps, topics, 0).min(axis=0, initial=0), out=own)
+    if not len(limits.totals):
+        own[:] = own.min(initial=0)
+    for number in range(len(limits.totals)):
+        inside = limits.group == number
+        takes, gives = inside & (loads < limits.high), inside & (loads > limits.low)
+        own[gives] = np.minimum(own[gives], own[takes].min(initial=0))
+    distance[1:] = np.where(placed[1:] > 0, np.minimum(topics, own), topics)
+    return distance

@@ -1,0 +1,139 @@
+"""Whether the leaders of a plan are fair, and as few of them new as can be: worked out anew.
+
+The same three questions as for replicas, with one leader for each partition in the place of a set,
+those that may lead it in the place of all legal sets, and 1 for a leader that is new:
+
+```
+may lead        1 2    1 2    2 3        first of the lists   1 2 2        before   1 1 2
+loads           1: 1   2: 2   3: 0       2 could pass one on to 3, whose next costs less: not fair
+prices 0        least  0 + 0 + 0         the second is a change: gap 1, unless fairness asks for it
+```
+
+The bound takes prices from the certificate and adds up, for each partition, the least of price and
+change among those that may lead it; less what the groups' totals can be worth. Reached is
+who may lead something of somebody who is reached.
+
+What this does not do: judge sets, or the order behind the leader.
+
+Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.planning.leaders.eligible import electable
+from rackwise.core.planning.proof.dual_prices import Limits
+from rackwise.core.planning.proof.fair_replicas import improvable, misshapen
+from rackwise.core.planning.worth import believed, worth
+from rackwise.core.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.model import Certificate
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.proof.fair_replicas import Reach
+
+
+class LeadersFound(NamedTuple):
+    """`cost`: leaders that are new; `lower_bound`: of them, whatever fair leaders are chosen.
+
+    `problems`: sentences.
+    """
+
+    cost: int
+    lower_bound: int
+    problems: tuple[str, ...]
+
+
+def leaders_found(
+    instance: Instance, sets: Ragged, lists: Ragged, certificate: Certificate | None
+) -> LeadersFound:
+    """Judge the first of each list (ids) as leaders of sets of usable brokers."""
+    candidates, preferred = electable(instance, sets)
+    led = np.flatnonzero(candidates.lengths > 0)
+    leader = _firsts(instance, lists)
+    problems = list(_unelectable(instance, candidates, leader, led))
+    cost = int((leader != preferred)[led].sum())
+    if certificate is None:
+        return LeadersFound(
+            cost, 0, (*problems, "a certificate of leaders is wanted; none is there")
+        )
+    shape = misshapen(instance, certificate.groups)
+    asked = believed(instance.brokers, certificate.prices)
+    changes = (candidates.values != preferred[candidates.rows]) + asked[candidates.values]
+    least = _least_of_rows(candidates, changes)
+    groups = () if shape else certificate.groups
+    bound = least - sum(worth(group, instance.brokers, asked) for group in groups)
+    if bound != certificate.lower_bound:
+        written = certificate.lower_bound
+        problems.append(f"the prices of leaders give a bound of {bound}; {written} is written")
+    if problems or shape:
+        return LeadersFound(cost, bound, (*problems, *shape))
+    loads = np.bincount(leader[led], minlength=len(instance.brokers)).astype(np.int64)
+    limits = Limits.of(instance, certificate.groups, {})
+    unfair = [
+        *_outside(instance, loads, limits),
+        *improvable(instance, loads, limits, _along(instance, candidates, leader)),
+    ]
+    return LeadersFound(cost, bound, tuple(f"leaders: {text}" for text in unfair))
+
+
+def _firsts(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
+    """Index of the first broker of each list, -1 where it is not usable or there is none."""
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    ids = np.append(lists.values, -1)[np.where(lists.lengths > 0, lists.offsets[:-1], -1)]
+    known, which = np.unique(ids, return_inverse=True)
+    return np.array([index.get(id_, -1) for id_ in known.tolist()], dtype=np.int64)[which]
+
+
+def _unelectable(
+    instance: Instance,
+    candidates: Ragged,
+    leader: NDArray[np.int64],
+    led: NDArray[np.int64],
+) -> Iterator[str]:
+    may = np.zeros(len(candidates), dtype=np.bool_)
+    may[candidates.rows[candidates.values == leader[candidates.rows]]] = True
+    for row in led[~may[led]].tolist():
+        had = int(instance.brokers[leader[row]]) if leader[row] >= 0 else "one that is not usable"
+        yield f"{instance.name(row)}: a leader that may lead it is wanted; it is {had}"
+
+
+def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
+    """Sum over rows that hold something of the least of their values."""
+    starts = rows.offsets[:-1][rows.lengths > 0]
+    return int(np.minimum.reduceat(values, starts).sum()) if len(starts) else 0
+
+
+def _outside(instance: Instance, loads: NDArray[np.int64], limits: Limits) -> Iterator[str]:
+    totals = np.bincount(limits.group, loads, len(limits.totals)).astype(np.int64)
+    if (totals != limits.totals).any():
+        wanted, had = (", ".join(map(str, each.tolist())) for each in (limits.totals, totals))
+        yield f"groups of brokers are to lead {wanted} in all; they lead {had}"
+    for broker in np.flatnonzero((loads < limits.low) | (loads > limits.high)).tolist():
+        low, high = limits.low[broker], limits.high[broker]
+        wanted = counted(high, "partition") if low == high else f"{low} to {high} partitions"
+        yield f"broker {instance.brokers[broker]} is to lead {wanted}; it leads {loads[broker]}"
+
+
+def _along(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:
+    """Whom leaderships can be passed on to, over any chain."""
+    brokers = len(instance.brokers)
+    one = np.eye(brokers, dtype=np.bool_)
+    one[leader[candidates.rows], candidates.values] = True
+
+    def reach(starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        seen = starts
+        further: NDArray[np.bool_] = np.asarray(one[starts].any(axis=0))
+        while (further != seen).any():
+            seen, further = further, np.asarray(one[further].any(axis=0))
+        return seen
+
+    return reach

@@ -1,0 +1,287 @@
+"""Whether loads are fair, and whether groups hold every load that is: worked out, not believed.
+
+Every replica that leaves broker b makes the sum of squares over weights smaller by its leaving
+price, every one that comes makes it larger by its coming price:
+
+```
+leaving   (2 load - 1) / weight          coming   (2 load + 1) / weight
+```
+
+Loads are fair if no replica can be passed on, over any chain of exchanges, from a broker to one
+whose coming price is lower than the leaving price of the first. Where the two are equal the loads
+after it are as fair: then both brokers must be of one group, with room for it.
+
+Who can be reached from whom is told by cuts. A cut is tight if it holds the least that legal sets
+let it hold (the cheapest sets with a price of 1 inside, and copies free); nothing leaves a tight
+cut. Without topic caps cuts say it all:
+
+```
+/a 1 2, /b 3, one replica in each rack       loads 2 2 | 4
+cut {3}, tight: every partition has a replica in /b, and only broker 3 is there
+3 -> 1 would pay (7 > 5), but it leaves the cut
+```
+
+With topic caps the exchange graph itself is asked. Under slack a load may leave the fair ones, so
+they and their cuts are worked out anew (`fair`) and compared.
+
+What this does not do: judge sets, costs, or leaders.
+
+Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.fair_loads.ranges import steps
+from rackwise.core.planning.fair_loads.targets import fair_of, targets_of, topic_caps
+from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
+from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement
+from rackwise.core.planning.proof.dual_prices import Limits
+from rackwise.core.planning.worth import can_be
+from rackwise.core.policy import Slack
+from rackwise.core.text import are, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.model import Certificate, Cut, Group
+    from rackwise.core.planning.problem.instance import Instance
+
+    Reach = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
+
+
+def unfair(
+    instance: Instance, sets: Ragged, certificate: Certificate, *, is_legal: bool
+) -> list[str]:
+    """What is wrong with loads, caps, groups and cuts: one sentence each.
+
+    `sets`: brokers of every row, rising; the exchange graph is asked only where they are legal.
+    """
+    caps = topic_caps(instance)
+    told = [*_over_caps(instance, sets, caps), *_wrong_caps(instance, certificate, caps)]
+    balance = instance.view.policy.balance.replicas
+    if balance == "off":
+        if certificate.groups:
+            told.append("loads need not be even; groups of brokers are written")
+        return told
+    shape = misshapen(instance, certificate.groups)
+    if shape:
+        return told + shape
+    told += _outside(instance, sets, certificate.groups)
+    loads = instance.loads(sets)
+    along = _along(instance, sets, caps) if caps and certificate.cuts and is_legal else None
+    if isinstance(balance, Slack):
+        wanted = fair_of(instance, targets_of(instance))
+        cuts = [cut for cut in certificate.cuts if cut not in wanted.cuts]
+        told += _cuts(instance, cuts, loads, along)[1]
+        if wanted.groups != certificate.groups:
+            told.append("the groups are not the fair loads and the slack around them")
+        return told
+    tight, wrong = _cuts(instance, certificate.cuts, loads, along)
+    told += wrong
+    limits = Limits.of(instance, certificate.groups, {})
+    brokers = len(instance.brokers)
+    found = list(improvable(instance, loads, limits, _within(brokers, ())))
+    if found:
+        found = list(improvable(instance, loads, limits, _within(brokers, tight)))
+    if found and is_legal:
+        found = list(improvable(instance, loads, limits, _along(instance, sets, caps)))
+    return told + found
+
+
+def _over_caps(
+    instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]
+) -> Iterator[str]:
+    if not caps:
+        return
+    width = len(instance.brokers)
+    keys = instance.topic[sets.rows].astype(np.int64) * width + sets.values
+    placed = np.bincount(keys, minlength=len(instance.is_capped) * width).reshape(-1, width)
+    for topic, cap in sorted(caps.items()):
+        for broker in np.flatnonzero(placed[topic] > cap).tolist():
+            most = int(cap[broker])
+            yield (
+                f"at most {counted(most, 'replica')} of topic {instance.view.table.topics[topic]} "
+                f"{are(most)} wanted on broker {instance.brokers[broker]}; "
+                f"it has {placed[topic, broker]}"
+            )
+
+
+def _wrong_caps(
+    instance: Instance, certificate: Certificate, caps: Mapping[int, NDArray[np.int64]]
+) -> Iterator[str]:
+    codes = {name: code for code, name in enumerate(instance.view.table.topics)}
+    index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
+    for one in certificate.topic_prices:
+        if one.topic not in codes or one.broker not in index:
+            continue
+        real = caps.get(codes[one.topic])
+        if real is None:
+            yield f"topic {one.topic} has no cap; a price on broker {one.broker} has {one.cap}"
+        elif real[index[one.broker]] != one.cap:
+            yield (
+                f"topic {one.topic} has the cap {real[index[one.broker]]} on broker {one.broker}; "
+                f"{one.cap} is written"
+            )
+
+
+def misshapen(instance: Instance, groups: Sequence[Group]) -> list[str]:
+    """Groups that do not hold every usable broker once, or whose numbers cannot be."""
+    told: list[str] = []
+    seen = sorted(id_ for group in groups for id_ in group.brokers)
+    if seen != sorted(instance.brokers.tolist()):
+        told.append("groups are wanted that hold every usable broker once")
+    told += [
+        f"a low and a high of each broker, and a total between them, are wanted in the group of "
+        f"{_brokers(group.brokers)}"
+        for group in groups
+        if not can_be(group)
+    ]
+    return told
+
+
+def _brokers(brokers: Sequence[int]) -> str:
+    """`broker 4`, `brokers 4, 5`, of many the first."""
+    more = f" and {len(brokers) - 12} more" if len(brokers) > 12 else ""  # noqa: PLR2004 (a line)
+    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:12]))}{more}"
+
+
+def _outside(instance: Instance, sets: Ragged, groups: Sequence[Group]) -> Iterator[str]:
+    """Loads outside the ranges and totals of their groups."""
+    loads = dict(zip(instance.brokers.tolist(), instance.loads(sets).tolist(), strict=True))
+    for group in groups:
+        for id_, low, high in zip(group.brokers, group.low, group.high, strict=True):
+            if not low <= loads[id_] <= high:
+                wanted = (
+                    f"{counted(low, 'replica')} {are(low)}"
+                    if low == high
+                    else f"{low} to {high} replicas are"
+                )
+                yield f"{wanted} wanted on broker {id_}; it has {loads[id_]}"
+        total = sum(loads[id_] for id_ in group.brokers)
+        if total != group.total:
+            wanted = f"{counted(group.total, 'replica')} {are(group.total)}"
+            yield f"{wanted} wanted on {_brokers(group.brokers)} in all; there {are(total)} {total}"
+
+
+def _cuts(
+    instance: Instance, cuts: Sequence[Cut], loads: NDArray[np.int64], along: Reach | None
+) -> tuple[list[NDArray[np.bool_]], list[str]]:
+    """The brokers of each tight cut, and what is wrong with the others.
+
+    With topic caps more may be forced than legal sets force: then the cut holds the least if no
+    replica can be passed on out of it.
+    """
+    free = _free(instance)
+    tight: list[NDArray[np.bool_]] = []
+    told: list[str] = []
+    for cut in cuts:
+        inside = np.isin(instance.brokers, cut.brokers)
+        load = int(loads[inside].sum())
+        least = int(minima(free, Offers.flat(free, inside.astype(np.int64))).values.sum())
+        if along is not None and not (along(inside) & ~inside).any():
+            least = load
+        if int(inside.sum()) != len(cut.brokers):
+            told.append(f"a cut of usable brokers is wanted; it is {_brokers(cut.brokers)}")
+        elif least < cut.least:
+            told.append(
+                f"{_brokers(cut.brokers)} must hold {counted(least, 'replica')} or more; "
+                f"{cut.least} is written"
+            )
+        elif least == load:
+            tight.append(inside)
+    return tight, told
+
+
+def _free(instance: Instance) -> Instance:
+    """The same instance, in which copies cost nothing."""
+    costs = replace(instance.costs, size=np.zeros_like(instance.costs.size), prices=None)
+    return replace(instance, costs=costs)
+
+
+def _within(brokers: int, cuts: Sequence[NDArray[np.bool_]]) -> Reach:
+    """Whom a replica can reach that does not leave any of these sets of brokers."""
+    reached = np.ones((brokers, brokers), dtype=np.bool_)
+    for inside in cuts:
+        reached &= ~(inside[:, None] & ~inside[None, :])
+    return lambda starts: np.asarray(reached[starts].any(axis=0))
+
+
+def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Reach:
+    """Whom a replica can reach along exchanges of these sets."""
+    capped = np.array(sorted(caps), dtype=np.int64)
+    limits = np.array([caps[topic] for topic in capped.tolist()]).reshape(
+        len(capped), len(instance.brokers)
+    )
+    code = np.zeros(len(instance.is_capped) + 1, dtype=np.int64)
+    code[capped] = 1 + np.arange(len(capped))
+    placement = Placement.of(_free(instance), sets, row_class=code[instance.topic])
+    graph = ExchangeGraph.of(placement, len(capped) + 1)
+    shape = (len(capped) + 1, len(instance.brokers))
+    placed = np.bincount(placement.nodes, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def reach(starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        distance = np.full(shape, NEVER, dtype=np.int64)
+        distance[0, starts] = 0
+        while True:
+            nearer = graph.relaxed(distance)
+            below = np.where(placed[1:] < limits, nearer[1:], NEVER)
+            nearer[0] = np.minimum(nearer[0], below.min(axis=0, initial=NEVER))
+            above = np.where(placed[1:] > 0, nearer[0], NEVER)
+            nearer[1:] = np.minimum(nearer[1:], above)
+            if (nearer == distance).all():
+                return np.asarray(distance[0] == 0)
+            distance = nearer
+
+    return reach
+
+
+def improvable(
+    instance: Instance, loads: NDArray[np.int64], limits: Limits, reach: Reach
+) -> Iterator[str]:
+    """Exchanges that would make loads fairer, or as fair and not of the groups."""
+    step = steps(instance.weights)
+    leaving, coming = (2 * loads - 1) * step, (2 * loads + 1) * step
+    gives, takes = loads > limits.low, loads < limits.high
+    ids = instance.brokers
+    for starts in _alike(limits.group, gives, leaving, loads > 0):
+        first = int(np.flatnonzero(starts)[0])
+        seen = reach(starts)
+        price = leaving[first]
+        better = np.flatnonzero(seen & (coming < price))
+        for broker in better[:1].tolist():
+            yield (
+                f"fair loads are wanted; broker {ids[first]} has {loads[first]} and could pass one "
+                f"on, to broker {ids[broker]} with {loads[broker]}"
+            )
+        joined = takes & (limits.group == limits.group[first]) & gives[first]
+        alike = np.flatnonzero(seen & (coming == price) & ~starts & ~joined)
+        for broker in alike[:1].tolist():
+            yield (
+                f"groups of all fair loads are wanted; broker {ids[broker]} may have one more and "
+                f"broker {ids[first]} one less"
+            )
+
+
+def _alike(
+    group: NDArray[np.int64],
+    gives: NDArray[np.bool_],
+    leaving: NDArray[np.int64],
+    busy: NDArray[np.bool_],
+) -> Iterator[NDArray[np.bool_]]:
+    """Brokers of one group and one leaving price, those that may give apart from the others."""
+    alike: dict[tuple[int, bool, int], list[int]] = {}
+    for broker in np.flatnonzero(busy).tolist():
+        key = (int(group[broker]), bool(gives[broker]), int(leaving[broker]))
+        alike.setdefault(key, []).append(broker)
+    for members in alike.values():
+        starts = np.zeros(len(group), dtype=np.bool_)
+        starts[members] = True
+        yield starts

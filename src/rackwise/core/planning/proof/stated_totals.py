@@ -1,0 +1,117 @@
+"""Whether what a plan tells beside its proof is so: sizes, dollars, reasons, sums, brokers.
+
+A proof needs none of it, who reads the plan does. Everything is worked out anew from the cluster,
+the policy and the lists, and compared:
+
+```
+the plan says       t-0  1 2 3 -> 4 2 3  77 bytes            totals: 1 move, 77 bytes
+worked out          t-0  1 2 3 -> 4 2 3  12 gigabytes        totals: 1 move, 12 gigabytes
+told                t-0: bytes is 12000000000; 77 is written
+```
+
+What this does not do: judge lists, loads or costs (`certificate`); price anything without prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from rackwise.core.planning.model import Leaders, Move, SeenBroker, Steady, Totals
+from rackwise.core.planning.outcome.moves import changed, moves_of
+from rackwise.core.planning.outcome.totals import leader_totals, offers_of, totals_of
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.proof.applied import applied
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rackwise.core.model import Cluster
+    from rackwise.core.planning.model import Plan, Verdict
+    from rackwise.core.policy import Policy
+    from rackwise.core.traffic import Price
+
+
+def untrue(
+    cluster: Cluster,
+    policy: Policy,
+    plan: Plan,
+    verdict: Verdict,
+    *,
+    prices: Sequence[Price] = (),
+) -> tuple[str, ...]:
+    """What a plan tells wrongly, one sentence each; `verdict`: of the check that proved it.
+
+    `prices`: price rows of one provider; dollars are compared only where they are given.
+    """
+    instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
+    return (
+        *_origin(instance, plan),
+        *_differing("the verdict", verdict, plan.verdict),
+        *_moved(instance, plan, prices),
+    )
+
+
+def _origin(instance: Instance, plan: Plan) -> Iterator[str]:
+    cluster = instance.view.cluster
+    if plan.cluster_id != cluster.cluster_id:
+        yield f"the cluster is {_text(cluster.cluster_id)}; {_text(plan.cluster_id)} is written"
+    seen = {one.id: SeenBroker(one.rack, one.is_fenced) for one in cluster.brokers}
+    for id_ in sorted(seen.keys() | plan.made_from.brokers.keys()):
+        if seen.get(id_) != plan.made_from.brokers.get(id_):
+            yield f"broker {id_} is not as the plan says that it found it"
+
+
+def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
+    is_leaders = isinstance(plan.goal, Leaders)
+    after = applied(instance, plan.moves, keeps_sets=is_leaders)
+    change = changed(instance, after.lists)
+    moves = moves_of(instance, change, prices)
+    found = leader_totals(instance, change, after.lists, prices)
+    if not is_leaders:
+        offers = offers_of(instance, plan.certificates[0])
+        found = totals_of(
+            instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
+        )
+    said, totals = plan.moves, plan.totals
+    if not prices or totals.usd_nano is None:
+        moves, said = (tuple(map(_unpriced_move, some)) for some in (moves, said))
+        found, totals = _unpriced(found), _unpriced(totals)
+    written = {(move.topic, move.partition): move for move in said}
+    for move in moves:
+        name = f"{escaped(move.topic)}-{move.partition}"
+        yield from _differing(name, move, written[move.topic, move.partition])
+    if [(move.topic, move.partition) for move in moves] != list(written):
+        yield "moves are not in the order in which they are to be done"
+    yield from _differing("totals", found, totals)
+
+
+def _unpriced_move(move: Move) -> Move:
+    return replace(move, usd_nano=None)
+
+
+def _unpriced(totals: Totals) -> Totals:
+    return replace(
+        totals,
+        usd_nano=None,
+        steady_before=_free(totals.steady_before),
+        steady_after=_free(totals.steady_after),
+    )
+
+
+def _free(steady: Steady | None) -> Steady | None:
+    return None if steady is None else replace(steady, usd_nano_per_day=None)
+
+
+def _differing(
+    name: str, found: Move | Totals | Verdict, said: Move | Totals | Verdict
+) -> Iterator[str]:
+    for field in fields(found):
+        had, wrote = getattr(found, field.name), getattr(said, field.name)
+        if had != wrote:
+            yield f"{name}: {field.name} is {_text(had)}; {_text(wrote)} is written"
+
+
+def _text(value: object) -> str:
+    return "not known" if value is None else escaped(str(value))

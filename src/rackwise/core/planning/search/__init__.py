@@ -1,0 +1,1 @@
+"""The search for the cheapest replica sets, by network flow."""

@@ -1,0 +1,97 @@
+"""From the cheapest flow to sets: the network solved, its units handed out to brokers.
+
+Goals, in order: the least cost; the fewest moves where something else was made small; with loads
+left free, the least sum of their squares; the fewest bytes where moves were made small; the fewest
+old preferred leaders dropped; then one canonical answer for one flow. Moves come before squares, so
+that nothing is copied for the sake of loads that need not be even: a copy may cost nothing.
+
+Handing out. A hub knows how many units come from each row and how many go to each broker, not which
+goes where. Units in row order take brokers in canonical order:
+
+```
+units    row 3  row 5  row 9          brokers   2: one unit   4: two units
+taken    3 -> 2  5 -> 4  9 -> 4
+```
+
+No row is given what it holds: it would have kept it at less cost.
+
+What this does not do: make fewer partitions change (`ties`). Source: `network`, `stages`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.problem.copy_costs import (
+    STAGES,
+    before_squares,
+    copy_costs,
+    is_preferred,
+)
+from rackwise.core.planning.problem.instance import sets_of
+from rackwise.core.planning.search.even_loads import even_flow
+from rackwise.core.planning.search.lexicographic_flow import Arcs, cheapest, cheapest_face
+from rackwise.core.planning.search.network import network_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.fair_loads.targets import Targets
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.network_columns import SetNetwork
+
+
+def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], bool]) -> Ragged:
+    """The best set of each row, usable brokers rising.
+
+    Raises `NoFlow` where loads cannot meet, and `MissingDependency`.
+    """
+    network = network_of(instance, targets)
+    arcs = Arcs(network.tails, network.heads, network.capacities, network.supplies, network.shared)
+    costs = stage_costs(instance, network)
+    if targets.ranges is not None:
+        flow = cheapest(arcs, costs, should_stop=should_stop)
+    else:
+        needed = before_squares(instance)
+        face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
+        flow = face.flow
+        if not should_stop():
+            flow = even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
+    return handed_out(instance, network, flow)
+
+
+def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:
+    """The costs of the arcs, first things first."""
+    new = np.flatnonzero(network.is_new)
+    costs = np.zeros((STAGES, len(network.tails)), dtype=np.int64)
+    costs[:2, new] = copy_costs(instance, network.row[new], network.leaf[new])
+    kept = np.flatnonzero(~network.is_new & (network.row >= 0))
+    costs[2, kept] = -is_preferred(instance, network.row[kept], network.broker[kept]).astype(
+        np.int64
+    )
+    return list(costs)
+
+
+def handed_out(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:
+    """Sets from a flow."""
+    is_used = flow > 0
+    direct = np.flatnonzero(is_used & (network.row >= 0) & (network.broker >= 0))
+    rows, brokers = [network.row[direct]], [network.broker[direct]]
+    rows.append(instance.pins.rows)
+    brokers.append(instance.pins.values.astype(np.int64))
+    sent = np.flatnonzero(is_used & (network.row >= 0) & (network.broker < 0))
+    units = np.concatenate([network.row[sent], network.waiting[:, 0]])
+    hubs = np.concatenate([network.hub[sent], network.waiting[:, 2]])
+    served = np.flatnonzero(is_used & (network.row < 0) & (network.hub >= 0))
+    counts = flow[served]
+    slots = np.repeat(network.broker[served], counts)
+    slot_hubs = np.repeat(network.hub[served], counts)
+    order = np.lexsort((units, hubs))
+    rows.append(units[order])
+    brokers.append(slots[np.lexsort((slots, slot_hubs))])
+    return sets_of(np.concatenate(rows), np.concatenate(brokers), len(instance))

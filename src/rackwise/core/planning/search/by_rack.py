@@ -1,0 +1,313 @@
+"""Every finest rack by itself, where the rules fix how many replicas each of them gets.
+
+With as many replicas as racks, one in each, what happens in one rack does not touch the others: a
+partition has one place in it, taken by a broker that holds it, or by another for a copy. So do all
+kinds whose racks hold none or one of every partition.
+
+Goals, in order: the same costs as the network of all racks (`network`), first things first; a
+million partitions in a few passes over arrays.
+
+The algorithm. In one rack a partition that one broker holds either stays or moves; which of equally
+dear ones moves does not matter. Where all partitions are like that no flow is needed: each broker
+moves its cheapest ones away until it is at its load, and who ends at the higher load is decided by
+what that saves, most first:
+
+```
+broker   holds   low..high   moves   a place more saves        two places to give
+1        5       2..3        3       its 3rd cheapest, 1       yes: moves 2
+2        4       2..3        2       1                         yes: moves 1
+3        1       2..3        0       0                         no: takes 1 more, ends at 2
+```
+
+A partition that two brokers of the rack hold has to drop one; then a small network decides, in
+which partitions with one holder are not nodes: they are supplied at their broker, and arcs to the
+hub, cheapest first, carry those that go. Partitions with the same holders and costs are one node.
+
+What this does not do: pins, excluded brokers, capped topics, loads left free (`network` does).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rackwise.core.planning.problem.copy_costs import STAGES, copy_costs, is_preferred
+from rackwise.core.planning.problem.instance import sets_of
+from rackwise.core.planning.search.lexicographic_flow import Arcs, cheapest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Ragged
+    from rackwise.core.planning.fair_loads.ranges import Ranges
+    from rackwise.core.planning.fair_loads.targets import Targets
+    from rackwise.core.planning.problem.instance import Instance
+
+
+class _Pairs(NamedTuple):
+    """Replicas: rows and brokers beside each other."""
+
+    rows: NDArray[np.int64]
+    brokers: NDArray[np.int64]
+
+
+class _Rack(NamedTuple):
+    """One finest rack; brokers are numbered within it, from 0.
+
+    `members`: indexes of its brokers. `empty`: rows that get a replica here and hold none. `single`
+    and `holder`: rows that one broker holds, and the broker, brokers rising, cheapest row first;
+    `costs` [stages, single]: of moving each. `many` [2, ..]: row and broker where several hold a
+    row; `many_costs` [stages, ..]: of moving away from all, and whether the broker is the old
+    leader. `group`, `low`, `high` [members]; `totals`: of the groups, as far as they lie here.
+    """
+
+    members: NDArray[np.int64]
+    empty: NDArray[np.int64]
+    single: NDArray[np.int64]
+    holder: NDArray[np.int64]
+    costs: NDArray[np.int64]
+    many: NDArray[np.int64]
+    many_costs: NDArray[np.int64]
+    group: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    totals: NDArray[np.int64]
+
+
+def is_apart(instance: Instance, targets: Targets) -> bool:
+    """Whether every rack can be planned by itself."""
+    ranges = targets.ranges
+    if ranges is None or targets.caps or len(instance.pins.values) or not instance.is_open.all():
+        return False
+    for kind in instance.kinds:
+        fixed = (kind.low[-1] == kind.high[-1]) & (kind.high[-1] <= 1)
+        if not kind.has_boxes or not fixed.all():
+            return False
+    return _has_own_groups(instance, ranges)
+
+
+def _has_own_groups(instance: Instance, ranges: Ranges) -> bool:
+    """Whether each rack lies in one group, or each group in one rack."""
+    pairs = np.unique(np.stack([instance.leaf, ranges.group]), axis=1)
+    return any(len(np.unique(side)) == pairs.shape[1] for side in pairs)
+
+
+def needs_flow(instance: Instance) -> bool:
+    """Whether a row holds two replicas in a rack, so that one has to be dropped."""
+    rows = instance.held.rows
+    keys = rows * instance.leaves + instance.leaf[instance.held.values]
+    return bool((keys[1:] == keys[:-1]).any())
+
+
+def by_rack(instance: Instance, ranges: Ranges, *, should_stop: Callable[[], bool]) -> Ragged:
+    """The best set of each row, usable brokers rising.
+
+    Raises `NoFlow`; `MissingDependency` where `needs_flow` and ortools is not installed.
+    """
+    found = [_Pairs(*np.zeros((2, 0), dtype=np.int64))]
+    for rack in _racks(instance, ranges):
+        pairs = _solved(rack, should_stop) if rack.many.size else _closed_form(rack)
+        found.append(_Pairs(pairs.rows, rack.members[pairs.brokers]))
+    rows = np.concatenate([pairs.rows for pairs in found])
+    return sets_of(rows, np.concatenate([pairs.brokers for pairs in found]), len(instance))
+
+
+def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
+    held = instance.held
+    rows, brokers = held.rows, held.values.astype(np.int64)
+    leaf = instance.leaf[brokers]
+    for number in np.unique(instance.leaf).tolist():
+        members = np.flatnonzero(instance.leaf == number)
+        index = np.full(len(instance.brokers), -1, dtype=np.int64)
+        index[members] = np.arange(len(members))
+        takes = np.array([kind.high[-1][number] > 0 for kind in instance.kinds], dtype=np.bool_)
+        gets = takes[instance.kind]
+        here = np.flatnonzero((leaf == number) & gets[rows])
+        holders = np.bincount(rows[here], minlength=len(instance))
+        is_single = holders[rows[here]] == 1
+        single, many = here[is_single], here[~is_single]
+        order, costs = _ordered(instance, rows[single], brokers[single], number)
+        names, group = np.unique(ranges.group[members], return_inverse=True)
+        totals = np.array([ranges.totals[name] for name in names.tolist()], dtype=np.int64)
+        yield _Rack(
+            members=members,
+            empty=np.flatnonzero(gets & (holders == 0)),
+            single=rows[single][order],
+            holder=index[brokers[single][order]],
+            costs=costs,
+            many=np.stack([rows[many], index[brokers[many]]]),
+            many_costs=_many_costs(instance, rows[many], brokers[many], number),
+            group=group.astype(np.int64),
+            low=ranges.low[members],
+            high=ranges.high[members],
+            totals=totals if len(names) > 1 else np.array([int(gets.sum())], dtype=np.int64),
+        )
+
+
+def _ordered(
+    instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64], leaf: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order of rows with one holder, by holder, cheapest first; what moving each costs."""
+    copies = copy_costs(instance, rows, np.full(len(rows), leaf))
+    leads = is_preferred(instance, rows, brokers)
+    if len(rows) and (copies == copies[:, :1]).all():
+        key = brokers * 2 + leads
+        order = np.argsort(key.astype(np.min_scalar_type(int(key.max()))), kind="stable")
+    else:
+        order = np.lexsort((leads, copies[1], copies[0], brokers))
+    return order, np.concatenate([copies, leads[None, :].astype(np.int64)])[:, order]
+
+
+def _many_costs(
+    instance: Instance, rows: NDArray[np.int64], brokers: NDArray[np.int64], leaf: int
+) -> NDArray[np.int64]:
+    """What moving away from all holders costs, and what keeping the old leader saves."""
+    copies = copy_costs(instance, rows, np.full(len(rows), leaf))
+    leads = is_preferred(instance, rows, brokers).astype(np.int64)
+    return np.concatenate([copies, leads[None, :]])
+
+
+def _closed_form(rack: _Rack) -> _Pairs:
+    """Without a flow: every place that a broker may keep more goes to who saves most by it."""
+    width = len(rack.members)
+    holds = np.bincount(rack.holder, minlength=width)
+    ends = np.cumsum(holds)
+    seats = rack.high - rack.low
+    broker = np.repeat(np.arange(width), seats)
+    seat = np.arange(len(broker)) - np.repeat(np.cumsum(seats) - seats, seats)
+    place = holds[broker] - rack.low[broker] - 1 - seat
+    saves = np.zeros((STAGES, len(broker)), dtype=np.int64)
+    real = place >= 0
+    first = ends - holds
+    saves[:, real] = rack.costs[:, first[broker[real]] + place[real]]
+    order = np.lexsort((seat, broker, -saves[2], -saves[1], -saves[0], rack.group[broker]))
+    spare = _spare(rack)
+    counts = np.bincount(rack.group[broker], minlength=len(rack.totals))
+    rank = np.arange(len(broker)) - np.repeat(np.cumsum(counts) - counts, counts)
+    taken = order[rank < np.repeat(spare, counts)]
+    loads = rack.low + np.bincount(broker[taken], minlength=width)
+    moved = np.maximum(holds - loads, 0)
+    return _handed_out(rack, moved, loads - np.minimum(holds, loads), [], rack.empty)
+
+
+def _handed_out(
+    rack: _Rack,
+    moved: NDArray[np.int64],
+    room: NDArray[np.int64],
+    kept: list[_Pairs],
+    waiting: NDArray[np.int64],
+) -> _Pairs:
+    """Rows and brokers; `moved`: how many single rows leave each broker, `room`: how many come."""
+    holds = np.bincount(rack.holder, minlength=len(rack.members))
+    first = np.cumsum(holds) - holds
+    leaves = np.arange(len(rack.holder)) - first[rack.holder] < moved[rack.holder]
+    units = np.sort(np.concatenate([waiting, rack.single[leaves]]))
+    targets = np.repeat(np.arange(len(rack.members)), room)
+    stay = _Pairs(rack.single[~leaves], rack.holder[~leaves])
+    pairs = [stay, _Pairs(units, targets), *kept]
+    return _Pairs(
+        np.concatenate([pair.rows for pair in pairs]),
+        np.concatenate([pair.brokers for pair in pairs]),
+    )
+
+
+def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
+    """With a flow: rows that several brokers hold are nodes, equal ones the same node."""
+    width, groups = len(rack.members), len(rack.totals)
+    hub, everyone = width, np.arange(width)
+    types = _types(rack)
+    number = np.arange(len(types.sizes))
+    shared = width + 1 + groups
+    holds = np.bincount(rack.holder, minlength=width)
+    starts = _class_starts(rack)
+    sizes = np.diff(np.append(starts, len(rack.holder)))
+    none = np.zeros((STAGES, width), dtype=np.int64)
+    tails = [rack.holder[starts], np.full(width, hub), shared + types.node, shared + number]
+    heads = [np.full(len(starts), hub), everyone, types.broker, np.full(len(number), hub)]
+    room = [sizes, np.full(width, int(rack.totals.sum())), types.sizes[types.node], types.sizes]
+    arcs = Arcs(
+        tails=np.concatenate([*tails, everyone]),
+        heads=np.concatenate([*heads, width + 1 + rack.group]),
+        capacities=np.concatenate([*room, rack.high - rack.low]),
+        supplies=np.concatenate([holds - rack.low, [len(rack.empty)], -_spare(rack), types.sizes]),
+        shared=shared,
+    )
+    costs = np.concatenate([rack.costs[:, starts], none, types.kept, types.gone, none], axis=1)
+    flow = cheapest(arcs, list(costs), should_stop=should_stop)
+    ends = np.cumsum([len(each) for each in tails])
+    left, taken, stays, goes = np.split(flow, ends)[:4]
+    moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)
+    kept, waiting = _dealt(types, stays, goes)
+    return _handed_out(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
+
+
+class _Types(NamedTuple):
+    """Rows that several brokers of a rack hold; equal ones, in whom and at what costs, are a type.
+
+    `rows`: of the first type, then of the next one, `sizes` of each. `node` and `broker`: each type
+    beside its holders; `kept` [stages, ..]: what staying there costs, `gone` [stages, types]: what
+    leaving all of them does.
+    """
+
+    rows: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    node: NDArray[np.int64]
+    broker: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    gone: NDArray[np.int64]
+
+
+def _types(rack: _Rack) -> _Types:
+    """Types in the order of their first rows."""
+    rows, first, row = np.unique(rack.many[0], return_index=True, return_inverse=True)
+    holders = np.bincount(row)
+    gone = rack.many_costs[:2, first]
+    told = np.full((int(holders.max()), len(rows)), -1, dtype=np.int64)
+    told[np.arange(len(row)) - first[row], row] = rack.many[1] * 2 + rack.many_costs[2]
+    keys = np.concatenate([gone, told])
+    order = np.lexsort(keys[::-1])
+    is_new = np.append(True, (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0))
+    type_ = np.empty(len(rows), dtype=np.int64)
+    type_[order] = order[is_new][np.cumsum(is_new) - 1]
+    model, type_ = np.unique(type_, return_inverse=True)
+    counts = holders[model]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    held = np.repeat(first[model], counts) + within
+    return _Types(
+        rows=rows[np.argsort(type_, kind="stable")],
+        sizes=np.bincount(type_),
+        node=np.repeat(np.arange(len(model)), counts),
+        broker=rack.many[1][held],
+        kept=np.concatenate([np.zeros((2, len(held)), np.int64), -rack.many_costs[2:, held]]),
+        gone=np.concatenate([gone[:, model], np.zeros((1, len(model)), np.int64)]),
+    )
+
+
+def _dealt(
+    types: _Types, stays: NDArray[np.int64], goes: NDArray[np.int64]
+) -> tuple[_Pairs, NDArray[np.int64]]:
+    """Which rows stay, and where, and which go; of equal rows the last ones go."""
+    node = np.append(types.node, np.arange(len(goes)))
+    broker = np.append(types.broker, np.full(len(goes), -1))
+    order = np.argsort(node, kind="stable")
+    chosen = np.repeat(broker[order], np.append(stays, goes)[order])
+    is_kept = chosen >= 0
+    return _Pairs(types.rows[is_kept], chosen[is_kept]), types.rows[~is_kept]
+
+
+def _spare(rack: _Rack) -> NDArray[np.int64]:
+    """What each group holds above the lows of its brokers."""
+    lows = np.bincount(rack.group, weights=rack.low, minlength=len(rack.totals))
+    return rack.totals - lows.astype(np.int64)
+
+
+def _class_starts(rack: _Rack) -> NDArray[np.int64]:
+    """First of each run of rows with one holder and one cost."""
+    if not len(rack.holder):
+        return np.zeros(0, dtype=np.int64)
+    differs = rack.holder[1:] != rack.holder[:-1]
+    differs = differs | (rack.costs[:, 1:] != rack.costs[:, :-1]).any(axis=0)
+    return np.append(0, np.flatnonzero(differs) + 1)

@@ -1,0 +1,115 @@
+"""Loads as even as the cheapest sets allow, where nothing asks for fair ones.
+
+A goal that only mends may still choose between equally cheap sets. Of these the ones with the least
+sum of squared loads are taken: replica k + 1 of a broker costs 2k + 1, in arcs of capacity one that
+lead from the broker to the sink.
+
+```
+cheapest sets say: broker 1 holds 5 anyway, broker 2 holds 3; two more go to either
+arcs from 1: 11 13    from 2: 7 9        both go to 2: 25 + 25, not 49 + 9
+```
+
+Only what may differ between cheapest flows has such arcs. A broker that takes from a hub is never
+left more than one above another of its rack, so the arcs end one above the mean of what the rack
+can hold.
+
+What this does not do: mind weights of brokers; those speak of fair loads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.search.lexicographic_flow import Arcs, Face, cheapest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.search.network_columns import SetNetwork
+
+
+def even_flow(
+    instance: Instance,
+    network: SetNetwork,
+    face: Face,
+    costs: Sequence[NDArray[np.int64]],
+    *,
+    should_stop: Callable[[], bool],
+) -> NDArray[np.int64]:
+    """The flow on the face with the least sum of squared loads, then the least of the costs."""
+    width, exits = len(instance.brokers), network.exits
+    capacities = network.capacities[:exits].copy()
+    is_open, flow = face.is_open[:exits], face.flow[:exits]
+    heads = network.heads[:exits]
+    is_in = heads < width
+    base = _sums(heads, flow, is_in & ~is_open, width) + network.supplies[:width]
+    hubs = np.flatnonzero(is_in & is_open & (network.hub[:exits] >= 0) & (network.row[:exits] < 0))
+    capacities[hubs] = np.minimum(
+        capacities[hubs], _levels(instance, network, face, base)[hubs] - base[heads[hubs]]
+    ).clip(min=0)
+    most = base + _sums(heads, capacities, is_in & is_open, width)
+    extra = most - base
+    brokers = np.repeat(np.arange(width), extra)
+    first = np.cumsum(extra) - extra
+    steps = np.arange(len(brokers)) - first[brokers] + base[brokers]
+    sink = np.full(width + len(brokers), network.heads[exits], dtype=np.int64)
+    arcs = Arcs(
+        np.concatenate([network.tails[:exits], np.arange(width), brokers]),
+        np.concatenate([heads, sink]),
+        np.concatenate([capacities, base, np.ones_like(brokers)]),
+        network.supplies,
+        network.shared,
+    )
+    more = len(arcs.tails) - exits
+    squares = np.concatenate([np.zeros(exits + width, dtype=np.int64), 2 * steps + 1])
+    none = np.zeros(more, dtype=np.int64)
+    found = cheapest(
+        arcs,
+        [squares, *(np.concatenate([cost[:exits], none]) for cost in costs)],
+        should_stop=should_stop,
+        start=Face(
+            np.concatenate([flow, none]),
+            np.concatenate([is_open, np.ones(more, dtype=np.bool_)]),
+        ),
+    )
+    return np.concatenate([found[:exits], np.zeros(len(face.flow) - exits, dtype=np.int64)])
+
+
+def _sums(
+    heads: NDArray[np.int64], values: NDArray[np.int64], chosen: NDArray[np.bool_], width: int
+) -> NDArray[np.int64]:
+    """Sum of the chosen values over each of the first `width` nodes."""
+    found = np.bincount(heads[chosen], weights=values[chosen], minlength=width)
+    return found[:width].astype(np.int64)
+
+
+def _levels(
+    instance: Instance, network: SetNetwork, face: Face, base: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Of each arc from a hub to a broker the highest load that the broker can end with."""
+    exits, leaves = network.exits, instance.leaves
+    takers = np.flatnonzero(instance.is_open)
+    leaf = instance.leaf[takers]
+    count = np.bincount(leaf, minlength=leaves)
+    held = np.bincount(leaf, weights=base[takers], minlength=leaves)
+    row, broker = network.row[:exits], network.broker[:exits]
+    comes = face.is_open[:exits] & (row >= 0)
+    to_broker = comes & (broker >= 0)
+    to_hub = comes & (broker < 0)
+    fixed = (row >= 0) & (broker < 0) & ~face.is_open[:exits]
+    coming = np.bincount(network.leaf[:exits][to_broker], minlength=leaves)
+    coming = coming + np.bincount(network.leaf[:exits][to_hub], minlength=leaves)
+    sent = np.bincount(
+        network.leaf[:exits][fixed], weights=face.flow[:exits][fixed], minlength=leaves
+    )
+    waiting = np.bincount(network.waiting[:, 1], minlength=leaves)
+    capped = int(instance.replicas[instance.is_capped[instance.topic]].sum())
+    units = held + coming + sent + waiting + capped
+    level = (units // np.maximum(count, 1)).astype(np.int64) + 2
+    found: NDArray[np.int64] = level[instance.leaf[broker.clip(min=0)]]
+    return found

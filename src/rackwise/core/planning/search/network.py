@@ -1,0 +1,358 @@
+r"""All legal sets of all rows as one network: a unit of flow is a replica.
+
+Goals, in order: every flow is a choice of legal sets within the targets and the other way round; no
+loop runs over rows; what cannot move is no node.
+
+```
+row 4, 3 replicas, /a 0..1  /b 1..1  /c 1..2; holds 1 in /a and 5 in /b
+
+row 4 (1) --- /a (0) --- broker 1            cost 0
+      |            \---- hub of /a           cost w, all brokers of /a that take replicas
+      |       /b (1) --- broker 5, hub of /b
+      \------ /c (1) --- broker 7, 8, 9      cost w each: two may come here, so no hub
+```
+
+Units that a rack must have are supplied in the rack, the rest at the row; a rack in which the row
+holds nothing and needs no choice of brokers is no node, its unit goes straight to the hub. Hubs are
+exact where at most one unit of a row comes to a rack: two could leave the hub to the same broker.
+There, and where a broker of the rack is pinned, arcs lead to each broker. Topics with caps have
+hubs of their own, and a node for each broker before the broker.
+
+From a broker, `low` units are wanted at once, and the node of its group takes the rest, `high` less
+`low` from each and the group's total in all. Without targets one sink takes everything.
+
+`at_least`: units that must reach distinct racks come through arcs of capacity one, the others are
+free (`shapes.fresh_racks`).
+
+What this does not do: price the arcs (`stages`), or solve.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rackwise.core.planning.problem.rack_bounds import Room, fresh_racks, room_of, shapes
+from rackwise.core.planning.search.network_columns import NONE, Piece, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.planning.fair_loads.targets import Targets
+    from rackwise.core.planning.problem.instance import Instance
+    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.search.network_columns import SetNetwork
+
+
+def network_of(instance: Instance, targets: Targets) -> SetNetwork:
+    """The network of all rows; every row has a legal set."""
+    return _Builder(instance, targets).built()
+
+
+class _Builder:
+    def __init__(self, instance: Instance, targets: Targets) -> None:
+        self.instance = instance
+        self.targets = targets
+        self.width = len(instance.brokers)
+        self.capped = np.full(len(instance.is_capped), 0, dtype=np.int64)
+        self.capped[list(targets.caps)] = np.arange(1, len(targets.caps) + 1)
+        self.lots = len(targets.caps) + 1
+        self.hub_base = self.lots * self.width
+        groups = 1 if targets.ranges is None else len(targets.ranges.totals)
+        self.group_base = self.hub_base + self.lots * instance.leaves
+        self.nodes = self.group_base + groups
+        self.shared = self.nodes
+        self.arcs: list[Piece] = []
+        self.supply: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self.waiting: list[NDArray[np.int64]] = []
+
+    def built(self) -> SetNetwork:
+        for kind, rows, is_plain in self._blocks():
+            self._add_rows(kind, rows, is_plain=is_plain)
+        self._add_pins()
+        self._add_hubs()
+        exits = sum(len(piece.tails) for piece in self.arcs)
+        self._add_exits()
+        supplies = np.zeros(self.nodes, dtype=np.int64)
+        for nodes, units in self.supply:
+            np.add.at(supplies, nodes, units)
+        self._add_wanted(supplies)
+        return joined(self.arcs, supplies, shared=self.shared, exits=exits, waiting=self.waiting)
+
+    def _blocks(self) -> Iterator[tuple[Kind, NDArray[np.int64], bool]]:
+        """Rows of one kind, those without pins and excluded brokers apart."""
+        instance = self.instance
+        is_special = instance.pins.lengths > 0
+        if not instance.is_open.all():
+            held = instance.held
+            is_special[held.rows[~instance.is_open[held.values]]] = True
+        for number, kind in enumerate(instance.kinds):
+            of_kind = instance.kind == number
+            for special in (False, True):
+                rows = np.flatnonzero(of_kind & (is_special == special))
+                if len(rows):
+                    yield kind, rows, not special
+
+    def _new_nodes(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Numbers of new nodes where they are wanted, -1 elsewhere."""
+        found = np.full(wanted.shape, NONE, dtype=np.int64)
+        count = int(wanted.sum())
+        found[wanted] = self.nodes + np.arange(count)
+        self.nodes += count
+        return found
+
+    def _give(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+        some = units > 0
+        self.supply.append((nodes[some], units[some]))
+
+    def _link(
+        self, tails: NDArray[np.int64], heads: NDArray[np.int64], capacities: NDArray[np.int64]
+    ) -> None:
+        """Arcs between nodes where both are there and the capacity is above 0."""
+        tails, heads, capacities = np.broadcast_arrays(tails, heads, capacities)
+        some = (tails >= 0) & (heads >= 0) & (capacities > 0)
+        self.arcs.append(Piece(tails[some], heads[some], capacities[some]))
+
+    def _entry(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Node by which replicas of rows come to brokers."""
+        lot: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
+        return lot * self.width + brokers
+
+    def _hub(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        lot: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
+        return self.hub_base + lot * self.instance.leaves + leaves
+
+    def _add_rows(self, kind: Kind, rows: NDArray[np.int64], *, is_plain: bool) -> None:
+        room = room_of(self.instance, rows[:1] if is_plain else rows)
+        room = Room(
+            np.broadcast_to(room.pinned, (len(rows), self.instance.leaves)),
+            np.broadcast_to(room.free, (len(rows), self.instance.leaves)),
+        )
+        held = self._held(rows)
+        if kind.has_boxes:
+            self._boxes(kind, rows, room, held)
+        else:
+            self._chain(kind, rows, room, held)
+
+    def _held(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(position in rows, broker) of what the rows hold and is not pinned."""
+        held = self.instance.held.take(rows)
+        at, brokers = held.rows, held.values.astype(np.int64)
+        if not len(self.instance.pins.values):
+            return at, brokers
+        keys = self.instance.pins.rows * self.width + self.instance.pins.values
+        is_free = ~np.isin(rows[at] * self.width + brokers, keys)
+        return at[is_free], brokers[is_free]
+
+    def _boxes(
+        self,
+        kind: Kind,
+        rows: NDArray[np.int64],
+        room: Room,
+        held: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> None:
+        shape = shapes(kind, room)
+        finest = len(kind.up) - 1
+        spare = (shape.units - shape.low[0].sum(axis=1))[:, None]
+        above = self._new_nodes(spare > 0)
+        self._give(above[above >= 0], spare[above >= 0])
+        parents = np.zeros(shape.low[0].shape[1], dtype=np.int64)
+        for level in range(finest):
+            low, high = shape.low[level], shape.high[level]
+            more = np.minimum(high - low, spare[:, parents])
+            starts = np.flatnonzero(np.diff(kind.up[level], prepend=-1))
+            below = kind.up[level + 1][starts]
+            owed = low - np.add.reduceat(shape.low[level + 1], below, axis=1)
+            here = self._new_nodes(owed + more > 0)
+            self._link(above[:, parents], here, more)
+            self._give(here[here >= 0], owed[here >= 0])
+            above, spare = here, owed + more
+            first_leaf = np.flatnonzero(np.diff(kind.up[level + 1], prepend=-1))
+            parents = kind.up[level][first_leaf]
+        low = shape.low[finest]
+        more = np.minimum(shape.high[finest] - low, spare[:, parents])
+        self._leaves(rows, room, held, low, more, above[:, parents])
+
+    def _leaves(
+        self,
+        rows: NDArray[np.int64],
+        room: Room,
+        held: tuple[NDArray[np.int64], NDArray[np.int64]],
+        low: NDArray[np.int64],
+        more: NDArray[np.int64],
+        above: NDArray[np.int64],
+    ) -> None:
+        """The finest racks: nodes where something is held or brokers must be told apart."""
+        at, brokers = held
+        leaf = self.instance.leaf
+        holds = np.zeros(low.shape, dtype=np.bool_)
+        holds[at, leaf[brokers]] = True
+        units = low + more
+        is_apart = (units > 1) | ((units > 0) & (room.pinned > 0))
+        here = self._new_nodes((units > 0) & (holds | is_apart))
+        self._link(above, here, more)
+        self._give(here[here >= 0], low[here >= 0])
+        tails = here[at, leaf[brokers]]
+        some = tails >= 0
+        self._to_brokers(tails[some], rows[at[some]], brokers[some], is_new=False)
+        takes = np.bincount(leaf[self.instance.is_open], minlength=self.instance.leaves) > 0
+        is_hub = (units > 0) & ~is_apart & takes
+        at_row, at_leaf = np.nonzero(is_hub & (here >= 0))
+        self._to_hubs(here[at_row, at_leaf], rows[at_row], at_leaf)
+        at_row, at_leaf = np.nonzero(is_hub & (here < 0) & (more > 0))
+        self._to_hubs(above[at_row, at_leaf], rows[at_row], at_leaf)
+        at_row, at_leaf = np.nonzero(is_hub & (here < 0) & (low > 0))
+        hubs = self._hub(rows[at_row], at_leaf)
+        self._give(hubs, low[at_row, at_leaf])
+        self.waiting.append(np.stack([rows[at_row], at_leaf, hubs - self.hub_base], axis=1))
+        self._apart(rows, np.where(is_apart, here, NONE), held)
+
+    def _to_brokers(
+        self,
+        tails: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        brokers: NDArray[np.int64],
+        *,
+        is_new: bool,
+    ) -> None:
+        self.arcs.append(
+            Piece(
+                tails,
+                self._entry(rows, brokers),
+                np.ones_like(tails),
+                row=rows,
+                broker=brokers,
+                leaf=self.instance.leaf[brokers],
+                is_new=is_new,
+            )
+        )
+
+    def _to_hubs(
+        self, tails: NDArray[np.int64], rows: NDArray[np.int64], leaves: NDArray[np.int64]
+    ) -> None:
+        hubs = self._hub(rows, leaves)
+        self.arcs.append(
+            Piece(
+                tails,
+                hubs,
+                np.ones_like(tails),
+                row=rows,
+                leaf=leaves,
+                hub=hubs - self.hub_base,
+                is_new=True,
+            )
+        )
+
+    def _apart(
+        self,
+        rows: NDArray[np.int64],
+        nodes: NDArray[np.int64],
+        held: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> None:
+        """Arcs from racks' nodes, -1 = none, to each broker that is new to the row."""
+        instance = self.instance
+        at, brokers = held
+        known = np.sort(
+            np.concatenate(
+                [
+                    rows[at] * self.width + brokers,
+                    instance.pins.rows * self.width + instance.pins.values,
+                ]
+            )
+        )
+        for leaf in np.flatnonzero((nodes >= 0).any(axis=0)).tolist():
+            members = np.flatnonzero((instance.leaf == leaf) & instance.is_open)
+            at_row = np.flatnonzero(nodes[:, leaf] >= 0)
+            wide, targets = np.repeat(at_row, len(members)), np.tile(members, len(at_row))
+            keys = rows[wide] * self.width + targets
+            is_new = ~np.isin(keys, known)
+            wide, targets = wide[is_new], targets[is_new]
+            self._to_brokers(nodes[wide, leaf], rows[wide], targets, is_new=True)
+
+    def _chain(
+        self,
+        kind: Kind,
+        rows: NDArray[np.int64],
+        room: Room,
+        held: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> None:
+        """Units for distinct racks, level by level, then the others."""
+        left = kind.replicas - room.pinned.sum(axis=1)
+        above = self._new_nodes(np.ones((len(rows), 1), dtype=np.bool_))
+        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        placed = np.zeros_like(left)
+        for level, fresh, wanted in fresh_racks(kind, room.pinned):
+            more = np.maximum(wanted - placed, 0)
+            self._spread_out(above, more)
+            placed = placed + more
+            nodes = kind.up[level]
+            first_leaf = np.flatnonzero(np.diff(nodes, prepend=-1))
+            here = self._new_nodes(kind.at(level, room.free) > 0)
+            self._link(above[:, up[first_leaf]], here, fresh.astype(np.int64))
+            above, up = here, nodes
+        self._spread_out(above, left - placed)
+        at, brokers = held
+        tails = above[at, up[self.instance.leaf[brokers]]]
+        self._to_brokers(tails, rows[at], brokers, is_new=False)
+        self._apart(rows, above[:, up], held)
+
+    def _spread_out(self, nodes: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+        """Units of each row that may enter any of its nodes."""
+        entry = self._new_nodes(units > 0)
+        self._give(entry[units > 0], units[units > 0])
+        self._link(entry[:, None], nodes, units[:, None])
+
+    def _add_pins(self) -> None:
+        pins = self.instance.pins
+        entries = self._entry(pins.rows, pins.values.astype(np.int64))
+        self._give(entries, np.ones_like(entries))
+
+    def _add_hubs(self) -> None:
+        """From hubs to the brokers that take replicas, and from capped topics to brokers."""
+        instance = self.instance
+        takers = np.flatnonzero(instance.is_open)
+        lots = np.arange(self.lots)[:, None]
+        hubs = lots * instance.leaves + instance.leaf[takers]
+        heads = lots * self.width + takers
+        most = np.full(heads.shape, int(instance.replicas.sum()), dtype=np.int64)
+        for topic, caps in self.targets.caps.items():
+            lot = int(self.capped[topic])
+            most[lot] = caps[takers]
+            everyone = np.arange(self.width)
+            self.arcs.append(Piece(lot * self.width + everyone, everyone, caps))
+        self.arcs.append(
+            Piece(
+                (self.hub_base + hubs).ravel(),
+                heads.ravel(),
+                most.ravel(),
+                broker=np.broadcast_to(takers, heads.shape).ravel(),
+                hub=hubs.ravel(),
+            )
+        )
+
+    def _add_exits(self) -> None:
+        everyone = np.arange(self.width)
+        ranges = self.targets.ranges
+        if ranges is None:
+            most = np.full(self.width, int(self.instance.replicas.sum()), dtype=np.int64)
+            heads = np.full(self.width, self.group_base, dtype=np.int64)
+            self.arcs.append(Piece(everyone, heads, most, broker=everyone))
+            return
+        self.arcs.append(
+            Piece(
+                everyone, self.group_base + ranges.group, ranges.high - ranges.low, broker=everyone
+            )
+        )
+
+    def _add_wanted(self, supplies: NDArray[np.int64]) -> None:
+        ranges = self.targets.ranges
+        if ranges is None:
+            supplies[self.group_base] -= int(self.instance.replicas.sum())
+            return
+        supplies[: self.width] -= ranges.low
+        lows = np.bincount(ranges.group, weights=ranges.low, minlength=len(ranges.totals))
+        wanted = np.array(ranges.totals, dtype=np.int64) - lows.astype(np.int64)
+        supplies[self.group_base : self.group_base + len(ranges.totals)] -= wanted

@@ -1,0 +1,204 @@
+"""A cluster as it would be: racks and brokers lost, added or moved, to be judged like a real one.
+
+Changes apply in order, each to what the ones before it left:
+
+```
+LoseRack("/eu/a")       all its brokers die at once
+LoseBroker(4)           it dies; its replicas stay listed
+AddBroker(9, /eu/a)     it joins, live and empty
+MoveBroker(4, /eu/b)    it is in another rack; its replicas come with it
+SetReplication(..)      no cluster changes: the policy wants another number, see `suppose_policy`
+```
+
+A broker that dies leaves the in-sync replicas of every partition, and the next leader of what it
+led is the first live replica in sync, in list order, as in the blast radius. Where nobody in sync
+survives, the partition has no leader and its in-sync replicas stay as they were: Kafka keeps the
+last one, so that it knows whom to wait for (no unclean election).
+
+```
+orders-0  [1 3 4], in sync all    lose 1    led by 3, in sync 3 4
+orders-1  [1], in sync 1          lose 1    no leader, in sync 1
+```
+
+What is supposed is marked (`source` is `suppose`), so that a plan made from it says that it is
+hypothetical and is never carried out.
+
+What this does not do: judge; guess what traffic or sizes would be; change configurations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.model import UNKNOWN, Broker, Ragged
+from rackwise.core.planning.model import SetReplication
+from rackwise.core.policy import Policy, TopicBlock
+from rackwise.core.racks import RackTree
+from rackwise.core.text import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from rackwise.core.model import Cluster, PartitionTable
+    from rackwise.core.racks import Rack
+
+SOURCE = "suppose"
+
+
+@dataclass(frozen=True, slots=True)
+class LoseRack:
+    """All brokers below a rack, named as by the brokers or as an ancestor (`/eu`), die at once."""
+
+    rack: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoseBroker:
+    """A broker dies; its replicas stay listed."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddBroker:
+    """A broker joins, live and empty."""
+
+    id: int
+    rack: Rack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveBroker:
+    """A broker is in another rack, with all that it holds."""
+
+    id: int
+    rack: Rack | None
+
+
+Change: TypeAlias = LoseRack | LoseBroker | AddBroker | MoveBroker | SetReplication
+"""One thing that is supposed."""
+
+
+def suppose(cluster: Cluster, *changes: Change) -> Cluster:
+    """The cluster after all changes, in their order, marked as supposed.
+
+    Raises `InvalidConfig` for a rack or broker that is not there, a broker that is there already
+    and one that is to join empty and holds replicas; `InvalidRack` for a malformed rack.
+    """
+    for change in changes:
+        if isinstance(change, LoseRack):
+            cluster = _without(cluster, _below(cluster, change.rack))
+        elif isinstance(change, LoseBroker):
+            _broker(cluster, change.id)
+            cluster = _without(cluster, {change.id})
+        elif isinstance(change, AddBroker):
+            cluster = _joined(cluster, change)
+        elif isinstance(change, MoveBroker):
+            moved = replace(_broker(cluster, change.id), rack=change.rack)
+            cluster = _with_brokers(
+                cluster, (moved if broker.id == moved.id else broker for broker in cluster.brokers)
+            )
+    return replace(cluster, source=SOURCE)
+
+
+def suppose_policy(policy: Policy, *changes: Change) -> Policy:
+    """The policy with the numbers of replicas that the changes want; later ones win."""
+    blocks = tuple(
+        TopicBlock(match=(glob,), replication=count)
+        for change in changes
+        if isinstance(change, SetReplication)
+        for glob, count in change.by_topic
+    )
+    return replace(policy, topics=(*policy.topics, *blocks))
+
+
+def _below(cluster: Cluster, rack: str) -> set[int]:
+    tree = RackTree.of((broker.id, broker.rack) for broker in cluster.brokers)
+    place = tree.find(rack)
+    if place is None:
+        known = ", ".join(name for names in tree.names for name in names) or "none"
+        raise InvalidConfig(
+            f'a rack of the cluster is wanted to lose; none is called "{escaped(rack)}"',
+            wanted="a rack",
+            had=rack,
+            hint=f"racks: {escaped(known)}",
+        )
+    level, node = place
+    return set(tree.brokers[tree.nodes[level][:-1] == node].tolist())
+
+
+def _broker(cluster: Cluster, id_: int) -> Broker:
+    for broker in cluster.brokers:
+        if broker.id == id_:
+            return broker
+    raise InvalidConfig(
+        f"a broker of the cluster is wanted; none has id {id_}",
+        wanted="a broker id",
+        had=id_,
+        hint=f"brokers: {', '.join(str(broker.id) for broker in cluster.brokers) or 'none'}",
+    )
+
+
+def _with_brokers(cluster: Cluster, brokers: Iterable[Broker]) -> Cluster:
+    """In id order, and with racks that can stand in one cluster."""
+    found = tuple(sorted(brokers, key=lambda broker: broker.id))
+    RackTree.of((broker.id, broker.rack) for broker in found)
+    return replace(cluster, brokers=found)
+
+
+def _joined(cluster: Cluster, change: AddBroker) -> Cluster:
+    held = int((cluster.partitions.replicas.values == change.id).sum())
+    if any(broker.id == change.id for broker in cluster.brokers) or held:
+        had = f"holds {counted(held, 'replica')}" if held else "is there already"
+        raise InvalidConfig(
+            f"a broker that is not there yet is wanted to join; broker {change.id} {had}",
+            wanted="a new broker id",
+            had=change.id,
+            hint="take another id, or suppose that the broker moves to another rack",
+        )
+    return _with_brokers(cluster, (*cluster.brokers, Broker(id=change.id, rack=change.rack)))
+
+
+def _without(cluster: Cluster, lost: set[int]) -> Cluster:
+    brokers = tuple(
+        replace(broker, is_live=False, is_fenced=None if broker.is_fenced is None else True)
+        if broker.id in lost
+        else broker
+        for broker in cluster.brokers
+    )
+    live = [broker.id for broker in brokers if broker.is_live]
+    table = cluster.partitions
+    isr = _surviving(table.isr, live)
+    return replace(
+        cluster,
+        brokers=brokers,
+        partitions=replace(table, isr=isr, leader=_leaders(table, isr, live)),
+    )
+
+
+def _surviving(isr: Ragged, live: list[int]) -> Ragged:
+    """Rows without what is not live, but for rows that would be empty."""
+    is_live = np.isin(isr.values, live)
+    some = np.zeros(len(isr), dtype=np.bool_)
+    some[isr.rows[is_live]] = True
+    return isr.keep(is_live | ~some[isr.rows])
+
+
+def _leaders(table: PartitionTable, isr: Ragged, live: list[int]) -> NDArray[np.int32]:
+    """Leaders that live stay; of the others the first live replica in sync follows."""
+    leader = table.leader.copy()
+    leaderless = (leader >= 0) & ~np.isin(leader, live)
+    leader[leaderless] = UNKNOWN
+    replicas = table.replicas
+    pairs = replicas.rows << 32 | replicas.values
+    in_sync = np.isin(pairs, isr.rows << 32 | isr.values) & np.isin(replicas.values, live)
+    heirs = np.flatnonzero(in_sync & leaderless[replicas.rows])
+    rows, first = np.unique(replicas.rows[heirs], return_index=True)
+    leader[rows] = replicas.values[heirs[first]]
+    return leader

@@ -1,0 +1,142 @@
+"""UpdateMetadata, api key 6, versions 0 to 2: what the controller tells every broker.
+
+```
+request   controller_id int32, controller_epoch int32,
+          array of (topic, partition int32, controller_epoch int32, leader int32,
+                    leader_epoch int32, isr array of int32, zk_version int32,
+                    replicas array of int32),
+          array of broker blocks of the message's version
+response  error_code int16
+```
+
+Controller 1 of epoch 3 tells that 1 leads t-0, then of brokers 1 and 2:
+
+```
+00000001 00000003  00000001 000174 00000000 00000003 00000001 00000005
+00000002 00000001 00000002  00000007  00000002 00000001 00000002
+00000002 (block) (block)
+```
+
+Versions 0 and 1 have no racks, so brokers of a cluster whose inter.broker.protocol.version is below
+0.10.0 know none of each other's.
+
+KIP-36 says of the message, in a list: "VersionID, CorrelationID, ClientID", then the fields above,
+with "rack" as a string. The first three are the request header, which starts with the api key; the
+rack is nullable. Later versions have no codec here.
+
+Source: KIP-36; `UpdateMetadataRequest` and `Protocol` of Kafka 0.10.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwise.core.wire.kip36.broker_block import LEAST_BLOCK, put_broker, take_broker
+from rackwise.core.wire.reader import Reader
+from rackwise.core.wire.writer import Writer, require_version
+
+if TYPE_CHECKING:
+    from rackwise.core.wire.registration import BrokerRegistration
+
+API_KEY = 6
+NEWEST = 2
+_LEAST_STATE = 30
+_HINT = "versions above 2 come with inter.broker.protocol.version 0.10.2-IV0; lower it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """Who leads a partition and who follows. All int32; `leader`: -1 = none."""
+
+    topic: str
+    partition: int
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int
+    replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateMetadata:
+    """What the controller knows; `controller_id` and `controller_epoch` int32."""
+
+    controller_id: int
+    controller_epoch: int
+    partition_states: tuple[PartitionState, ...]
+    live_brokers: tuple[BrokerRegistration, ...]
+
+
+def write_update_metadata(m: UpdateMetadata, *, version: int) -> bytes:
+    """The body of version 0 to 2. Raises `LocalProtocolError`, also as `write_broker` does."""
+    require_version("UpdateMetadata", version, newest=NEWEST, hint=_HINT)
+    writer = Writer()
+    writer.int32(m.controller_id)
+    writer.int32(m.controller_epoch)
+    writer.int32(len(m.partition_states))
+    for state in m.partition_states:
+        _put_state(writer, state)
+    writer.int32(len(m.live_brokers))
+    for broker in m.live_brokers:
+        put_broker(writer, broker, version=version)
+    return bytes(writer.data)
+
+
+def read_update_metadata(data: bytes, *, version: int) -> UpdateMetadata:
+    """What a body of version 0 to 2 says; brokers as `read_broker` gives them.
+
+    Raises `RemoteProtocolError`; `LocalProtocolError` for another version.
+    """
+    require_version("UpdateMetadata", version, newest=NEWEST, hint=_HINT)
+    reader = Reader(data)
+    controller_id, controller_epoch = reader.int32(), reader.int32()
+    states = tuple(_take_state(reader) for _ in range(reader.count(_LEAST_STATE)))
+    brokers = tuple(take_broker(reader, version=version) for _ in range(reader.count(LEAST_BLOCK)))
+    reader.close()
+    return UpdateMetadata(
+        controller_id=controller_id,
+        controller_epoch=controller_epoch,
+        partition_states=states,
+        live_brokers=brokers,
+    )
+
+
+def write_update_metadata_response(error_code: int) -> bytes:
+    """The body of an answer of version 0 to 2. Raises `LocalProtocolError`."""
+    writer = Writer()
+    writer.int16(error_code)
+    return bytes(writer.data)
+
+
+def read_update_metadata_response(data: bytes) -> int:
+    """The error code of an answer of version 0 to 2, 0 = none. Raises `RemoteProtocolError`."""
+    reader = Reader(data)
+    error_code = reader.int16()
+    reader.close()
+    return error_code
+
+
+def _put_state(writer: Writer, state: PartitionState) -> None:
+    writer.text(state.topic, "topic")
+    writer.int32(state.partition)
+    writer.int32(state.controller_epoch)
+    writer.int32(state.leader)
+    writer.int32(state.leader_epoch)
+    writer.int32_array(state.isr)
+    writer.int32(state.zk_version)
+    writer.int32_array(state.replicas)
+
+
+def _take_state(reader: Reader) -> PartitionState:
+    return PartitionState(
+        topic=reader.text(),
+        partition=reader.int32(),
+        controller_epoch=reader.int32(),
+        leader=reader.int32(),
+        leader_epoch=reader.int32(),
+        isr=reader.int32_array(),
+        zk_version=reader.int32(),
+        replicas=reader.int32_array(),
+    )

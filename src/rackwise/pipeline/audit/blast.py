@@ -1,0 +1,89 @@
+"""What the loss of each rack would do, for a whole fleet as one table.
+
+One row per rack node that holds a broker, at every level, from `core.blast` and `core.restore` on
+the driver: a few rows per cluster, from array passes over its partitions.
+
+What this does not do: lose more than one rack at a time.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from rackwise.core.blast import blast_radius as losses_of
+from rackwise.core.restore import rack_restores
+from rackwise.pipeline.schemas import BLAST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.core.blast import RackLoss
+    from rackwise.core.model import Group, GroupMember
+    from rackwise.core.policy import Policy
+    from rackwise.core.racks import Rack
+    from rackwise.core.restore import RackRestore
+    from rackwise.core.traffic import Price
+    from rackwise.pipeline.fleet.fleet import Fleet
+
+
+def blast_rows(
+    fleet: Fleet,
+    policy: Policy,
+    *,
+    prices: Sequence[Price],
+    day: date,
+    rack_of: Callable[[Group, GroupMember], Rack | None],
+) -> list[dict[str, Any]]:
+    """Rows of BLAST, by cluster name, then rack path.
+
+    `prices`: rows of one provider, on `day`; `rack_of`: where a group's member is. Raises
+    `InvalidPrices` for an ambiguous price and for a day that rows leave out.
+    """
+    rows: list[dict[str, Any]] = []
+    for snapshot in fleet.latest:
+        cluster = snapshot.cluster
+        restores = rack_restores(cluster, policy, prices=prices, day=day, rack_of=rack_of)
+        leaders = int((cluster.partitions.leader >= 0).sum())
+        rows += [
+            {"cluster": snapshot.name, **_row(loss, restores[loss.rack], leaders)}
+            for loss in losses_of(cluster, policy)
+        ]
+    return rows
+
+
+def _row(loss: RackLoss, restore: RackRestore, leaders: int) -> dict[str, Any]:
+    is_known = loss.unknown_sizes == 0
+    nano = restore.usd_nano
+    top = loss.top_survivor[1] if loss.top_survivor else None
+    return {
+        "rack": loss.rack,
+        "level": loss.level,
+        "partitions_offline": len(loss.offline),
+        "partitions_below_min_isr": len(loss.under_min_isr),
+        "leaders_lost": loss.leaders_lost,
+        "top_survivor_leader_share": top / (leaders - len(loss.offline)) if top else None,
+        "replicas_lost": loss.replicas_lost,
+        "bytes_to_restore": loss.bytes_to_restore if is_known else None,
+        "cross_bytes_to_restore": restore.cross_bytes if is_known else None,
+        "usd_to_restore": Decimal(nano).scaleb(-9) if nano is not None and is_known else None,
+        "groups_lost": restore.groups_lost,
+        "member_share_lost": restore.members_lost / restore.members if restore.members else None,
+    }
+
+
+def blast_radius(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """BLAST of the rows."""
+    return spark.createDataFrame(blast_table(rows), BLAST)
+
+
+def blast_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """The same as Arrow columns."""
+    schema = to_arrow_schema(BLAST, timezone="UTC")
+    return pa.Table.from_pylist(list(rows), schema=schema)

@@ -1,0 +1,1 @@
+"""From facts to dollars: traffic, prices, roll-ups, savings."""

@@ -1,0 +1,301 @@
+"""Traffic to dollars: which level each row crosses, its price that day, and the roll-ups.
+
+Goals, in order: money equals `core.traffic.usd_nano` to the nano-dollar, row by row; a level
+without a price is null and never zero; names appear here for the first time, on the small side of
+the job.
+
+Levels. Each rack's row has the codes of its ancestors, so the level of a pair is the first column
+at which both are known and differ:
+
+```
+from        to          l1     l2     level     (region,zone)
+/eu/a       /eu/b       = eu   a<>b   2         the price of `zone`
+/eu/a       /us/a       eu<>us        1         the price of `region`
+/eu/a       /eu/a       =      =      0         local, free
+/eu/a       unknown                  -1         unknown: no price, no dollars
+```
+
+A rack against its own ancestor is local, and an estimate: the ancestor does not say where below it.
+
+Prices are chosen on the driver for every day, kind, level and sender's region by `core.traffic`,
+and joined as a small table. Regions are the names at the level called `region`.
+
+What this does not do: choose between price rows (`core.traffic.price_of`); read them.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import (
+    ByteType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from rackwise.core.racks import MAX_LEVELS, Rack
+from rackwise.core.traffic import REGION, price_of
+from rackwise.pipeline import schemas
+from rackwise.pipeline.schemas import (
+    ESTIMATED,
+    KINDS,
+    QUALITIES,
+    UNKNOWN_GROUP,
+    UNKNOWN_RACK,
+    UNKNOWN_TOPIC,
+    USD,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.core.traffic import Price
+    from rackwise.pipeline.fleet.fleet import Fleet
+
+LOCAL, UNKNOWN = 0, -1
+EPOCH = date(1970, 1, 1)
+
+_PRICE = StructType(
+    [
+        StructField("day", IntegerType()),
+        StructField("kind", ByteType()),
+        StructField("level", IntegerType()),
+        StructField("region", IntegerType()),
+        StructField("nano_out", LongType()),
+        StructField("nano_in", LongType()),
+        StructField("gb_bytes", LongType()),
+        StructField("price_row", StringType()),
+    ]
+)
+
+
+def priced(
+    traffic: DataFrame,
+    fleet: Fleet,
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    days: Sequence[date],
+) -> DataFrame:
+    """CROSS_RACK: names, levels and dollars of TRAFFIC.
+
+    `prices`: rows of one provider; `levels`: names, coarsest first; `days`: those of the traffic.
+    Raises `InvalidPrices` for an ambiguous row and for a day that rows leave out.
+    """
+    region = levels.index(REGION) + 1 if REGION in levels else 0
+    located = _with_racks(traffic, fleet, region)
+    chosen = traffic.sparkSession.createDataFrame(
+        _chosen(fleet, prices=prices, levels=levels, days=days, region=region), _PRICE
+    )
+    is_vague = (F.col("level") == LOCAL) & (F.col("from_rack") != F.col("to_rack"))
+    joined = located.join(F.broadcast(chosen), ["day", "kind", "level", "region"], "left")
+    quality = F.when(is_vague, F.lit(ESTIMATED)).otherwise(F.col("quality"))
+    columns = {
+        "day": F.date_add(F.lit(EPOCH), F.col("day")),
+        "cluster": F.col("cluster_name"),
+        "kind": _named(KINDS, F.col("kind")),
+        "topic": F.coalesce("topic_name", F.lit(UNKNOWN_TOPIC)),
+        "client_group": F.coalesce("client_group", F.lit(UNKNOWN_GROUP)),
+        "from_rack": F.coalesce("from_path", F.lit(UNKNOWN_RACK)),
+        "to_rack": F.coalesce("to_path", F.lit(UNKNOWN_RACK)),
+        "level": F.col("level"),
+        "level_name": _named(("unknown", "local", *levels), F.col("level") + 1),
+        "bytes": F.col("bytes"),
+        "usd_out": usd(F.col("bytes"), F.col("nano_out")),
+        "usd_in": usd(F.col("bytes"), F.col("nano_in")),
+        "usd": (
+            usd(F.col("bytes"), F.col("nano_out")) + usd(F.col("bytes"), F.col("nano_in"))
+        ).cast(USD),
+        "price_row": F.col("price_row"),
+        "quality": _named(QUALITIES, quality),
+    }
+    return _with_names(joined, fleet).select(
+        *(columns[name].alias(name) for name in schemas.CROSS_RACK.fieldNames())
+    )
+
+
+def level(from_rack: Sequence[Column], to_rack: Sequence[Column], is_known: Column) -> Column:
+    """The level at which two racks part, from their ancestor codes; equal to `crossing_level`."""
+    crossing = F.when(~is_known, F.lit(UNKNOWN))
+    for number, (a, b) in enumerate(zip(from_rack, to_rack, strict=True), start=1):
+        crossing = crossing.when((a != 0) & (b != 0) & (a != b), F.lit(number))
+    return crossing.otherwise(F.lit(LOCAL))
+
+
+def usd_nano(bytes_: Column, nano_per_gb: Column, gb_bytes: Column) -> Column:
+    """Nano-dollars, half up, as long; equal to `core.traffic.usd_nano`."""
+    gb = gb_bytes.cast(DecimalType(19, 0))
+    twice = (bytes_.cast(DecimalType(19, 0)) * F.lit(Decimal(2))).cast(DecimalType(20, 0))
+    amount = twice * nano_per_gb.cast(DecimalType(17, 0))
+    return F.call_function("div", amount + gb, gb * F.lit(Decimal(2)))
+
+
+def usd(bytes_: Column, nano_per_gb: Column) -> Column:
+    """Dollars of a located row: 0 where it is local, null where it has no price."""
+    nano = usd_nano(bytes_, nano_per_gb, F.col("gb_bytes"))
+    dollars = (nano.cast(DecimalType(19, 0)) * F.lit(Decimal("0.000000001"))).cast(USD)
+    return F.when(F.col("level") == LOCAL, F.lit(Decimal(0)).cast(USD)).otherwise(dollars)
+
+
+def rolled_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFrame:
+    """Bytes and dollars per cluster and each of several keys, in one pass.
+
+    `keys`: name of a roll-up -> its columns beside the cluster. One row per roll-up (`roll_up`),
+    cluster and key, columns of other keys null; roll-ups in the order given, in each the largest
+    first. `share` is of the run's dollars; where nothing has dollars it is of the run's bytes.
+    """
+    columns = ["cluster", *dict.fromkeys(column for key in keys.values() for column in key)]
+    level_, bytes_ = F.col("level_crossed"), F.col("bytes")
+    whole = cross_rack.agg(
+        F.sum("usd").cast("double").alias("all_usd"), F.sum("bytes").alias("all_bytes")
+    )
+    counted = (level_ == LOCAL, level_ > LOCAL, level_ == UNKNOWN)
+    names = ("bytes_local", "bytes_cross", "bytes_unknown")
+    rows = (
+        cross_rack.withColumn("level_crossed", F.col("level"))
+        .groupingSets([["cluster", *key] for key in keys.values()], *columns)
+        .agg(
+            F.grouping_id().alias("grouping"),
+            *(
+                F.sum(F.when(which, bytes_).otherwise(F.lit(0).cast("long"))).alias(name)
+                for name, which in zip(names, counted, strict=True)
+            ),
+            F.sum("usd").cast(USD).alias("usd"),
+        )
+    )
+    has_usd = F.coalesce("all_usd", F.lit(0.0)) > 0
+    own_bytes = F.col("bytes_local") + F.col("bytes_cross") + F.col("bytes_unknown")
+    share = F.when(
+        has_usd, F.coalesce(F.col("usd").cast("double"), F.lit(0.0)) / F.col("all_usd")
+    ).otherwise(F.try_divide(own_bytes.cast("double"), F.col("all_bytes").cast("double")))
+    place = F.lit(None).cast("int")
+    for number, key in enumerate(keys.values()):
+        left_out = "".join("01"[column not in {"cluster", *key}] for column in columns)
+        place = F.when(F.col("grouping") == int(left_out, 2), number).otherwise(place)
+    return (
+        rows.crossJoin(F.broadcast(whole))
+        .withColumn("place", place)
+        .orderBy("place", F.desc_nulls_last("usd"), F.desc("bytes_cross"), *columns)
+        .select(
+            _named(list(keys), F.col("place")).alias("roll_up"),
+            *columns,
+            *names,
+            "usd",
+            F.coalesce(share, F.lit(0.0)).alias("share"),
+        )
+    )
+
+
+def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
+    """MATRIX: bytes and dollars between the ancestors at each level, local pairs too."""
+    number = F.explode(F.sequence(F.lit(1), F.lit(max(len(levels), 1))))
+    crossing = F.col("level")
+    at = F.col("at")
+    is_local = crossing.between(LOCAL, LOCAL) | (crossing > at)
+    zero = F.lit(Decimal(0)).cast(USD)
+    return (
+        cross_rack.withColumn("at", number)
+        .groupBy(
+            "cluster",
+            F.col("at").alias("at"),
+            _ancestor("from_rack", at).alias("from_rack"),
+            _ancestor("to_rack", at).alias("to_rack"),
+        )
+        .agg(
+            F.sum("bytes").alias("bytes"),
+            F.sum(F.when(is_local, zero).otherwise(F.col("usd"))).cast(USD).alias("usd"),
+        )
+        .select(
+            "cluster",
+            at.alias("level"),
+            _named(levels, at - 1).alias("level_name"),
+            *("from_rack", "to_rack", "bytes", "usd"),
+        )
+        .orderBy("cluster", "level", "from_rack", "to_rack")
+    )
+
+
+def _ancestor(rack: str, depth: Column) -> Column:
+    path = F.col(rack)
+    cut = F.substring_index(path, "/", 2)
+    for number in range(2, MAX_LEVELS + 1):
+        cut = F.when(depth == number, F.substring_index(path, "/", number + 1)).otherwise(cut)
+    return F.when(path.startswith("/"), cut).otherwise(path)
+
+
+def _named(names: Sequence[str], index: Column) -> Column:
+    return F.get(F.array(*map(F.lit, names)), index.cast("int"))
+
+
+def _with_racks(traffic: DataFrame, fleet: Fleet, region: int) -> DataFrame:
+    """Adds paths, level and the sender's region code, 0 where no level is called `region`."""
+    depths = [f"l{depth}" for depth in range(1, MAX_LEVELS + 1)]
+    joined = traffic
+    for end in ("from", "to"):
+        racks = fleet.racks.select(
+            F.col("rack").alias(f"{end}_rack"),
+            F.col("path").alias(f"{end}_path"),
+            *(F.col(depth).alias(f"{end}_{depth}") for depth in depths),
+        )
+        joined = joined.join(F.broadcast(racks), f"{end}_rack", "left")
+    crossing = level(
+        [F.col(f"from_{depth}") for depth in depths],
+        [F.col(f"to_{depth}") for depth in depths],
+        F.col("from_path").isNotNull() & F.col("to_path").isNotNull(),
+    )
+    code = F.coalesce(f"from_l{region}", F.lit(0)) if region else F.lit(0)
+    return joined.withColumns({"level": crossing, "region": code})
+
+
+def _with_names(rows: DataFrame, fleet: Fleet) -> DataFrame:
+    clusters = fleet.clusters.select("cluster", F.col("name").alias("cluster_name"))
+    topics = fleet.topics.select("cluster", "topic", F.col("name").alias("topic_name"))
+    return (
+        rows.join(F.broadcast(clusters), "cluster", "left")
+        .join(F.broadcast(topics), ["cluster", "topic"], "left")
+        .join(F.broadcast(fleet.clients), "client", "left")
+    )
+
+
+def _chosen(
+    fleet: Fleet,
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    days: Sequence[date],
+    region: int,
+) -> list[tuple[int, int, int, int, int, int, int, str]]:
+    """A row for every day, kind, level and region that has a price.
+
+    Region 0 is that of senders whose rack does not say one: what holds for any region is theirs.
+    """
+    regions: list[tuple[int, str | None]] = [(0, None)]
+    if region:
+        regions += [
+            (code, rack.levels[-1])
+            for path, code in fleet.codes.racks.items()
+            if len((rack := Rack(path)).levels) == region
+        ]
+    rows = []
+    for day in sorted(days):
+        for kind, kind_name in enumerate(KINDS):
+            for number, level_name in enumerate(levels, start=1):
+                for code, name in regions:
+                    choice = price_of(
+                        prices, region=name, level=level_name, kind=kind_name, day=day
+                    )
+                    if choice is not None:
+                        price = choice.price
+                        out, in_ = price.nano_usd_per_gb_out, price.nano_usd_per_gb_in
+                        key = ((day - EPOCH).days, kind, number, code)
+                        rows.append((*key, out, in_, price.gb_bytes, price.row))
+    return rows

@@ -1,0 +1,288 @@
+"""From facts to the bill, each step checked against the one before.
+
+```
+facts, rates -> traffic                 one pass over the facts, its small result in memory
+traffic      -> money, the rest         precedence of sources; the rest weighs
+money        -> apportioned             only where bytes have no topic
+apportioned  -> cross_rack              names, levels, dollars; checked per cluster, day and kind
+cross_rack   -> by_topic .. by_kind, matrix, standings
+```
+
+What this does not do: write CSV files or the summary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.traffic import PRECEDENCE, Rates
+from rackwise.pipeline import schemas
+from rackwise.pipeline.bill.cost import matrix, priced, rolled_up
+from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
+from rackwise.pipeline.bill.rates import EPOCH, modelled
+from rackwise.pipeline.bill.traffic import apportion, merged, standing, traffic
+from rackwise.pipeline.bill.weights import weights
+from rackwise.pipeline.ingest.files import literally
+from rackwise.pipeline.ingest.row_outcomes import check_bytes
+from rackwise.pipeline.ingest.tables import write_arrow, write_table
+from rackwise.pipeline.schemas import KINDS, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from rackwise.core.traffic import Price
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.layouts import RackOf
+    from rackwise.pipeline.ingest.silver import Silver
+
+SCHEMAS = {
+    "by_topic": schemas.BY_TOPIC,
+    "by_group": schemas.BY_GROUP,
+    "by_pair": schemas.BY_PAIR,
+    "by_level": schemas.BY_LEVEL,
+    "by_day": schemas.BY_DAY,
+    "by_kind": schemas.BY_KIND,
+}
+
+STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
+"""What a `Standing` tells apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Bytes of one source for a cluster, day and kind, all codes; `unnamed`: without topic."""
+
+    cluster: int
+    day: int
+    kind: int
+    source: int
+    bytes: int
+    unnamed: int
+
+    @property
+    def source_of(self) -> tuple[int, int, int, int]:
+        """What it is the sum of: cluster, day, kind, source."""
+        return self.cluster, self.day, self.kind, self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """`rows`: what `traffic.traffic` gives, `cached`: the frames in memory that they are made of.
+
+    `seen`: the sums of the rows, `money` those of them that count, for `since` until `until`.
+    """
+
+    rows: DataFrame
+    cached: tuple[DataFrame, ...]
+    seen: tuple[Seen, ...]
+    money: tuple[Seen, ...]
+    since: datetime
+    until: datetime
+
+
+def traffic_of(
+    spark: SparkSession,
+    fleet: Fleet,
+    silver: Silver | None,
+    rates: Rates,
+    days: Callable[[Sequence[date]], Sequence[date]],
+    *,
+    rack_of: RackOf,
+) -> Traffic | None:
+    """The traffic of flow logs and rates; None where there is neither.
+
+    `days`: days of the flows -> days that rates are modelled for; `rack_of`: where a group's member
+    is. Raises `BytesLost` when the facts are not all in it.
+    """
+    rows: list[DataFrame] = []
+    seen: list[Seen] = []
+    spans = [silver.seen] if silver and silver.seen else []
+    if silver is not None:
+        rows.append(traffic(silver.facts, fleet).cache())
+        seen += _seen(rows[-1])
+        check_bytes("traffic", {"flow_fact": silver.fates.bytes_kept}, {"flow_fact": _bytes(seen)})
+    if rates.ins or rates.outs:
+        asked = days(sorted({EPOCH + timedelta(days=one.day) for one in seen}))
+        rows.append(traffic(modelled(spark, fleet, rates, asked, rack_of), fleet).cache())
+        added = _seen(rows[-1])
+        seen = _together([*seen, *added])
+        if {one.source_of for one in added} & {one.source_of for one in most_trusted(seen)}:
+            spans.append((_midnight(min(asked)), _midnight(max(asked) + timedelta(days=1))))
+    if not seen:
+        return None
+    whole = rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1])
+    return Traffic(
+        rows=whole,
+        cached=tuple(rows),
+        seen=tuple(seen),
+        money=most_trusted(seen),
+        since=min(span[0] for span in spans),
+        until=max(span[1] for span in spans),
+    )
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _bytes(seen: Sequence[Seen]) -> int:
+    return sum(one.bytes for one in seen)
+
+
+def _seen(rows: DataFrame) -> list[Seen]:
+    """The sums of traffic by source; the action that computes it."""
+    found = (
+        rows.groupBy("cluster", "day", "kind", "source")
+        .agg(
+            F.sum("bytes").alias("bytes"),
+            F.sum(F.when(F.col("topic") == 0, F.col("bytes"))).alias("unnamed"),
+        )
+        .orderBy("cluster", "day", "kind", "source")
+        .collect()
+    )
+    return [
+        Seen(
+            cluster=row.cluster,
+            day=row.day,
+            kind=row.kind,
+            source=row.source,
+            bytes=row.bytes,
+            unnamed=row.unnamed or 0,
+        )
+        for row in found
+    ]
+
+
+def _together(seen: Sequence[Seen]) -> list[Seen]:
+    """One sum of each source: flows may say themselves that they come from rates."""
+    sums: dict[tuple[int, int, int, int], Seen] = {}
+    for one in seen:
+        had = sums.get(one.source_of, replace(one, bytes=0, unnamed=0))
+        sums[one.source_of] = replace(
+            one, bytes=had.bytes + one.bytes, unnamed=had.unnamed + one.unnamed
+        )
+    return list(sums.values())
+
+
+def most_trusted(seen: Sequence[Seen]) -> tuple[Seen, ...]:
+    """Of each cluster, day and kind the source that is money."""
+    by_place: defaultdict[tuple[int, int, int], list[Seen]] = defaultdict(list)
+    for one in seen:
+        by_place[one.cluster, one.day, one.kind].append(one)
+    return tuple(
+        min(sources, key=lambda one: PRECEDENCE.index(SOURCES[one.source]))
+        for _, sources in sorted(by_place.items())
+    )
+
+
+def cross_rack(
+    spark: SparkSession,
+    fleet: Fleet,
+    found: Traffic,
+    *,
+    rates: Rates,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    folder: str,
+) -> DataFrame:
+    """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
+    has_others = len(found.money) != len(found.seen)
+    ranked = standing(found.rows) if has_others else found.rows
+    money = ranked.where("is_money").drop("is_money") if has_others else ranked
+    if any(one.unnamed for one in found.money):
+        others = ranked.where("not is_money") if has_others else None
+        rows = apportion(money, weights(spark, fleet, rates, others))
+    else:
+        rows = merged(money)
+    days = sorted({EPOCH + timedelta(days=one.day) for one in found.money})
+    gold = priced(rows, fleet, prices=prices, levels=levels, days=days)
+    path = f"{folder}/cross_rack"
+    write_table(gold, path, schemas.CROSS_RACK)
+    return spark.read.schema(schemas.CROSS_RACK).parquet(literally(path)).cache()
+
+
+def _check_conserved(standings: Sequence[Standing], fleet: Fleet, money: Sequence[Seen]) -> None:
+    had = Counter[str]()
+    for one in standings:
+        had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
+    wanted = {}
+    for seen in money:
+        cluster, day, kind, _ = _named(fleet, seen)
+        wanted[f"{kind} of {cluster} on {day}"] = seen.bytes
+    check_bytes("cross_rack", wanted, had)
+
+
+def _named(fleet: Fleet, one: Seen) -> tuple[str, date, str, str]:
+    return (
+        fleet.names.clusters[one.cluster - 1],
+        EPOCH + timedelta(days=one.day),
+        KINDS[one.kind],
+        SOURCES[one.source],
+    )
+
+
+def bill(
+    spark: SparkSession,
+    fleet: Fleet,
+    found: Traffic,
+    gold: DataFrame,
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    folder: str,
+) -> Bill:
+    """The roll-ups of CROSS_RACK, written below `folder`, and all that the summary wants of it.
+
+    Raises `BytesLost` when a cluster's day and kind has other bytes than in the traffic.
+    """
+    standings = _standings(gold)
+    _check_conserved(standings, fleet, found.money)
+    table = rolled_up(gold, ROLL_UPS).toArrow()
+    roll_ups = {
+        name: _kept(
+            spark,
+            table.filter(pc.equal(table["roll_up"], name)),
+            SCHEMAS[name],
+            f"{folder}/{name}",
+        )
+        for name in ROLL_UPS
+    }
+    pairs = matrix(gold, levels).toArrow()
+    return Bill(
+        standings=standings,
+        roll_ups=roll_ups,
+        matrix=_kept(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
+        precedence=[_named(fleet, one) for one in found.money],
+        seen=(found.since, found.until),
+        prices=prices,
+    )
+
+
+def _kept(
+    spark: SparkSession, table: pa.Table, schema: StructType, path: str
+) -> Sequence[Mapping[str, Any]]:
+    """The rows of a small table with the columns of `schema`, written on the way."""
+    kept = table.select(schema.fieldNames())
+    write_arrow(spark, kept, path, schema)
+    rows: list[dict[str, Any]] = kept.to_pylist()
+    return rows
+
+
+def _standings(gold: DataFrame) -> list[Standing]:
+    rows = (
+        gold.groupBy(*STANDING)
+        .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(schemas.USD).alias("usd"))
+        .orderBy(*STANDING)
+        .collect()
+    )
+    return [Standing(**row.asDict()) for row in rows]

@@ -1,0 +1,208 @@
+"""What each lever saves, for a whole fleet as one table.
+
+One row of CROSS_RACK after the other says nothing about levers: an assignment or a choice of
+leaders takes a cluster as a whole. So each cluster's flows meet its layout in one task, and
+`core.savings` does the rest.
+
+```
+cross_rack  a a b a b  ->  task 1: a a a  +  layout a  ->  rows of a
+layouts     a b        ->  task 2: b b    +  layout b  ->  rows of b
+```
+
+Left alone, Spark puts small groups together, and clusters would be worked on one after another;
+only a number of partitions that is given is left alone.
+
+What this does not do: know flows by partition (`core.savings.spread` says how they are shared).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from rackwise.core.savings import CONDITIONS, EPS, WATERFALL, Flow, Layout
+from rackwise.core.savings import savings as savings_of
+from rackwise.core.traffic import NANO, per_month, usd_text
+from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
+from rackwise.pipeline.ingest.tables import write_arrow
+from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.schemas import SAVINGS, UNKNOWN_RACK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.core.savings import Saving
+    from rackwise.core.traffic import Price
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.layouts import RackOf
+
+MOST_TASKS = 256
+REASONS = 3
+"""So many different reasons are told of a step."""
+ESTIMATED = "estimated"
+"""The quality of every row: bytes are spread over partitions."""
+FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
+
+
+def savings(
+    cross_rack: DataFrame,
+    fleet: Fleet,
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    seconds: int,
+    rack_of: RackOf,
+    eps: Sequence[float] = EPS,
+    unkeyed: Mapping[str, float] = {},
+) -> DataFrame:
+    """SAVINGS of CROSS_RACK, each cluster by its last snapshot.
+
+    `prices`: rows of one provider; `levels`: names, coarsest first; `seconds`: how long the traffic
+    was seen; `rack_of`: where a group's member is; `eps`, `unkeyed`: as `core.savings` takes them.
+    """
+    tasks = min(len(fleet.latest), MOST_TASKS)
+    frame = cross_rack.sparkSession.createDataFrame(layout_table(fleet.latest, rack_of))
+    flows = cross_rack.select("cluster", *FLOW).repartition(tasks, "cluster")
+
+    def saved(left: pa.Table, right: pa.Table) -> pa.Table:
+        rows = _rows(
+            left, right, prices=prices, levels=levels, seconds=seconds, eps=eps, unkeyed=unkeyed
+        )
+        return pa.Table.from_pylist(list(rows), schema=to_arrow_schema(SAVINGS, timezone="UTC"))
+
+    return (
+        flows.groupBy("cluster")
+        .cogroup(frame.repartition(tasks, "cluster").groupBy("cluster"))
+        .applyInArrow(saved, SAVINGS)
+    )
+
+
+def _rows(
+    left: pa.Table,
+    right: pa.Table,
+    *,
+    prices: Sequence[Price],
+    levels: Sequence[str],
+    seconds: int,
+    eps: Sequence[float],
+    unkeyed: Mapping[str, float],
+) -> Iterator[dict[str, Any]]:
+    """Rows of SAVINGS of one cluster; none where it has no traffic."""
+    if not len(left):
+        return
+    (row,) = right.to_pylist()
+    layout = Layout.of(cluster_of(row), lambda _, member: member.rack)
+    columns = left.select(FLOW).to_pydict().values()
+    flows = [_flow(*cells) for cells in zip(*columns, strict=True)]
+    made = savings_of(flows, layout, prices=prices, levels=levels, eps=eps, unkeyed=unkeyed)
+    for one in made.rows:
+        yield _row(row["cluster"], one, seconds)
+
+
+def _flow(*cells: Any) -> Flow:  # noqa: ANN401 (cells of FLOW)
+    flow = Flow(*cells)
+    sender, receiver = (
+        None if rack == UNKNOWN_RACK else rack for rack in (flow.from_rack, flow.to_rack)
+    )
+    return flow._replace(from_rack=sender, to_rack=receiver)
+
+
+def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
+    nano = one.usd_nano
+    return {
+        "cluster": cluster,
+        "topic": one.topic,
+        "client_group": one.client_group,
+        "lever": one.lever,
+        "view": one.view,
+        "eps": one.eps,
+        "bytes_saved": one.bytes_saved,
+        "usd_saved": None if nano is None else Decimal(nano).scaleb(-9),
+        "usd_saved_30d": None if nano is None else Decimal(per_month(nano, seconds)).scaleb(-9),
+        "load_factor": one.load_factor,
+        "condition": one.condition,
+        "quality": ESTIMATED,
+    }
+
+
+def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[str, Any]]:
+    """The rows of SAVINGS in order of the clusters, written to `path` on the way; an action."""
+    with large_batches(spark):
+        table = saved.toArrow()
+    rows: list[dict[str, Any]] = sorted(table.to_pylist(), key=lambda row: str(row["cluster"]))
+    ordered = pa.Table.from_pylist(rows, schema=to_arrow_schema(SAVINGS, timezone="UTC"))
+    write_arrow(spark, ordered, path, SAVINGS)
+    return rows
+
+
+def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, Any]:
+    """What the summary says of them: a step for each lever, view and bound, all clusters together.
+
+    `rows`: the first `most` of those that save something, largest first.
+    """
+    steps: defaultdict[tuple[str, str, str | None], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        steps[row["view"], row["lever"], eps_text(row["eps"])].append(row)
+    largest = sorted(
+        (row for row in rows if row["bytes_saved"]),
+        key=lambda row: (-(row["usd_saved"] or 0), -row["bytes_saved"]),
+    )
+    whole = [row for row in rows if row["view"] == WATERFALL]
+    return {
+        "total": _sums(whole),
+        "steps": [
+            {"view": view, "lever": lever, "eps": eps, **_sums(part), **_told(part)}
+            for (view, lever, eps), part in steps.items()
+        ],
+        "conditions": dict(CONDITIONS),
+        "count": len(largest),
+        "rows": [_plain(row) for row in largest[:most]],
+    }
+
+
+def eps_text(eps: float | None) -> str | None:
+    """A bound as JSON can have it: `0.05`, `inf`.
+
+    >>> eps_text(0.05), eps_text(0.0), eps_text(float("inf"))
+    ('0.05', '0', 'inf')
+    """
+    return None if eps is None else f"{eps:g}"
+
+
+def _sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    part = list(rows)
+    return {
+        "bytes_saved": sum(row["bytes_saved"] for row in part),
+        **{name: _dollars(row[name] for row in part) for name in ("usd_saved", "usd_saved_30d")},
+    }
+
+
+def _dollars(values: Iterable[Decimal | None]) -> str | None:
+    known = [value for value in values if value is not None]
+    return usd_text(int(sum(known, Decimal(0)) * NANO)) if known else None
+
+
+def _told(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The greatest load factor, and why parts of a lever are not pulled, each reason once."""
+    factors = [row["load_factor"] for row in rows if row["load_factor"] is not None]
+    known = set(CONDITIONS.values())
+    reasons = dict.fromkeys(row["condition"] for row in rows if row["condition"] not in known)
+    return {
+        "load_factor": max(factors, default=None),
+        "reasons": list(reasons)[:REASONS],
+    }
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    money = ("usd_saved", "usd_saved_30d")
+    return {
+        **row,
+        "eps": eps_text(row["eps"]),
+        **{name: _dollars([row[name]]) for name in money},
+    }

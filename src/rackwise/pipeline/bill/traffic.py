@@ -1,0 +1,261 @@
+"""Facts to traffic: bytes per day, kind, topic, client group and rack pair, in one pass.
+
+Goals, in order: every byte of a fact is in one row; one hash aggregate over the facts, everything
+else is a roll-up of its small result; names never come near the facts.
+
+One key. The fields of the key are small integers, so they are laid side by side in one long, each
+as wide as its largest code needs (`packing`), and the aggregate hashes eight bytes.
+
+Flow logs know no topic. Such bytes keep, in the place of the topic, what their topics can be told
+from (`via`): the address of the client, or the pair of brokers between which they were copied.
+`apportion` then spreads each row over topics by weights (`weights.py`): `floor(B * w / W)` each,
+and the bytes left over one each to the largest remainders, ties by code, so sums are kept exactly.
+Without weights the topic stays unknown.
+
+Precedence. Of the sources that saw a kind in a cluster on a day only the most trusted one is money;
+the others serve as weights. Sources are never added up.
+
+What this does not do: prices and names (`cost`); decide a fact's racks (`flows`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+from pyspark.sql.types import DecimalType
+
+from rackwise.core.traffic import PRECEDENCE
+from rackwise.pipeline.columns.addresses import NONE, address_number, keyed, never_null
+from rackwise.pipeline.columns.clock import DAY_BITS
+from rackwise.pipeline.columns.packing import packed, unpacked
+from rackwise.pipeline.schemas import (
+    APPORTIONED,
+    ESTIMATED,
+    KINDS,
+    PRODUCE,
+    REPLICATE,
+    SOURCES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.pipeline.fleet.fleet import Fleet
+
+IP_BITS = 32
+CLUSTER_BITS = 24
+
+ROW = (
+    *("day", "cluster", "kind", "source", "quality"),
+    *("topic", "via", "client", "from_rack", "to_rack"),
+)
+"""What identifies a row of `traffic`."""
+KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "quality")
+"""What identifies a row of `apportion`."""
+
+SET = ("basis", "place")
+"""What identifies a set of weights."""
+BY_CLIENT, BY_ADDRESS, BY_PAIR = 1, 2, 3
+"""What a set of weights speaks of: a client group's traffic of a kind, an address, two brokers."""
+
+
+def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
+    """Bytes per `ROW`: the columns of TRAFFIC with `source` and `via`; `facts`: FLOW_FACT.
+
+    `via` is what the topic can be told from, 0 where it is known or nothing can tell it.
+    """
+    addresses = member_addresses(fleet)
+    bits = _bits(fleet, len(addresses))
+    values = unpacked(bits)
+    is_via = values["is_via"] == 1
+    columns = {
+        **values,
+        "topic": F.when(is_via, F.lit(0)).otherwise(values["spot"]),
+        "via": F.when(is_via, values["spot"]).otherwise(F.lit(0)),
+    }
+    types = {"via": "long", "kind": "tinyint", "source": "tinyint", "quality": "tinyint"}
+    return (
+        _with_via(facts, fleet, addresses)
+        .groupBy(*packed(_values(), bits).values())
+        .agg(F.sum("bytes").alias("bytes"))
+        .select(*(columns[name].cast(types.get(name, "int")).alias(name) for name in ROW), "bytes")
+    )
+
+
+def standing(rows: DataFrame) -> DataFrame:
+    """The rows of `traffic` with `is_money`: whether their source is the most trusted one there."""
+    ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
+    rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
+    place = ("day", "cluster", "kind")
+    best = rows.groupBy(*place).agg(F.min(rank).alias("best"))
+    joined = rows.join(F.broadcast(best), list(place))
+    return joined.withColumn("is_money", rank == F.col("best")).drop("best")
+
+
+def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
+    """TRAFFIC with the bytes of rows without a topic spread over topics.
+
+    `rows`: as `traffic` gives them; `weights`: WEIGHT, each above 0. A row that is spread becomes
+    apportioned, or stays estimated. Equal to `core.traffic.apportion` row by row.
+    """
+    unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights)
+    left_out = unnamed.where(F.col("basis") == 0)
+    product = F.col("bytes").cast(DecimalType(20, 0)) * F.col("weight").cast(DecimalType(18, 0))
+    shared = (
+        unnamed.where(F.col("basis") != 0)
+        .join(weights.withColumnsRenamed({"topic": "to_topic", "client": "to_client"}), list(SET))
+        .withColumns(
+            {
+                "share": F.call_function("div", product, F.col("whole")),
+                "remainder": product % F.col("whole"),
+            }
+        )
+    )
+    row = Window.partitionBy(*ROW)
+    place = F.row_number().over(row.orderBy(F.desc("remainder"), "to_topic", "to_client"))
+    rest = F.col("bytes") - F.sum("share").over(row)
+    spread = shared.withColumns(
+        {
+            "bytes": F.col("share") + (place <= rest).cast("long"),
+            "topic": F.col("to_topic"),
+            "client": F.col("to_client"),
+            "quality": F.greatest(F.col("quality"), F.lit(APPORTIONED).cast("tinyint")),
+        }
+    )
+    return merged(
+        rows.where(F.col("topic") != 0)
+        .select(*ROW, "bytes")
+        .unionByName(left_out.select(*ROW, "bytes"))
+        .unionByName(spread.where(F.col("bytes") > 0).select(*ROW, "bytes"))
+    )
+
+
+def merged(rows: DataFrame) -> DataFrame:
+    """TRAFFIC: rows that differ in source or `via` alone are one."""
+    return rows.groupBy(*KEPT).agg(F.sum("bytes").alias("bytes"))
+
+
+def client_place(cluster: Column, kind: Column, client: Column) -> Column:
+    """The `place` of a weight that speaks of a client group's traffic of one kind; long."""
+    wide = F.shiftleft(cluster.cast("long"), IP_BITS + 2)
+    return wide.bitwiseOR(F.shiftleft(kind.cast("long"), IP_BITS)).bitwiseOR(client.cast("long"))
+
+
+def _with_weight_set(unnamed: DataFrame, weights: DataFrame) -> DataFrame:
+    """Adds `basis` (0 = nothing tells the topic), `place` and the sum of the weights, `whole`."""
+    sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
+    is_client = F.col("basis") == BY_CLIENT
+    by_client = sets.where(is_client).select(
+        F.col("place").alias("client_place"), F.col("whole").alias("by_client")
+    )
+    by_via = sets.where(~is_client).select(
+        F.col("basis").alias("via_basis"),
+        F.col("place").alias("via"),
+        F.col("whole").alias("by_via"),
+    )
+    is_copy = F.col("kind") == REPLICATE
+    basis = (
+        F.when(F.col("by_client").isNotNull() & ~is_copy, BY_CLIENT)
+        .when(F.col("by_via").isNotNull(), F.col("via_basis"))
+        .otherwise(0)
+    )
+    own = F.col("basis") == BY_CLIENT
+    return (
+        unnamed.withColumns(
+            {
+                "client_place": client_place(F.col("cluster"), F.col("kind"), F.col("client")),
+                "via_basis": F.when(is_copy, BY_PAIR).otherwise(BY_ADDRESS),
+            }
+        )
+        .join(F.broadcast(by_client), "client_place", "left")
+        .join(F.broadcast(by_via), ["via_basis", "via"], "left")
+        .withColumn("basis", basis)
+        .withColumns(
+            {
+                "place": F.when(own, F.col("client_place")).otherwise(F.col("via")),
+                "whole": F.when(own, F.col("by_client")).otherwise(F.col("by_via")),
+            }
+        )
+    )
+
+
+def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
+    """(cluster code, address as a long) of group members -> code, dense from 1 in that order."""
+    seen = {
+        (fleet.codes.clusters[snapshot.name], address)
+        for snapshot in fleet.latest
+        for group in snapshot.cluster.groups
+        for member in group.members
+        if member.partitions and (address := address_number(member.address or "")[0]) != NONE
+    }
+    return {place: code for code, place in enumerate(sorted(seen), start=1)}
+
+
+def _values() -> dict[str, Column]:
+    """The fields of the key; `spot` is the topic, or what it can be told from."""
+    is_via = (F.col("topic") == 0) & (F.col("via") != 0)
+    is_produce = F.col("kind") == PRODUCE
+    far = F.when(F.col("peer") != 0, F.col("peer_rack")).otherwise(F.col("client_rack"))
+    near = F.col("broker_rack")
+    as_is = ("day", "cluster", "kind", "source", "quality", "client")
+    return {name: F.col(name) for name in as_is} | {
+        "from_rack": F.when(is_produce, far).otherwise(near),
+        "to_rack": F.when(is_produce, near).otherwise(far),
+        "is_via": is_via.cast("int"),
+        "spot": F.when(is_via, F.col("via")).otherwise(F.col("topic").cast("long")),
+    }
+
+
+def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
+    names = fleet.names
+    racks = len(names.racks).bit_length()
+    spots = (_pairs(fleet), addresses, len(names.topics))
+    return {
+        "day": DAY_BITS,
+        "cluster": len(names.clusters).bit_length(),
+        "kind": (len(KINDS) - 1).bit_length(),
+        "source": (len(SOURCES) - 1).bit_length(),
+        "quality": ESTIMATED.bit_length(),
+        "from_rack": racks,
+        "to_rack": racks,
+        "client": len(names.clients).bit_length(),
+        "is_via": 1,
+        "spot": max(spot.bit_length() for spot in spots),
+    }
+
+
+def _pairs(fleet: Fleet) -> int:
+    """How many numbers a pair of broker codes needs: sender * (brokers + 1) + receiver."""
+    return (len(fleet.names.brokers) + 1) ** 2
+
+
+def _with_via(
+    facts: DataFrame, fleet: Fleet, addresses: Mapping[tuple[int, int], int]
+) -> DataFrame:
+    pair = F.col("broker").cast("long") * (len(fleet.names.brokers) + 1) + F.col("peer")
+    is_pair = (F.col("peer") != 0) & (F.col("broker") != 0)
+    if not addresses:
+        return facts.withColumn("via", F.when(is_pair, pair).otherwise(F.lit(0)))
+    known = facts.sparkSession.createDataFrame(
+        pa.table(
+            {
+                "_ip": pa.array([ip for _, ip in addresses], pa.int64()),
+                "_cluster": pa.array([cluster for cluster, _ in addresses], pa.int32()),
+                "_address": pa.array(list(addresses.values()), pa.int64()),
+            }
+        )
+    ).select(
+        never_null(keyed(F.col("_ip"), F.col("_cluster"), CLUSTER_BITS)).alias("_place"), "_address"
+    )
+    place = keyed(F.col("client_ip"), F.col("cluster"), CLUSTER_BITS)
+    via = F.when(is_pair, pair).otherwise(F.coalesce(F.col("_address"), F.lit(0)))
+    return (
+        facts.withColumn("_place", place)
+        .join(F.broadcast(known), "_place", "left")
+        .withColumn("via", via)
+    )

@@ -1,0 +1,1 @@
+"""Helpers for columns, in Spark and in numpy."""

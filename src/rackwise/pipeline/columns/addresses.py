@@ -1,0 +1,172 @@
+"""IP addresses as integers: one long to look brokers up by, one to look subnets up by.
+
+Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every lookup is one
+of integers; each distinct text of a batch is read once, however many rows have it. Columns of
+Spark are read without Python, see `address_columns`.
+
+```
+text                  ip                                        prefix
+10.0.0.1              167772161, 0..2^32-1                      0
+2001:db8:0:42::7      below -1, by 60 bits of its SHA-256       2001 0db8 0000 0042, a signed long
+10.0.0.256            -1                                        0
+```
+
+The upper 64 bits of IPv6 are looked up in subnets. Its digest never equals a number of IPv4; two of
+a million distinct addresses share a digest once in two million runs.
+
+What this does not do: zone indices (`fe80::1%eth0`); networks, see `racks`.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from ipaddress import AddressValueError, IPv6Address
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.subnets import ipv4
+from rackwise.pipeline.columns.arrays import NO_NUMBER, read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column
+
+NONE = NO_NUMBER
+"""The long of a text that is no address."""
+MOST_REMEMBERED = 2**20
+SPARSEST = 16
+"""Places of a table for each number in it. Numbers that lie closer, such as ids of brokers, are
+looked up in one; others are searched for."""
+LARGEST_TABLE = 2**20
+"""Numbers, of 8 bytes: it travels to every worker, and beyond their caches it gains nothing."""
+HALF_BITS = 64
+DIGEST_DIGITS = 15
+SIGN = 1 << 63
+
+Number: TypeAlias = "tuple[int, int]"
+
+NOBODY: Number = (NONE, 0)
+
+
+class AddressReader:
+    """Reads texts as addresses and remembers those it has read.
+
+    >>> import pyarrow as pa
+    >>> AddressReader().read(pa.array(["10.0.0.1", "::", "10.0.0.256", None]))[0] >= 0
+    array([ True, False, False, False])
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str | None, Number] = {}
+
+    def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Longs `ip` and `prefix` of strings, shape (n,) each; a null is no address."""
+        ip, prefix, places = self.read_distinct(texts)
+        return ip[places], prefix[places]
+
+    def read_distinct(
+        self, texts: pa.Array
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The same of each distinct text, then of none; and of each string its place there."""
+        coded = texts.dictionary_encode()
+        ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
+        places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
+        return ip, prefix, places.to_numpy(zero_copy_only=False)
+
+    def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Of each text and, last, of none."""
+        known = self._known
+        if len(known) > MOST_REMEMBERED:
+            known.clear()
+        numbers = []
+        for text in texts:
+            number = known.get(text)
+            if number is None:
+                number = known[text] = address_number(text)
+            numbers.append(number)
+        return np.array([*numbers, NOBODY], dtype=np.int64)
+
+
+def address_number(text: str) -> Number:
+    """`ip` and `prefix` of one text, see above."""
+    if ":" not in text:
+        four = ipv4(text)
+        return NOBODY if four is None else (four, 0)
+    try:
+        six = int(IPv6Address(text))
+    except AddressValueError:
+        return NOBODY
+    if "%" in text:
+        return NOBODY
+    digest = sha256(f"{six:032x}".encode()).hexdigest()[:DIGEST_DIGITS]
+    high = six >> HALF_BITS
+    return NONE - 1 - int(digest, 16), high - 2 * SIGN if high >= SIGN else high
+
+
+def keyed(ip: Column, small: Column, bits: int) -> Column:
+    """One long of an address and a number of at most `bits` bits (up to 31), to join on.
+
+    Of IPv4 the two lie side by side; of IPv6 it is a digest of both with the sign set.
+    """
+    beside = F.shiftleft(ip, bits).bitwiseOR(small.cast("long"))
+    digest = F.xxhash64(ip, small.cast("long"))
+    signed = digest.bitwiseOR(F.shiftleft(F.lit(1).cast("long"), 63))
+    return F.when(ip >= 0, beside).when(ip < 0, signed)
+
+
+def never_null(key: Column) -> Column:
+    """A key for the looked-up side of a left join; -1 where there is none.
+
+    Of a key that can be null Spark drops the nulls first, by a filter that it pushes through all
+    the expressions above and so writes each of them out many times.
+    """
+    return F.coalesce(key, F.lit(-1).cast("long"))
+
+
+class PairIndex:
+    """Rows by an address or an id and a number from 0, such as a port: exact, in two steps."""
+
+    def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
+        ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
+        kinds, codes = np.unique(ips, return_inverse=True)
+        self._width = int(smalls.max(initial=0)) + 1
+        keys = codes.astype(np.int64) * self._width + smalls
+        rows = np.argsort(keys)
+        self._ips = Places(kinds, np.arange(len(kinds)))
+        self._pairs = Places(keys[rows], rows)
+
+    def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each pair, -1 where it is not there; shape (n,)."""
+        code = self._ips.find(ips)
+        is_known = (code >= 0) & (smalls >= 0) & (smalls < self._width)
+        return self._pairs.find(np.where(is_known, code * self._width + smalls, -1))
+
+
+class Places:
+    """What belongs to each of some ascending numbers, by a table where they lie close together.
+
+    The table has -1 at both ends, for all numbers below and above.
+    """
+
+    def __init__(self, ordered: NDArray[np.int64], found: NDArray[np.int64]) -> None:
+        self._ordered, self._found, self._table = ordered, found, None
+        spread = int(ordered[-1]) - int(ordered[0]) if len(ordered) else LARGEST_TABLE
+        if spread < min(SPARSEST * len(ordered), LARGEST_TABLE):
+            self._table = np.full(spread + 3, -1)
+            self._table[ordered - ordered[0] + 1] = found
+
+    def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What belongs to each, -1 where nothing does; shape (n,)."""
+        if not len(self._ordered):
+            return np.full(len(numbers), -1)
+        if self._table is not None:
+            before = self._ordered[:1] - 1
+            found: NDArray[np.int64] = self._table.take(numbers - before, mode="clip")
+            return found
+        places = np.minimum(np.searchsorted(self._ordered, numbers), len(self._ordered) - 1)
+        return np.where(self._ordered[places] == numbers, self._found[places], -1)

@@ -1,0 +1,1 @@
+"""The clusters of a fleet: snapshots, addresses and racks as frames."""

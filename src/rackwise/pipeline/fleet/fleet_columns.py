@@ -1,0 +1,334 @@
+"""Codes of a fleet's names, and its tables as Arrow columns.
+
+Names sort by code point; broker codes follow (cluster name, broker id), so the codes of one
+cluster's brokers are one run of integers, and a million replica ids become codes by binary search:
+
+```
+cluster a: ids 1 2 7  -> codes 1 2 3          id 7 of a: 0 + position 2 + 1 = 3
+cluster b: ids 1 3    -> codes 4 5            id 3 of b: 3 + position 1 + 1 = 5
+```
+
+A broker id that only stands in a replica list has a code and no row: it is a dead broker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from rackwise.core.racks import MAX_LEVELS, Rack, prefix
+from rackwise.pipeline import schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql.types import StructType
+
+    from rackwise.core.model import Cluster, GroupMember, Ragged
+    from rackwise.pipeline.fleet.snapshots import Snapshot
+
+HOUR_US = 3_600_000_000
+SELECTOR = "replica.selector.class"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Code - 1 -> name; `brokers` are (cluster name, broker id).
+
+    `depth`: levels of the deepest broker rack.
+    """
+
+    clusters: tuple[str, ...]
+    racks: tuple[str, ...]
+    topics: tuple[str, ...]
+    clients: tuple[str, ...]
+    brokers: tuple[tuple[str, int], ...]
+    cluster_topics: tuple[tuple[str, str], ...]
+    depth: int
+
+    @classmethod
+    def of(
+        cls,
+        snapshots: Sequence[Snapshot],
+        *,
+        racks: Iterable[Rack],
+        groups: Iterable[str],
+        topics: Iterable[tuple[str, str]],
+    ) -> Names:
+        """All names of the snapshots and the further ones, each sorted and once."""
+        own_racks = {b.rack for s in snapshots for b in s.cluster.brokers if b.rack}
+        all_racks = {*racks, *own_racks}
+        all_groups = set(groups)
+        all_topics = set(topics)
+        brokers: set[tuple[str, int]] = set()
+        for snapshot in snapshots:
+            cluster = snapshot.cluster
+            all_racks.update(m.rack for g in cluster.groups for m in g.members if m.rack)
+            all_groups.update(group.group for group in cluster.groups)
+            all_topics.update((snapshot.name, topic) for topic in cluster.topics)
+            all_topics.update((snapshot.name, topic) for topic in cluster.partitions.topics)
+            all_topics.update(
+                (snapshot.name, topic)
+                for group in cluster.groups
+                for member in group.members
+                for topic, _ in member.partitions
+            )
+            brokers.update((snapshot.name, id_) for id_ in _broker_ids(cluster))
+        return cls(
+            clusters=tuple(sorted({snapshot.name for snapshot in snapshots})),
+            racks=tuple(sorted({path for rack in all_racks for path in _with_ancestors(rack)})),
+            topics=tuple(sorted({topic for _, topic in all_topics})),
+            clients=tuple(sorted(all_groups)),
+            brokers=tuple(sorted(brokers)),
+            cluster_topics=tuple(sorted(all_topics)),
+            depth=max((len(rack.levels) for rack in own_racks), default=0),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codes:
+    """Name -> code, dense from 1; `brokers` maps (cluster name, broker id)."""
+
+    clusters: Mapping[str, int]
+    racks: Mapping[str, int]
+    topics: Mapping[str, int]
+    clients: Mapping[str, int]
+    brokers: Mapping[tuple[str, int], int]
+
+    @classmethod
+    def of(cls, names: Names) -> Codes:
+        """The inverse of the names."""
+        return cls(
+            clusters=_coded(names.clusters),
+            racks=_coded(names.racks),
+            topics=_coded(names.topics),
+            clients=_coded(names.clients),
+            brokers=_coded(names.brokers),
+        )
+
+    def broker_codes(self, cluster: str) -> Callable[[NDArray[np.int32]], NDArray[np.int64]]:
+        """Broker ids of one cluster, an array -> their codes; ids it never saw give any number."""
+        ids = np.array([id_ for name, id_ in self.brokers if name == cluster], dtype=np.int32)
+        first = self.brokers[cluster, int(ids[0])] if len(ids) else 0
+
+        def coded(values: NDArray[np.int32]) -> NDArray[np.int64]:
+            return np.searchsorted(ids, values).astype(np.int64) + first
+
+        return coded
+
+    def rack(self, rack: Rack | None) -> int:
+        """The code of a rack, 0 for none."""
+        return 0 if rack is None else self.racks[rack.text]
+
+
+def tables(
+    history: Mapping[str, Sequence[Snapshot]],
+    names: Names,
+    codes: Codes,
+) -> dict[str, tuple[pa.Table, StructType]]:
+    """Field of `Fleet` -> columns, schema; `history`: cluster name -> snapshots, oldest first."""
+    ordered = {name: history[name] for name in names.clusters}
+    rows = [
+        (snapshot, following)
+        for snapshots in ordered.values()
+        for snapshot, following in zip(snapshots, (*snapshots[1:], None), strict=True)
+    ]
+    last = [snapshots[-1] for snapshots in ordered.values()]
+    return {
+        "brokers": _table(
+            [
+                broker
+                for snapshot, following in rows
+                for broker in _brokers(snapshot, following, codes)
+            ],
+            schemas.BROKER,
+        ),
+        "topics": _table(_topics(ordered, names, codes), schemas.TOPIC),
+        "partitions": (_partitions(rows, codes), schemas.PARTITION),
+        "members": _table(
+            [row for snapshot in last for row in _members(snapshot, codes)], schemas.MEMBER
+        ),
+        "snapshots": _table(
+            [
+                (
+                    codes.clusters[snapshot.name],
+                    snapshot.file,
+                    snapshot.fingerprint,
+                    snapshot.taken_at,
+                    *_validity(snapshot, following),
+                )
+                for snapshot, following in rows
+            ],
+            schemas.SNAPSHOT,
+        ),
+        "racks": _table(
+            [_rack(path, codes.racks) for path in names.racks],
+            schemas.RACK,
+        ),
+        "clusters": _table(
+            [
+                (codes.clusters[snapshot.name], snapshot.name, snapshot.cluster.cluster_id)
+                for snapshot in last
+            ],
+            schemas.CLUSTER,
+        ),
+        "clients": _table([(code, name) for name, code in codes.clients.items()], schemas.CLIENT),
+    }
+
+
+def _coded(names: Sequence[Any]) -> dict[Any, int]:
+    return {name: code for code, name in enumerate(names, start=1)}
+
+
+def _with_ancestors(rack: Rack) -> Iterable[str]:
+    levels = rack.levels
+    return (rack.text, *(prefix(levels, depth) for depth in range(1, len(levels)) if rack.is_path))
+
+
+def _rack(path: str, codes: Mapping[str, int]) -> tuple[Any, ...]:
+    rack = Rack(path)
+    levels = rack.levels
+    ancestors = [
+        codes[prefix(levels, depth, is_path=rack.is_path)] for depth in range(1, len(levels) + 1)
+    ]
+    return (codes[path], path, len(levels), *ancestors, *([0] * (MAX_LEVELS - len(levels))))
+
+
+def _broker_ids(cluster: Cluster) -> set[int]:
+    table = cluster.partitions
+    seen = np.concatenate(
+        [table.replicas.values, table.isr.values, table.leader[table.leader >= 0]]
+    )
+    return {broker.id for broker in cluster.brokers} | set(np.unique(seen).tolist())
+
+
+def _validity(snapshot: Snapshot, following: Snapshot | None) -> tuple[int, int | None]:
+    """Microseconds since 1970: the first hour it speaks for, and the first it no longer does."""
+    return (
+        snapshot.first_hour * HOUR_US,
+        None if following is None else following.first_hour * HOUR_US,
+    )
+
+
+def _brokers(
+    snapshot: Snapshot, following: Snapshot | None, codes: Codes
+) -> Iterable[tuple[Any, ...]]:
+    configs = snapshot.cluster.configs.brokers
+    for broker in snapshot.cluster.brokers:
+        yield (
+            codes.clusters[snapshot.name],
+            codes.brokers[snapshot.name, broker.id],
+            broker.id,
+            codes.rack(broker.rack),
+            list(broker.addresses),
+            [] if broker.port is None else [broker.port],
+            broker.is_fenced,
+            configs.get(broker.id, {}).get(SELECTOR),
+            *_validity(snapshot, following),
+        )
+
+
+def _topics(
+    history: Mapping[str, Sequence[Snapshot]], names: Names, codes: Codes
+) -> list[tuple[Any, ...]]:
+    described = {
+        (name, topic.name): topic
+        for name, snapshots in history.items()
+        for snapshot in snapshots
+        for topic in snapshot.cluster.topics.values()
+    }
+    rows: list[tuple[Any, ...]] = []
+    for name, topic in names.cluster_topics:
+        if name in codes.clusters:
+            known = described.get((name, topic))
+            rows.append(
+                (
+                    codes.clusters[name],
+                    codes.topics[topic],
+                    topic,
+                    known.min_insync_replicas if known else None,
+                    known.retention_bytes if known else None,
+                )
+            )
+    return rows
+
+
+def _members(snapshot: Snapshot, codes: Codes) -> Iterable[tuple[Any, ...]]:
+    cluster = codes.clusters[snapshot.name]
+    for group in snapshot.cluster.groups:
+        for member in group.members:
+            for topic, partitions in _by_topic(member):
+                yield (
+                    cluster,
+                    codes.clients[group.group],
+                    member.member_id,
+                    member.client_id,
+                    member.address,
+                    codes.rack(member.rack),
+                    codes.topics[topic] if topic is not None else 0,
+                    partitions,
+                )
+
+
+def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
+    by_topic: dict[str | None, list[int]] = {}
+    for topic, partition in sorted(member.partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    return by_topic.items() if by_topic else [(None, [])]
+
+
+def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
+    target = _arrow(schemas.PARTITION)
+    made = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
+    return pa.concat_tables(made).combine_chunks()  # Spark reads no further than an empty chunk
+
+
+def _partition_columns(
+    snapshot: Snapshot, following: Snapshot | None, codes: Codes, target: pa.Schema
+) -> pa.Table:
+    table = snapshot.cluster.partitions
+    coded = codes.broker_codes(snapshot.name)
+    topics = np.array([codes.topics[topic] for topic in table.topics], dtype=np.int32)
+
+    def lists(ragged: Ragged) -> pa.Array:
+        return pa.ListArray.from_arrays(
+            pa.array(ragged.offsets.astype(np.int32)),
+            pa.array(coded(ragged.values).astype(np.int32)),
+        )
+
+    count = len(table)
+    valid_from, valid_to = _validity(snapshot, following)
+    time = pa.timestamp("us", tz="UTC")
+    columns = [
+        pa.array(np.full(count, codes.clusters[snapshot.name], dtype=np.int32)),
+        pa.array(topics[table.topic] if count else np.zeros(0, dtype=np.int32)),
+        pa.array(table.partition),
+        lists(table.placed),
+        pa.array(np.where(table.leader >= 0, coded(table.leader), 0).astype(np.int32)),
+        lists(table.isr),
+        pa.array(table.bytes, mask=table.bytes < 0),
+        pa.array(np.full(count, valid_from, dtype=np.int64)).cast(time),
+        pa.array(
+            np.full(count, valid_to or 0, dtype=np.int64), mask=np.full(count, valid_to is None)
+        ).cast(time),
+    ]
+    return pa.Table.from_arrays(columns, names=target.names).cast(target)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], schema: StructType) -> tuple[pa.Table, StructType]:
+    target = _arrow(schema)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(target)
+    arrays = [
+        pa.array(column, type=field.type) for column, field in zip(columns, target, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=target), schema
+
+
+def _arrow(schema: StructType) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema, timezone="UTC")

@@ -1,0 +1,67 @@
+"""Whole clusters as rows, spread over tasks so that all cores have about as much to do.
+
+What core does with a cluster as a whole (a plan, a bound of any shape) takes the snapshot, not
+columns. So a task is given the content of files, and parses them where it runs. A task costs some
+tenths of a second by itself, so there are two for each core, and not one for each of hundreds of
+small clusters; the largest cluster goes first, each to the task that has least:
+
+```
+sizes a 9, b 3, c 2, d 2, e 1 in 3 tasks   ->   0: a     1: b, e     2: c, d
+```
+
+Left alone, Spark puts small rows together, and all clusters would be worked on one after another.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.pipeline.fleet.snapshots import Snapshot
+
+TASKS_PER_CORE = 2
+MOST_CORES = 10_000
+_SCHEMA = pa.schema([("task", pa.int32()), ("cluster", pa.string()), ("packed", pa.binary())])
+
+
+def task_count(spark: SparkSession) -> int:
+    """Tasks for the cores that Spark has, by the parts that it cuts a range into; an action."""
+    parts = spark.range(MOST_CORES).select(F.spark_partition_id().alias("part"))
+    (row,) = parts.agg(F.max("part").alias("last")).collect()
+    return TASKS_PER_CORE * (int(row.last) + 1)
+
+
+def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> DataFrame:
+    """`cluster` and `packed` of each snapshot, in at most so many partitions."""
+    count = max(1, min(count, len(snapshots)))
+    tasks = shared_out([len(one.packed) for one in snapshots], count)
+    rows = [
+        {"task": task, "cluster": one.name, "packed": one.packed}
+        for task, one in zip(tasks, snapshots, strict=True)
+    ]
+    table = pa.Table.from_pylist(rows, schema=_SCHEMA)
+    frame = spark.createDataFrame(table, "task int, cluster string, packed binary")
+    return frame.repartitionById(count, F.col("task")).select("cluster", "packed")
+
+
+def shared_out(sizes: Sequence[int], count: int) -> list[int]:
+    """The task of each size: the largest first, each to the task that has least.
+
+    >>> shared_out([9, 3, 2, 2, 1], 3)
+    [0, 1, 2, 2, 1]
+    """
+    tasks = [0] * len(sizes)
+    loads = [(0, task) for task in range(count)]
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        load, task = loads[0]
+        tasks[place] = task
+        heapq.heapreplace(loads, (load + sizes[place], task))
+    return tasks

@@ -1,0 +1,1 @@
+"""From input files to facts: every row accepted, or rejected with a reason."""

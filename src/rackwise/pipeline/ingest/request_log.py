@@ -1,0 +1,274 @@
+"""Facts out of the request log of brokers (KIP-673): each finished request as a line with JSON.
+
+Goals, in order: nothing of a line is guessed; no line is lost; what a line says of one partition is
+one row. Brokers write such lines when their logger `kafka.request.logger` is set to DEBUG:
+
+```
+[2026-11-22 21:35:59,105] DEBUG Completed request:{"requestHeader":{"requestApiKey":0,..},
+  "request":{"topicData":[{"name":"orders","partitionData":[{"index":1,"recordsSizeInBytes":279}]}]},
+  "connection":"10.0.0.1:9092-10.1.5.20:44384-0-3",..} (kafka.request.logger)
+              broker        client      processor, index (before Kafka 4 the index alone)
+```
+
+| request | row per | kind | bytes, of records as they travel | flow |
+|---|---|---|---|---|
+| Produce | partition written | produce | of the request | client -> broker |
+| Fetch of a client | partition answered | fetch | of the response | broker -> client |
+| Fetch of a replica | partition answered | replicate | of the response | broker -> replica |
+
+A line says who the client is to the broker, its principal. A client's Fetch says its rack. Newer
+versions give topics by id, which snapshots turn into names. A client of a group is known by its
+client id, where that is of one group alone.
+
+The fate of a row is the first that holds, then that of `input_facts`:
+
+```
+malformed:line charset json time connection     no such line                     (quarantine)
+other-request       neither Produce nor Fetch
+nodata              a Fetch that found nothing
+no-bytes            sizes are not told: the logger was set, or unset, meanwhile
+not-kafka           the broker's end is no listener, and no address, of one broker alone
+```
+
+Lines without `Completed request:` are no rows. Times without a zone are UTC.
+
+What this does not do: tell bytes of the protocol around the records; know a topic that no snapshot
+has (its bytes are those of an unknown topic).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.pipeline.columns.address_columns import with_addresses
+from rackwise.pipeline.fleet.listeners import with_listeners
+from rackwise.pipeline.ingest.text import CHARSET, LINE
+from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, LONGEST_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from rackwise.pipeline.fleet.fleet import Fleet
+
+MARK = "Completed request:"
+SOURCE = "request log"
+LONGEST_LINE = 2**22
+"""Bytes; some 50,000 partitions in one request."""
+JSON, TIME, CONNECTION = (f"malformed:{what}" for what in ("json", "time", "connection"))
+OTHER_REQUEST, NO_DATA, NO_BYTES, NOT_KAFKA = "other-request", "nodata", "no-bytes", "not-kafka"
+PRODUCE, FETCH = 0, 1
+_TIME = r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(Z|[+-]\d\d:?\d\d)?"
+_CONNECTION = r"^(.+):(\d{1,5})-(.+):(\d{1,5})(-\d+){1,2}\z"
+_SIZES = "array<struct<{0}: int, recordsSizeInBytes: bigint>>"
+_BAD = "_bad string"
+_LINE = (
+    "requestHeader struct<requestApiKey: int, correlationId: bigint, clientId: string>, "
+    f"request string, response string, connection string, principal string, {_BAD}"
+)
+_PRODUCE = (
+    "topicData array<struct<name: string, topicId: string, "
+    f"partitionData: {_SIZES.format('index')}>>, {_BAD}"
+)
+_FETCH = f"replicaId int, replicaState struct<replicaId: int>, rackId string, {_BAD}"
+_FETCHED = (
+    "responses array<struct<topic: string, topicId: string, "
+    f"partitions: {_SIZES.format('partitionIndex')}>>, {_BAD}"
+)
+
+
+def request_rows(lines: DataFrame) -> DataFrame:
+    """`schemas.BRONZE_REQUEST` of lines: `value` and `source_file`."""
+    value = F.col("value")
+    is_short = F.octet_length(value) <= LONGEST_LINE
+    is_text = is_short & F.is_valid_utf8(value)
+    asked = lines.where(value.contains(MARK)).select(
+        "source_file",
+        F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
+        F.when(~is_short, LINE).when(~F.is_valid_utf8(value), CHARSET).alias("fate"),
+        _instant(value).alias("window_start"),
+        _json(F.when(is_text, F.regexp_extract(value, rf"(?s){MARK}\s*(\{{.*\}})", 1)), _LINE),
+    )
+    return _rows(_parsed(asked)).select(*BRONZE_REQUEST.names)
+
+
+def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
+    """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: ends, ids and clients as names.
+
+    There are no columns for what no request tells.
+    """
+    ends = with_addresses(bronze, {"broker": F.col("broker_address")})
+    start = F.unix_seconds("window_start")
+    found = with_listeners(
+        ends, fleet, F.col("broker_ip"), F.col("broker_port"), start, into="_near"
+    )
+    ids = [(code, *pair) for pair, code in fleet.codes.brokers.items()]
+    brokers = found.sparkSession.createDataFrame(ids, "_code int, cluster string, broker_id int")
+    placed = found.join(F.broadcast(brokers), F.col("_near") == F.col("_code"), "left")
+    named = _looked_up(placed, "topic_id", "_topic_of_id", _topics_by_id(fleet))
+    known = _looked_up(named, "client_id", "_group_of_id", _groups_by_client(fleet))
+    told = {
+        "topic": F.coalesce("topic_name", "_topic_of_id"),
+        "client_group": F.when(F.col("kind") == "fetch", F.col("_group_of_id")),
+        "source": F.lit(SOURCE),
+        "fate": F.coalesce("fate", F.when(F.col("broker_id").isNull(), NOT_KAFKA)),
+    }
+    return known.select(
+        *(
+            told.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
+            for field in BRONZE_INPUT.fields
+            if field.name in told or field.name in known.columns
+        )
+    )
+
+
+def _instant(value: Column) -> Column:
+    """The first moment in a line, as an instant whatever the session's time zone is."""
+    day, time, fraction, zone = (F.regexp_extract(value, _TIME, i) for i in range(1, 5))
+    zone = F.when(zone == "", "Z").otherwise(zone)
+    return F.concat(day, F.lit("T"), time, F.lit("."), F.rpad(fraction, 6, "0"), zone).try_cast(
+        "timestamp"
+    )
+
+
+def _json(text: Column, schema: str) -> Column:
+    return F.from_json(
+        text, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_bad"}
+    ).alias("json")
+
+
+def _parsed(asked: DataFrame) -> DataFrame:
+    """Adds `api`, `ends`, `produced`, `fetch`, `fetched` and the first fates."""
+    line = F.col("json")
+    api = line.getField("requestHeader").getField("requestApiKey")
+    request, response = line.getField("request"), line.getField("response")
+    is_json = line.isNotNull() & line.getField("_bad").isNull() & api.isNotNull()
+    has_request = request.startswith("{")
+    parsed = asked.select(
+        "*",
+        F.when(is_json, api).alias("api"),
+        *(
+            _json(F.when(is_json & has_request & (api == key), text), schema).alias(name)
+            for key, text, schema, name in (
+                (PRODUCE, request, _PRODUCE, "produced"),
+                (FETCH, request, _FETCH, "fetch"),
+                (FETCH, response, _FETCHED, "fetched"),
+            )
+        ),
+    )
+    is_data = F.col("api").isin(PRODUCE, FETCH)
+    is_fetch_told = F.col("fetch").isNotNull() & F.col("fetched").isNotNull()
+    is_told = F.col("produced").isNotNull() | is_fetch_told
+    is_broken = F.lit(0) == 1
+    for part in ("produced", "fetch", "fetched"):
+        is_broken = is_broken | F.col(part).getField("_bad").isNotNull()
+    fate = (
+        F.when(F.col("fate").isNotNull(), F.col("fate"))
+        .when(F.col("api").isNull() | is_broken, JSON)
+        .when(F.col("window_start").isNull(), TIME)
+        .when(~is_data, OTHER_REQUEST)
+        .when(~F.coalesce(line.getField("connection"), F.lit("")).rlike(_CONNECTION), CONNECTION)
+        .when(~is_told, NO_BYTES)
+    )
+    return parsed.withColumn("fate", fate)
+
+
+def _rows(parsed: DataFrame) -> DataFrame:
+    """One row per partition; one alone of a line that has no partition."""
+    line, fetch = F.col("json"), F.col("fetch")
+    connection = line.getField("connection")
+    ends = [F.nullif(F.regexp_extract(connection, _CONNECTION, i), F.lit("")) for i in (1, 2, 3)]
+    header = line.getField("requestHeader")
+    replica = F.coalesce(fetch.getField("replicaState").getField("replicaId"), fetch["replicaId"])
+    is_copy = replica >= 0
+    sizes = F.coalesce(
+        _sizes(F.col("produced").getField("topicData"), "name", "partitionData", "index"),
+        _sizes(F.col("fetched").getField("responses"), "topic", "partitions", "partitionIndex"),
+    )
+    kind = F.when(F.col("api") == PRODUCE, "produce").when(
+        F.col("api") == FETCH, F.when(is_copy, "replicate").otherwise("fetch")
+    )
+    rows = parsed.select(
+        *("source_file", "raw", "window_start"),
+        F.col("fate").alias("_fate"),
+        kind.alias("kind"),
+        ends[0].alias("broker_address"),
+        ends[1].try_cast("int").alias("broker_port"),
+        ends[2].alias("client_address"),
+        header["clientId"].alias("client_id"),
+        F.nullif(fetch.getField("rackId"), F.lit("")).alias("client_rack"),
+        line["principal"].alias("principal"),
+        F.when(is_copy, replica).alias("peer_broker_id"),
+        F.concat_ws("/", connection, header["correlationId"]).alias("emitter"),
+        F.explode_outer(F.when(F.col("fate").isNull(), sizes)).alias("size"),
+    )
+    size = F.col("size")
+    fate = F.coalesce(
+        "_fate",
+        F.when(size.isNull(), F.when(F.col("kind") == "produce", NO_BYTES).otherwise(NO_DATA)),
+        F.when(size["bytes"].isNull(), NO_BYTES),
+    )
+    return rows.select(
+        "*",
+        fate.alias("fate"),
+        *(size[name].alias(name) for name in ("topic_name", "topic_id", "partition", "bytes")),
+        F.lit(None).cast("long").alias("row_offset"),
+    )
+
+
+def _sizes(topics: Column, name: str, partitions: str, index: str) -> Column:
+    """An array of `topic_name, topic_id, partition, bytes` out of topics with their partitions."""
+
+    def of_topic(topic: Column) -> Column:
+        return F.transform(
+            F.coalesce(topic[partitions], F.array().cast(_SIZES.format(index))),
+            lambda one: F.struct(
+                topic[name].alias("topic_name"),
+                topic["topicId"].alias("topic_id"),
+                one[index].alias("partition"),
+                one["recordsSizeInBytes"].alias("bytes"),
+            ),
+        )
+
+    return F.flatten(F.transform(topics, of_topic))
+
+
+def _topics_by_id(fleet: Fleet) -> Mapping[tuple[str, str], str]:
+    return {
+        (snapshot.name, topic.id): topic.name
+        for snapshot in fleet.latest
+        for topic in snapshot.cluster.topics.values()
+        if topic.id is not None
+    }
+
+
+def _groups_by_client(fleet: Fleet) -> Mapping[tuple[str, str], str]:
+    """(cluster, client id) -> the group whose members alone have it."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    for snapshot in fleet.latest:
+        for group in snapshot.cluster.groups:
+            for member in group.members:
+                if member.client_id is not None:
+                    client = snapshot.name, member.client_id
+                    groups.setdefault(client, set()).add(group.group)
+    return {client: next(iter(names)) for client, names in groups.items() if len(names) == 1}
+
+
+def _looked_up(
+    rows: DataFrame, column: str, into: str, known: Mapping[tuple[str, str], str]
+) -> DataFrame:
+    """Adds `into`: what (cluster, text in `column`) stands for; null where it is not known."""
+    frame = rows.sparkSession.createDataFrame(
+        [(*pair, value) for pair, value in sorted(known.items())],
+        f"_cluster string, _text string, {into} string",
+    ).withColumn("_key", F.xxhash64("_cluster", "_text"))
+    is_same = (F.col("_cluster") == F.col("cluster")) & (F.col("_text") == F.col(column))
+    return (
+        rows.withColumn("_key", F.xxhash64("cluster", column))
+        .join(F.broadcast(frame), "_key", "left")
+        .withColumn(into, F.when(is_same, F.col(into)))
+        .drop("_key", "_cluster", "_text")
+    )

@@ -1,0 +1,367 @@
+"""Flow logs as text: lines into columns by each file's own header, bad lines kept whole.
+
+Goals, in order: no line is lost; a person finds each bad line again, by file and line number;
+nothing of a hostile file ends the run, be it a line of 10 MB, a foreign charset, a second header or
+half a gzip member.
+
+One pass looks for headers: lines that hold both `srcaddr` and `dstaddr`. The first of a file is its
+header, the others were pasted in. Files with equal headers are then read together:
+
+```
+a.log   version ... bytes start end        -> group 1: 14 columns        a.log line 1   header
+        2 ... 840 1795 1855                                              a.log line 2   row
+        version ... bytes start end                                      a.log line 3   bad row
+b.log   bytes srcaddr dstaddr ...          -> group 2: 8 columns
+```
+
+A gzip file that ends too early makes the read fail; then each gzip file is read alone, and those
+that fail are one bad row each (`malformed:file`) while the run goes on without them.
+
+Spark tells no line numbers, so rows carry none; `located` finds those of the bad rows alone, by one
+more pass over the files that have any.
+
+What this does not do: judge values (`flow_logs`); write anything.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.errors import InvalidFlows
+from rackwise.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+
+    from rackwise.pipeline.ingest.files import FlowFile
+from rackwise.pipeline.schemas import LONGEST_TEXT
+
+LONGEST_LINE = 2**16
+"""Bytes; what is longer is no row of a flow log."""
+GZIP_WINDOW = 31
+Answer = TypeVar("Answer")
+OF_FILE = 0
+"""The `row_offset` of a row for a whole file."""
+CHUNK = 2**20
+FILE, LINE, CHARSET, COLUMNS, HEADER = (
+    f"malformed:{what}" for what in ("file", "line", "charset", "columns", "header")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """A file with its header's column names, and the header lines that stand in it once more."""
+
+    file: FlowFile
+    columns: tuple[str, ...]
+    pasted: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Text files that can be read, and those that cannot."""
+
+    files: tuple[TextFile, ...]
+    broken: tuple[FlowFile, ...]
+
+
+def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
+    """The headers of text files; an action.
+
+    Raises `InvalidFlows` for a file with lines and no header, and when files cannot be read for
+    another reason than a broken gzip member.
+    """
+    headers, files, broken = _looked_at(spark, files, lambda whole: _headers(spark, whole))
+    for file in files:
+        if file.uri not in headers:
+            _check_empty(spark, file)
+    return Texts(
+        files=tuple(_text_file(file, headers[file.uri]) for file in files if file.uri in headers),
+        broken=broken,
+    )
+
+
+def marked_lines(
+    spark: SparkSession, files: Sequence[FlowFile], mark: str
+) -> tuple[DataFrame, tuple[FlowFile, ...]]:
+    """`value, source_file` of all lines of text files that can be read, and the files that cannot.
+
+    An action. Raises `InvalidFlows` when no line of any file has the mark, and when files cannot be
+    read for another reason than a broken gzip member.
+    """
+
+    def first_mark(whole: Sequence[FlowFile]) -> list[Row]:
+        if not whole:
+            return []
+        marked = F.col("value").contains(mark)
+        counts = (F.count_if(marked).alias("marked"), F.max(F.left("value", F.lit(200))))
+        return _lines(spark, whole).agg(*counts).collect()
+
+    counts, whole, broken = _looked_at(spark, files, first_mark)
+    if counts and not counts[0].marked:
+        had = escaped(counts[0][1] or "")
+        raise InvalidFlows(
+            f'lines with "{mark}" are wanted in {escaped(whole[0].uri)}; one begins "{had}"',
+            wanted=mark,
+            had=had,
+            hint="brokers write them when their logger kafka.request.logger is set to DEBUG",
+            where=whole[0].uri,
+        )
+    place = F.col("_metadata.file_path").alias("source_file")
+    empty = spark.createDataFrame([], "value string, source_file string")
+    return _lines(spark, whole).select("value", place) if whole else empty, broken
+
+
+def _looked_at(
+    spark: SparkSession,
+    files: Sequence[FlowFile],
+    look: Callable[[Sequence[FlowFile]], Answer],
+) -> tuple[Answer, Sequence[FlowFile], tuple[FlowFile, ...]]:
+    """What a look at the files that can be read gives; these files; and broken gzip files."""
+    try:
+        return look(files), files, ()
+    except spark_failures() as error:
+        broken = _broken(spark, [file for file in files if file.is_gzip])
+        if not broken:
+            raise _unreadable(error) from error
+    whole = [file for file in files if file not in broken]
+    try:
+        return look(whole), whole, broken
+    except spark_failures() as other:
+        raise _unreadable(other) from other
+
+
+def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
+    """The rows of text files: `columns` as text, null where a file has none, and their place.
+
+    `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null, see `located`,
+    but of a row for a whole file, which is 0.
+    """
+    groups: dict[tuple[str, ...], list[FlowFile]] = {}
+    for text in texts.files:
+        groups.setdefault(text.columns, []).append(text.file)
+    rows = _strays(spark, texts, columns)
+    for header, files in groups.items():
+        rows = rows.unionByName(_rows(spark, header, files, columns))
+    return rows
+
+
+def located(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
+    """Rows of `schemas.QUARANTINE` with line numbers in `row_offset` where it was null.
+
+    Lines are counted from 1. Of equal lines the last ones are named. An action when there is such a
+    row, else none of its own.
+    """
+    unplaced = bad.where(F.col("row_offset").isNull())
+    wanted = {row.source_file for row in unplaced.select("source_file").distinct().collect()}
+    mine = [file for file in files if file.uri in wanted and not file.is_parquet]
+    if not wanted:
+        return bad
+    nth = Window.partitionBy("source_file", "raw").orderBy("reason")
+    key = ["source_file", "raw", "nth"]
+    numbered = (
+        unplaced.drop("row_offset")
+        .withColumn("nth", F.row_number().over(nth))
+        .join(_line_numbers(spark, mine, unplaced), key, "left")
+        .withColumnsRenamed({"line": "row_offset"})
+    )
+    return bad.where(F.col("row_offset").isNotNull()).unionByName(numbered.select(bad.columns))
+
+
+def spark_failures() -> tuple[type[Exception], ...]:
+    """What a failed action raises, on classic and on Connect."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    return (PySparkException, Py4JJavaError)
+
+
+def failure_line(error: Exception) -> str:
+    """The line of a failure that says what it is, which Spark begins with `[CONDITION]`."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    line = next((line for line in lines if "[" in line), lines[0])
+    return escaped(line[max(line.find("["), 0) :][:200])
+
+
+def _unreadable(error: Exception) -> InvalidFlows:
+    had = failure_line(error)
+    return InvalidFlows(
+        f"flow files that can be read are wanted; Spark says: {had}",
+        wanted="readable files",
+        had=had,
+        hint="try the files one by one",
+    )
+
+
+def _lines(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
+    return spark.read.option("ignoreCorruptFiles", "false").text([file.pattern for file in files])
+
+
+def _is_header(value: Column) -> Column:
+    is_short = F.octet_length(value) <= LONGEST_LINE
+    return is_short & value.contains("srcaddr") & value.contains("dstaddr")
+
+
+def _headers(spark: SparkSession, files: Sequence[FlowFile]) -> dict[str, list[tuple[str, int]]]:
+    """File -> its header lines and how often each stands there, in order of appearance."""
+    if not files:
+        return {}
+    place = F.struct(F.col("_metadata.file_block_start"), F.monotonically_increasing_id())
+    found = (
+        _lines(spark, files)
+        .where(_is_header(F.col("value")))
+        .select(F.col("_metadata.file_path").alias("file"), "value", place.alias("place"))
+        .groupBy("file", "value")
+        .agg(F.min("place").alias("place"), F.count("*").alias("count"))
+        .orderBy("file", "place")
+        .collect()
+    )
+    headers: dict[str, list[tuple[str, int]]] = {}
+    for row in found:
+        headers.setdefault(row.file, []).append((row.value, row["count"]))
+    return headers
+
+
+def _text_file(file: FlowFile, headers: Sequence[tuple[str, int]]) -> TextFile:
+    (header, count), *others = headers
+    return TextFile(
+        file=file,
+        columns=tuple(name.replace("-", "_").lower() for name in header.split(" ")),
+        pasted=tuple((line, n) for line, n in ((header, count - 1), *others) if n),
+    )
+
+
+def _check_empty(spark: SparkSession, file: FlowFile) -> None:
+    first = _lines(spark, [file]).where(F.trim("value") != "").limit(1).collect()
+    if first:
+        had = escaped(first[0].value[:200])
+        raise InvalidFlows(
+            f"a header line with srcaddr and dstaddr is wanted in {escaped(file.uri)}; "
+            f'it begins "{had}"',
+            wanted="version account-id interface-id srcaddr dstaddr ...",
+            had=had,
+            hint="put the header of the flow log first, or give its --flow-format",
+            where=file.uri,
+        )
+
+
+def _rows(
+    spark: SparkSession, header: Sequence[str], files: Sequence[FlowFile], columns: Sequence[str]
+) -> DataFrame:
+    value = F.col("value")
+    lines = _lines(spark, files).where((F.trim(value) != "") & ~_is_header(value))
+    is_short = F.octet_length(value) <= LONGEST_LINE
+    cut = lines.select(
+        F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
+        F.when(is_short & F.is_valid_utf8(value), F.split(value, " ", -1)).alias("cells"),
+        is_short.alias("is_short"),
+        F.col("_metadata.file_path").alias("source_file"),
+    )
+    reason = (
+        F.when(~F.col("is_short"), LINE)
+        .when(F.col("cells").isNull(), CHARSET)
+        .when(F.size("cells") != len(header), COLUMNS)
+    )
+    cell = {name: F.get("cells", F.lit(i)) for i, name in enumerate(header)}
+    is_whole = F.size("cells") == len(header)
+    return cut.select(
+        *(_cell(cell.get(name), is_whole).alias(name) for name in columns),
+        reason.alias("malformed"),
+        *("raw", "source_file"),
+        F.lit(None).cast("long").alias("row_offset"),
+    )
+
+
+def _cell(cell: Column | None, is_whole: Column) -> Column:
+    return F.lit(None).cast("string") if cell is None else F.when(is_whole, cell)
+
+
+def _strays(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
+    """A row for each pasted header and each broken file."""
+    rows: list[tuple[str, str | None, str, int | None, int]] = [
+        (HEADER, line[:LONGEST_TEXT], text.file.uri, None, count)
+        for text in texts.files
+        for line, count in text.pasted
+    ]
+    rows += [(FILE, None, file.uri, OF_FILE, 1) for file in texts.broken]
+    strays = spark.createDataFrame(
+        rows, "malformed string, raw string, source_file string, row_offset long, count long"
+    ).select("*", F.explode(F.sequence(F.lit(1).cast("long"), F.col("count"))))
+    return strays.select(
+        *(F.lit(None).cast("string").alias(name) for name in columns),
+        *("malformed", "raw", "source_file", "row_offset"),
+    )
+
+
+def _broken(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[FlowFile, ...]:
+    """The gzip files that do not unpack."""
+    if not files:
+        return ()
+    contents = spark.read.format("binaryFile").load([file.pattern for file in files])
+    verdicts = (
+        contents.select(F.col("_metadata.file_path").alias("file"), "content")
+        .mapInArrow(_unpacks, "file string, is_broken boolean")
+        .where("is_broken")
+        .collect()
+    )
+    names = {row.file for row in verdicts}
+    return tuple(file for file in files if file.uri in names)
+
+
+def _unpacks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        verdicts = [not _is_gzip(content.as_buffer()) for content in batch.column("content")]
+        yield pa.RecordBatch.from_arrays(
+            [batch.column("file"), pa.array(verdicts, pa.bool_())], names=["file", "is_broken"]
+        )
+
+
+def _is_gzip(content: memoryview) -> bool:
+    """Whether it is whole members and nothing after them."""
+    member = None
+    try:
+        for start in range(0, len(content), CHUNK):
+            rest = bytes(content[start : start + CHUNK])
+            while rest:
+                member = member or zlib.decompressobj(GZIP_WINDOW)
+                member.decompress(rest, CHUNK)
+                rest = member.unused_data if member.eof else member.unconsumed_tail
+                member = None if member.eof else member
+    except zlib.error:
+        return False
+    return member is None
+
+
+def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], wanted: DataFrame) -> DataFrame:
+    """`source_file, raw, nth, line` of lines that read as a wanted row does, last ones first."""
+    lines = _lines(spark, files).select(
+        F.col("_metadata.file_path").alias("source_file"),
+        F.col("_metadata.file_block_start").alias("block"),
+        F.monotonically_increasing_id().alias("id"),
+        F.left(F.make_valid_utf8("value"), F.lit(LONGEST_TEXT)).alias("raw"),
+    )
+    earlier = (
+        Window.partitionBy("source_file")
+        .orderBy("block")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    blocks = (
+        lines.groupBy("source_file", "block")
+        .agg(F.min("id").alias("first"), F.count("*").alias("count"))
+        .withColumn("before", F.coalesce(F.sum("count").over(earlier), F.lit(0)))
+    )
+    last_first = Window.partitionBy("source_file", "raw").orderBy(F.desc("line"))
+    return (
+        lines.join(wanted.select("source_file", "raw").distinct(), ["source_file", "raw"])
+        .join(blocks, ["source_file", "block"])
+        .select("source_file", "raw", (F.expr("before + id - first") + 1).alias("line"))
+        .withColumn("nth", F.row_number().over(last_first))
+    )

@@ -1,0 +1,187 @@
+"""A source of Kafka records in Python whose tasks read in the rack of their executor.
+
+The columns are those of Spark's own connector, so that either can stand before `stream_messages`.
+Offsets are the checkpoint's, one number per partition: `{"topic": {"0": 123, "1": 77}}`.
+
+```
+driver     latestOffset   up to where: what is there, no more rows than allowed, by backlog
+           partitions     one task per partition that has something new
+executor   read           asks its own environment for the rack, reads from a replica there
+```
+
+With `availableNow` the end is taken down once, at the start, and the batches go up to it.
+
+What this does not do: send a task to a rack, for which Spark has no way; know kafka-python (the
+caller brings the two functions that do).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from rackwise.core.override import override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rackwise.pipeline.kafka.sink import Write
+
+SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int"
+)
+MOST_RECORDS = 1_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ARROW = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+    ]
+)
+
+Offsets: TypeAlias = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What is read or written, and how: its functions are found by name in other processes.
+
+    `ends`: partition -> first offset and the one after the last; `records`: those of a partition
+    between two offsets, in lists; each has key, value, offset, timestamp (ms), timestamp_type.
+    `write`: key and value of each record in, partition -> records out, or None for a topic that is
+    only read. `starting`: `earliest` or `latest`; `most`: records in a batch.
+    """
+
+    name: str
+    ends: Callable[[], Mapping[int, tuple[int, int]]]
+    records: Callable[[int, int, int], Iterator[list[Any]]]
+    write: Write | None = None
+    starting: str = "earliest"
+    most: int = MOST_RECORDS
+
+
+class Part(InputPartition):
+    """Records of one partition, `start <= offset < end`."""
+
+    def __init__(self, partition: int, start: int, end: int) -> None:
+        super().__init__((partition, start, end))
+        self.partition, self.start, self.end = partition, start, end
+
+
+class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads one topic; on the driver it plans, on executors it reads."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.target: Mapping[int, int] | None = None
+
+    @override
+    def initialOffset(self) -> Offsets:  # noqa: N802 (Spark's name)
+        """Where a new checkpoint begins."""
+        place = 0 if self.topic.starting == "earliest" else 1
+        return self._told({number: both[place] for number, both in self.topic.ends().items()})
+
+    @override
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Take down what is there now: the batches go up to it."""
+        self.target = self._ends()
+
+    @override
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The records in a batch."""
+        return ReadMaxRows(self.topic.most)
+
+    @override
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """Up to where the next batch goes."""
+        ends = self._ends() if self.target is None else self.target
+        begin = self._read(start)
+        if isinstance(limit, ReadAllAvailable):
+            return self._told({**begin, **_later(begin, ends)})
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self.topic.most
+        return self._told(limited(begin, ends, most))
+
+    @override
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """A task for each partition with something new; one that is new begins at 0."""
+        begin = self._read(start)
+        return [
+            Part(number, begin.get(number, 0), last)
+            for number, last in self._read(end).items()
+            if last > begin.get(number, 0)
+        ]
+
+    @override
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """What one task reads, on an executor."""
+        return records_of(self.topic, partition)
+
+    def _ends(self) -> dict[int, int]:
+        return {number: last for number, (_, last) in self.topic.ends().items()}
+
+    def _told(self, offsets: Mapping[int, int]) -> Offsets:
+        return {self.topic.name: {str(number): offsets[number] for number in sorted(offsets)}}
+
+    def _read(self, told: Offsets) -> dict[int, int]:
+        return {int(number): at for number, at in told.get(self.topic.name, {}).items()}
+
+
+def records_of(topic: Topic, part: InputPartition) -> Iterator[pa.RecordBatch]:
+    """The records of one part, read where this runs."""
+    if not isinstance(part, Part):
+        raise TypeError(type(part))
+    for found in topic.records(part.partition, part.start, part.end):
+        yield _batch(topic.name, part.partition, found)
+
+
+def limited(start: Mapping[int, int], ends: Mapping[int, int], most: int) -> dict[int, int]:
+    """The ends, or as far as `most` records go, dealt by backlog; always on by one, if any.
+
+    >>> limited({0: 0, 1: 5}, {0: 30, 1: 15}, 20)
+    {0: 15, 1: 10}
+    """
+    later = {**start, **_later(start, ends)}
+    backlog = {number: last - start.get(number, 0) for number, last in later.items()}
+    whole = sum(backlog.values())
+    if whole <= most:
+        return later
+    shares = {number: lag * most // whole for number, lag in backlog.items()}
+    if not any(shares.values()):
+        shares[max(backlog, key=lambda number: (backlog[number], -number))] = 1
+    return {number: start.get(number, 0) + share for number, share in shares.items()}
+
+
+def _later(start: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
+    """Never back: a topic that was made anew ends before it began."""
+    return {number: max(last, start.get(number, 0)) for number, last in ends.items()}
+
+
+def _batch(topic: str, partition: int, found: Sequence[Any]) -> pa.RecordBatch:
+    rows = len(found)
+    columns = [
+        [each.key for each in found],
+        [each.value for each in found],
+        [topic] * rows,
+        [partition] * rows,
+        [each.offset for each in found],
+        [EPOCH + timedelta(milliseconds=each.timestamp) for each in found],
+        [each.timestamp_type for each in found],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

@@ -1,0 +1,111 @@
+"""A topic as a table: all records that are there, or a part of them, read in the executor's rack.
+
+One task per partition. Where Spark hands filters over, those on `partition` and `offset` decide
+what is asked of the brokers, and the rest goes back to Spark:
+
+```
+where("partition = 3 and offset >= 900 and value is not null")
+       partition 3, offsets 900..          value is not null: Spark's
+```
+
+Spark refuses a reader that takes filters while `spark.sql.python.filterPushdown.enabled` is off,
+as it is by default: hence two readers.
+
+What Spark 4.2 has handed over once it keeps for the life of a loaded frame: another query on the
+same frame would lack rows. Load it anew for each query, or leave filters to Spark.
+
+What this does not do: read a topic as of a time; filter on keys or values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from rackwise.core.override import override
+from rackwise.pipeline.kafka.records import Part, Topic, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+"""Whether Spark hands filters over; it refuses a reader that takes them where it does not."""
+
+
+class TopicTable(DataSourceReader):
+    """All records of a topic."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.only: frozenset[int] | None = None
+        self.first = 0
+        self.end: int | None = None
+
+    @override
+    def partitions(self) -> Sequence[InputPartition]:
+        """A task for each partition with a record that is wanted."""
+        parts = []
+        for number, (first, last) in sorted(self.topic.ends().items()):
+            start = max(first, self.first)
+            end = last if self.end is None else min(last, self.end)
+            if start < end and (self.only is None or number in self.only):
+                parts.append(Part(number, start, end))
+        return parts
+
+    @override
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """What one task reads, on an executor."""
+        return records_of(self.topic, partition)
+
+
+class FilteredTable(TopicTable):
+    """The same, of some partitions and offsets."""
+
+    @override
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
+        """Take those on partition and offset; give back the others."""
+        return [each for each in filters if not self._takes(each)]
+
+    def _takes(self, one: Filter) -> bool:
+        match one:
+            case IsNotNull(attribute=("partition",) | ("offset",)):
+                return True
+            case EqualTo(attribute=("partition",), value=int(number)):
+                self._keep({number})
+            case In(attribute=("partition",), value=tuple(numbers)):
+                self._keep(set(numbers))
+            case EqualTo(attribute=("offset",), value=int(at)):
+                self._between(at, at + 1)
+            case GreaterThan(attribute=("offset",), value=int(at)):
+                self._between(at + 1, None)
+            case GreaterThanOrEqual(attribute=("offset",), value=int(at)):
+                self._between(at, None)
+            case LessThan(attribute=("offset",), value=int(at)):
+                self._between(0, at)
+            case LessThanOrEqual(attribute=("offset",), value=int(at)):
+                self._between(0, at + 1)
+            case _:
+                return False
+        return True
+
+    def _keep(self, numbers: set[int]) -> None:
+        self.only = frozenset(numbers if self.only is None else self.only & numbers)
+
+    def _between(self, first: int, end: int | None) -> None:
+        self.first = max(self.first, first)
+        if end is not None:
+            self.end = end if self.end is None else min(self.end, end)

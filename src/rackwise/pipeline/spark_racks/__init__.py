@@ -1,0 +1,1 @@
+"""The rack of each Spark executor: how to set it, how to check it."""

@@ -1,0 +1,215 @@
+"""One day of telemetry as facts that count once: what was told twice or replaced is told apart.
+
+Clients send a window again when they are not sure that it arrived, and once more when they know
+better. Of all messages of one emitter and window one is accepted:
+
+```
+emitter  window  revision  offset  bytes
+e1       00:00   0         10      100     superseded
+e1       00:00   1         11      120     duplicate of what follows, another content: a conflict
+e1       00:00   1         17      130     accepted: highest revision, then last offset
+e2       00:00   0         12      100     accepted
+```
+
+What is malformed or came too late was told apart as it was read (`stream_messages`). All messages
+of the day = accepted + superseded + duplicate + quarantined; checked before anything is built on
+it. The accepted ones become canonical flows, which `analyze` reads like any others.
+
+A late message opens its day again: the day is to be compacted anew, for three days. What comes then
+is quarantined, belongs to the day on which it came, and changes no bill.
+
+What this does not do: publish the day (the caller runs `analyze` and publishes what that gives).
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.errors import BytesLost, InvalidFlows
+from rackwise.pipeline.columns.clock import EPOCH_ORDINAL, day_number
+from rackwise.pipeline.ingest.row_outcomes import KEPT
+from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.schemas import FLOW_INPUT
+from rackwise.pipeline.stream.messages import LATE_MS, TOLD, bytes_of_rows, lateness_ms
+from rackwise.pipeline.stream.store import STREAM, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+FATES = ("accepted", "superseded", "duplicate")
+SOURCE = "telemetry"
+FEW_MESSAGES = 100_000
+"""A stream of fewer messages is a job for the profile `small`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactCounts:
+    """What became of the messages of one day.
+
+    `messages` = accepted + superseded + duplicate + quarantined. `conflicts`: duplicates whose
+    content differs from what was accepted; `late`: kept ones that arrived more than 2 hours after
+    their window; `rows`, `bytes`: of the accepted ones; `reasons`: of the quarantined ones.
+    """
+
+    messages: int
+    accepted: int
+    superseded: int
+    duplicate: int
+    quarantined: int
+    conflicts: int
+    late: int
+    rows: int
+    bytes: int
+    batches: int
+    reasons: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts by name."""
+        return asdict(self)
+
+
+def with_fates(messages: DataFrame) -> DataFrame:
+    """Adds `fate`, `is_conflict` and `lateness_ms` to kept messages of `stream_messages`."""
+    content = F.xxhash64(*(name for name in TOLD if name != "revision"))
+    same = Window.partitionBy("emitter", "window_start_ms").orderBy(
+        F.desc("revision"), F.desc("kafka_offset"), F.desc("kafka_topic"), F.desc("kafka_partition")
+    )
+    ranked = messages.withColumns({"lateness_ms": lateness_ms(), "content": content}).withColumns(
+        {
+            "place": F.row_number().over(same),
+            "best": F.first("revision").over(same),
+            "told": F.first("content").over(same),
+        }
+    )
+    is_equal = F.col("revision") == F.col("best")
+    fate = (
+        F.when(F.col("place") == 1, "accepted").when(is_equal, "duplicate").otherwise("superseded")
+    )
+    is_conflict = (F.col("fate") == "duplicate") & (F.col("content") != F.col("told"))
+    return (
+        ranked.withColumn("fate", fate)
+        .withColumn("is_conflict", is_conflict)
+        .drop("content", "place", "best", "told")
+    )
+
+
+def flows_of(accepted: DataFrame) -> DataFrame:
+    """The rows of accepted messages as `schemas.FLOW_INPUT`."""
+    rows = accepted.select("*", F.explode("rows").alias("row"))
+    values: dict[str, Column] = {
+        "window_start": F.timestamp_millis("window_start_ms"),
+        "window_s": F.call_function("div", F.col("window_ms") + 999, F.lit(1000)),
+        "kind": F.col("row.kind"),
+        "topic": F.col("row.topic"),
+        "partition": F.col("row.partition"),
+        "broker_id": F.col("row.broker_id"),
+        "bytes": F.col("row.bytes"),
+        "source": F.lit(SOURCE),
+    }
+    own = ("cluster", "client_id", "client_group", "client_rack", "emitter", "revision")
+    values |= {name: F.col(name) for name in own}
+    return rows.select(
+        *(
+            values.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
+            for field in FLOW_INPUT.fields
+        )
+    )
+
+
+def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, str]:
+    """The day's counts, and the folder with its canonical flows, which the caller removes.
+
+    Raises `InvalidFlows` where no batch holds a message of the day, `BytesLost`.
+    """
+    store = Store(out)
+    number = day_number(day)
+    batches = [
+        each for each in store.batches() if each.days and each.days[0] <= number <= each.days[1]
+    ]
+    if not batches:
+        raise _nothing(day, store)
+    folders = [store.folder_of(each) for each in batches]
+    of_day = spark.read.parquet(*folders).where(F.col("day") == number)
+    judged = with_fates(of_day.where(F.col("reason") == KEPT)).cache()
+    found = {row.fate: row for row in _counts(judged).collect()}
+    told = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
+    reasons = {reason: told[reason] for reason in sorted(told) if reason != KEPT}
+    path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
+    with large_batches(spark):
+        flows_of(judged.where("fate = 'accepted'")).write.mode("overwrite").parquet(path)
+    judged.unpersist()
+    written = spark.read.schema(FLOW_INPUT).parquet(path)
+    row = written.agg(F.count("*").alias("rows"), F.sum("bytes").alias("bytes")).collect()[0]
+    messages = {fate: found[fate].messages if fate in found else 0 for fate in FATES}
+    accepted = found.get("accepted")
+    if accepted is None:
+        shutil.rmtree(path)
+        raise _nothing(day, store)
+    _check("messages", told[KEPT], sum(messages.values()))
+    _check("bytes", accepted.bytes, row.bytes or 0)
+    counts = CompactCounts(
+        messages=sum(told.values()),
+        accepted=messages["accepted"],
+        superseded=messages["superseded"],
+        duplicate=messages["duplicate"],
+        quarantined=sum(reasons.values()),
+        conflicts=sum(each.conflicts for each in found.values()),
+        late=sum(each.late for each in found.values()),
+        rows=row.rows,
+        bytes=row.bytes or 0,
+        batches=len(batches),
+        reasons=reasons,
+    )
+    return counts, _named(Path(path))
+
+
+def _counts(judged: DataFrame) -> DataFrame:
+    return judged.groupBy("fate").agg(
+        F.count("*").alias("messages"),
+        F.sum(F.col("is_conflict").cast("int")).alias("conflicts"),
+        F.count(F.when(F.col("lateness_ms") > LATE_MS, 1)).alias("late"),
+        F.sum(bytes_of_rows()).alias("bytes"),
+    )
+
+
+def _named(folder: Path) -> str:
+    """Names that are the same whenever the same is written: a run's id is made of them."""
+    for number, part in enumerate(sorted(folder.glob("part-*.parquet"))):
+        part.rename(folder / f"telemetry-{number:05}.parquet")
+    for rest in folder.glob(".*.crc"):
+        rest.unlink()
+    return str(folder)
+
+
+def _check(what: str, wanted: int, had: int) -> None:
+    if wanted != had:
+        raise BytesLost(
+            f"{wanted} {what} of all fates are wanted; {had} were found, nothing was published",
+            wanted=wanted,
+            had=had,
+            hint="this is a fault of Rackwise, not of your messages; please report it",
+        )
+
+
+def _nothing(day: date, store: Store) -> InvalidFlows:
+    days = sorted(end for each in store.batches() if each.days for end in each.days)
+    had = "none"
+    if days:
+        ends = [date.fromordinal(EPOCH_ORDINAL + each) for each in (days[0], days[-1])]
+        had = f"{ends[0]} to {ends[1]}"
+    return InvalidFlows(
+        f"messages of {day} are wanted; the days in the stream are {had}",
+        wanted=str(day),
+        had=had,
+        hint="run rackwise stream run first, or give another --date",
+        where=store.out,
+    )

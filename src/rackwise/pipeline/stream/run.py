@@ -1,0 +1,241 @@
+"""Telemetry from Kafka into tables, each message once: Spark's source, our batches.
+
+```
+Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka_source`
+       ->  messages (`stream_messages`)                         one row each, with its reason
+       ->  a folder per batch, and one of its sums (`stream_sums`)
+       ->  then its mark (`stream_store`)                       exactly once
+```
+
+Nothing is kept between batches: no state, hence no watermark, and no late message is lost. What is
+told twice or replaced is told apart later, with all messages of a day at hand (`stream_compact`).
+
+What this does not do: price anything; the nightly `compact` does.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.errors import BytesLost, ConnectorMissing, InvalidConfig, WorldError
+from rackwise.core.text import escaped
+from rackwise.pipeline.ingest.row_outcomes import KEPT
+from rackwise.pipeline.ingest.tables import write_table
+from rackwise.pipeline.runtime.session import large_batches
+from rackwise.pipeline.stream.messages import bytes_of_rows, messages
+from rackwise.pipeline.stream.store import SUMS, Batch, Store, token_of
+from rackwise.pipeline.stream.sums import SUMS_TABLE, sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from rackwise.pipeline.kafka.records import Topic
+
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+PACKAGES = "spark.jars.packages"
+JARS = ("spark.jars", PACKAGES)
+MOST_OFFSETS = 1_000_000
+REFUSED = (
+    "auto.offset.reset",
+    "key.deserializer",
+    "value.deserializer",
+    "key.serializer",
+    "value.serializer",
+    "enable.auto.commit",
+    "interceptor.classes",
+)
+"""Settings of a consumer that Spark sets itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """What a stream reads and where it writes.
+
+    `starting`: `earliest` or `latest`, for a new checkpoint; `interval`: `60 seconds`, or None to
+    take what is there and end; `kafka`: options for Kafka's client, with their prefix `kafka.`.
+    """
+
+    bootstrap: str
+    topic: str
+    out: str
+    checkpoint: str
+    starting: str = "earliest"
+    interval: str | None = None
+    most_offsets: int = MOST_OFFSETS
+    kafka: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for key in self.kafka:
+            name = key.lower().removeprefix("kafka.")
+            if name in REFUSED or not key.lower().startswith("kafka."):
+                raise InvalidConfig(
+                    f"an option of Kafka's client that Spark leaves open is wanted; "
+                    f"{escaped(key)} was given",
+                    wanted="kafka.KEY",
+                    had=key,
+                    hint="offsets are the checkpoint's, bytes are read as they are"
+                    if name in REFUSED
+                    else f"write kafka.{escaped(key)}",
+                )
+
+
+def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """The conf with Spark's own connector for the running version, unless jars are named in it."""
+    import pyspark
+
+    if any(key in conf for key in JARS):
+        return dict(conf)
+    return {**conf, PACKAGES: f"{CONNECTOR}:{pyspark.__version__}"}
+
+
+def start(
+    spark: SparkSession, options: StreamOptions, python: Topic | None = None
+) -> StreamingQuery:
+    """Start the stream; it ends by itself where `interval` is None.
+
+    `python`: read by `kafka_source` in place of Spark's connector, with functions that know how.
+    Raises `ConnectorMissing`, `CheckpointMismatch`.
+    """
+    store = Store(options.out)
+    if python is None:
+        source = _source(spark, options)
+    else:
+        from rackwise.pipeline.kafka.source import NAME, source_of
+
+        spark.dataSource.register(source_of(python))
+        source = spark.readStream.format(NAME).load()
+    token = token_of(options.checkpoint, store)
+    writer = (
+        source.writeStream.queryName("rackwise-stream")
+        .option("checkpointLocation", options.checkpoint)
+        .foreachBatch(keeper(options.out, token))
+    )
+    if options.interval is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=options.interval).start()
+
+
+def fitting(conf: Mapping[str, str]) -> Mapping[str, str]:
+    """Nothing where somebody's session is active: whether it has the connector is seen there."""
+    from pyspark.sql import SparkSession
+
+    return conf if SparkSession.getActiveSession() is None else {}
+
+
+def finish(query: StreamingQuery) -> None:
+    """Wait until the query has ended; stop it where this is stopped. Raises `WorldError`."""
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        told = escaped(str(error).splitlines()[0])
+        raise WorldError(
+            f"the stream is wanted running; Spark ended it: {told}",
+            wanted="running",
+            had=error.getCondition(),
+            hint="mend the cause and run it again: it goes on after the last batch that counts",
+        ) from error
+    finally:
+        query.stop()
+
+
+def keeper(out: str, token: str) -> Callable[[DataFrame, int], None]:
+    """What is done with each batch: a function of plain texts, as Connect sends it elsewhere."""
+
+    def keep(rows: DataFrame, batch_id: int) -> None:
+        keep_batch(rows, batch_id, store=Store(out), token=token)
+
+    return keep
+
+
+def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> None:
+    """Write one batch of a Kafka source and make it count; nothing where it already does.
+
+    Raises `BytesLost`, after which it does not count.
+    """
+    done = store.committed(token, batch_id)
+    if done is not None:
+        store.tidy(done)
+        return
+    attempt = secrets.token_hex(4)
+    folder = store.folder(token, batch_id, attempt)
+    spark = rows.sparkSession
+    with large_batches(spark):
+        messages(rows).write.parquet(folder)
+    written = spark.read.parquet(folder)
+    batch = _counted(written, batch_id, token, attempt)
+    summed = write_table(sums(written), store.folder_of(batch, table=SUMS), SUMS_TABLE)
+    if summed.bytes != batch.bytes:
+        raise BytesLost(
+            f"{batch.bytes} bytes of batch {batch_id} are wanted in its sums; "
+            f"{summed.bytes} were found, the batch does not count",
+            wanted=batch.bytes,
+            had=summed.bytes,
+            hint="this is a fault of Rackwise, not of your messages; please report it",
+        )
+    store.commit(batch)
+
+
+def _counted(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
+    """What stands in a batch; one action over what was written."""
+    is_kept = F.col("reason") == KEPT
+    found = (
+        written.groupBy("reason", "kafka_topic", "kafka_partition")
+        .agg(
+            F.count("*").alias("messages"),
+            F.sum(F.when(is_kept, bytes_of_rows())).alias("bytes"),
+            F.min("kafka_offset").alias("first"),
+            F.max("kafka_offset").alias("last"),
+            F.min("day").alias("from"),
+            F.max("day").alias("to"),
+        )
+        .collect()
+    )
+    reasons: dict[str, int] = {}
+    offsets: dict[str, tuple[int, int]] = {}
+    for row in found:
+        reasons[row.reason] = reasons.get(row.reason, 0) + row.messages
+        key = f"{row.kafka_topic}-{row.kafka_partition}"
+        first, last = offsets.get(key, (row["first"], row["last"]))
+        offsets[key] = (min(first, row["first"]), max(last, row["last"]))
+    days = [day for row in found for day in (row["from"], row["to"])]
+    return Batch(
+        token=token,
+        batch_id=batch_id,
+        attempt=attempt,
+        reasons=dict(sorted(reasons.items())),
+        bytes=sum(row.bytes or 0 for row in found),
+        offsets=dict(sorted(offsets.items())),
+        days=(min(days), max(days)) if days else None,
+    )
+
+
+def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", options.bootstrap)
+        .option("subscribe", options.topic)
+        .option("startingOffsets", options.starting)
+        .option("maxOffsetsPerTrigger", str(options.most_offsets))
+        .options(**options.kafka)
+    )
+    try:
+        loaded = reader.load()
+        loaded.schema  # noqa: B018 (Connect looks when it is asked something)
+    except AnalysisException as error:
+        package = f"{CONNECTOR}:{spark.version}"
+        raise ConnectorMissing(
+            "Spark's Kafka connector is wanted to read telemetry; this session has none",
+            wanted=package,
+            had=error.getCondition(),
+            hint=f"start Spark with --packages {package}",
+        ) from error
+    return loaded

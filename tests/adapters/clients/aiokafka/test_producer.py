@@ -1,0 +1,196 @@
+"""The wrapper of aiokafka, around what a producer shows of itself."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
+
+from client_metadata import aiokafka_answer, aiokafka_metadata
+from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
+from rackwise.core.partitioner import PartitionerConfig
+from rackwise.core.partitioner.choice.keys import RECORD_OVERHEAD
+
+BROKERS = {1: "a", 2: "b", 3: "c"}
+TOPICS = {"t": [[1], [2], [3], [1], [2], [3]]}
+VALUE = bytes(100)
+SIZE = 112
+
+
+class Inner:
+    """The public side of an `AIOKafkaProducer`; `send` may wait, be refused, and be answered."""
+
+    def __init__(self):
+        self.client = SimpleNamespace(cluster=aiokafka_metadata(BROKERS, TOPICS))
+        self.sent = []
+        self.refusal = None
+        self.is_started = None
+
+    async def partitions_for(self, topic):
+        return self.client.cluster.partitions_for_topic(topic)
+
+    async def send(self, _topic, _value, _key, partition, _timestamp_ms, _headers):
+        await asyncio.sleep(0)
+        if self.refusal is not None:
+            raise self.refusal
+        future = asyncio.get_running_loop().create_future()
+        self.sent.append((partition, future))
+        return future
+
+    def create_batch(self):
+        return SimpleNamespace(append=lambda **told: SimpleNamespace(size=len(told["value"]) + 7))
+
+    async def start(self):
+        self.is_started = True
+
+    async def stop(self):
+        self.is_started = False
+
+
+def made(clock=lambda: 0.0, **told):
+    inner = Inner()
+    config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 1200, **told})
+    return inner, RackAwareAIOProducer(inner, config, clock=clock)
+
+
+def counters(producer):
+    return producer.counters()["t"]
+
+
+def test_steered_records_get_a_partition_near_and_the_rest_is_the_clients():
+    async def run():
+        inner, producer = made()
+        async with producer:
+            for _ in range(30):
+                await producer.send("t", VALUE)
+            await producer.send("t", VALUE, key=b"k")
+            await producer.send("t", VALUE, partition=2)
+            for number, (partition, future) in enumerate(inner.sent):
+                future.set_result(SimpleNamespace(partition=1 if partition is None else number))
+            await asyncio.sleep(0)
+            assert inner.is_started
+        assert not inner.is_started
+        assert {partition for partition, _ in inner.sent[:30]} == {0, 3}
+        assert [partition for partition, _ in inner.sent[30:]] == [None, 2]
+        found = counters(producer)
+        assert (found.steered.local_bytes, found.steered.records) == (30 * SIZE, 30)
+        assert found.unsteered.records == 2
+        assert found.unsteered.total_bytes == 2 * SIZE + 1
+        assert found.windows_acknowledged == 10
+
+    asyncio.run(run())
+
+
+def test_windows_are_outstanding_until_their_last_record_is_done_however():
+    async def run():
+        inner, producer = made()
+        for _ in range(9):
+            await producer.send("t", VALUE)
+        ledger = producer.topics.by_name["t"].ledger
+        assert sum(ledger.load(0).windows.values()) == 3
+        inner.sent[2][1].set_result(None)
+        inner.sent[5][1].set_exception(NotLeaderForPartitionError())
+        inner.sent[8][1].cancel()
+        await asyncio.sleep(0)
+        assert ledger.load(0).windows == {}
+        assert (ledger.acknowledged, ledger.failed) == (1, 2)
+        assert producer.topics.by_name["t"].is_stale
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("refusal", [KafkaTimeoutError(), asyncio.CancelledError()], ids=repr)
+def test_what_the_client_refuses_is_the_callers_and_stays_counted(refusal):
+    async def run():
+        inner, producer = made(availability_timeout_ms=100)
+        inner.refusal = refusal
+        for _ in range(3):
+            with pytest.raises(type(refusal)):
+                await producer.send("t", VALUE)
+        found = counters(producer)
+        assert (found.refused_records, found.local_bytes) == (3, 3 * SIZE)
+        assert producer.topics.by_name["t"].ledger.load(0).windows == {}
+
+    asyncio.run(run())
+
+
+def test_sizes_are_those_of_what_is_sent():
+    async def run():
+        _, producer = made(ignore_keys=True, sticky_bytes=10**7)
+        await producer.send("t", VALUE, headers=[("h", b"12")])
+        await producer.send("t", "text")
+        await producer.send("t", None, key=b"key")
+        assert counters(producer).total_bytes == (SIZE + 3) + (4 + 7) + 15
+
+    asyncio.run(run())
+
+
+def test_new_metadata_is_seen_at_the_next_record():
+    async def run():
+        inner, producer = made()
+        await producer.send("t", VALUE)
+        inner.client.cluster.update_metadata(aiokafka_answer({1: "b", 2: "a", 3: "c"}, TOPICS))
+        for _ in range(12):
+            await producer.send("t", VALUE)
+        assert {partition for partition, _ in inner.sent[3:]} == {1, 4}
+
+    asyncio.run(run())
+
+
+def test_a_choice_that_fails_is_left_to_the_client():
+    async def run():
+        inner, producer = made()
+        await producer.send("t", VALUE)
+        inner.client.cluster.update_metadata(aiokafka_answer(BROKERS, {}))
+        for _ in range(5):
+            await producer.send("t", VALUE)
+        assert [partition for partition, _ in inner.sent[1:]] == [None] * 5
+        assert producer.topics.failures.count == 5
+        assert counters(producer).fallbacks == {"internal": 5}
+
+    asyncio.run(run())
+
+
+def test_a_late_leader_is_left_out_and_tried_again():
+    async def run():
+        now = [0.0]
+        inner, producer = made(clock=lambda: now[0], availability_timeout_ms=100, rack="b")
+        await producer.send("t", VALUE)
+        now[0] = 0.102
+        await producer.send("t", VALUE)
+        assert inner.sent[-1][0] in {0, 2, 3, 5}
+        assert counters(producer).switches == {"unusable": 1}
+        now[0] = 0.15
+        for _, future in inner.sent:
+            future.set_result(None)
+        await asyncio.sleep(0)
+        assert counters(producer).readmissions == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("semantics", "draws"), [("kip", "even"), ("upstream", "random")])
+def test_a_window_is_a_quarter_of_a_batch(semantics, draws):
+    async def sent():
+        _, producer = made(sticky_bytes=4_000, semantics=semantics)
+        for _ in range(8):
+            await producer.send("t", bytes(1_000 - RECORD_OVERHEAD))
+        return counters(producer), producer.topics.by_name["t"].choice
+
+    counted, choice = asyncio.run(sent())
+    assert counted.switches["size"] == 8
+    assert choice._config.draws == draws
+
+
+def test_a_split_is_kept():
+    async def run():
+        inner, producer = made(sticky_bytes=448)
+        producer.set_split("t", {"b": 0.5, "c": 0.5})
+        for _ in range(20):
+            await producer.send("t", VALUE)
+        assert sum(partition in {1, 4} for partition, _ in inner.sent) == 10
+        assert sum(partition in {2, 5} for partition, _ in inner.sent) == 10
+
+    asyncio.run(run())

@@ -1,0 +1,352 @@
+"""The wrapper of confluent-kafka: what is the caller's stays the caller's, what fails is ours."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from kafka_traffic import until
+from rackwise.adapters.clients.confluent.producer import RackAwareProducer, size_of
+from rackwise.adapters.clients.confluent.statistics import AwayNodes, BrokerState, read_statistics
+from rackwise.adapters.clients.rack_source import fixed_racks
+from rackwise.adapters.sandbox.mock_cluster import MockCluster
+from rackwise.core.errors import InvalidRack, RackSourceError, ViewError
+from rackwise.core.partitioner import PartitionerConfig
+
+RACKS = {1: "a", 2: "b"}
+VALUE = bytes(100)
+SIZE = len(VALUE) + 12
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with MockCluster(RACKS.values()) as made:
+        made.topic("t", partitions=4)
+        yield made
+
+
+@pytest.fixture
+def make(cluster):
+    """A producer with these settings of librdkafka; closed after the test."""
+    opened = []
+
+    def made(conf=None, racks=None, **told):
+        settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0, **(conf or {})}
+        config = PartitionerConfig(**{"rack_aware": True, "rack": "a", "sticky_bytes": 300, **told})
+        opened.append(RackAwareProducer(settings, config, racks=racks or fixed_racks(RACKS)))
+        return opened[-1]
+
+    yield made
+    for each in opened:
+        each.close()
+
+
+class Heard(list):
+    """A delivery callback that keeps what it is told."""
+
+    def __call__(self, error, message):
+        self.append((error, message.partition()))
+
+
+def test_the_callers_callbacks_are_called_for_every_record(make):
+    default, own = Heard(), Heard()
+    producer = make({"on_delivery": default})
+    for _ in range(50):
+        producer.produce("t", VALUE)
+        producer.produce("t", VALUE)
+        producer.produce("t", VALUE, on_delivery=own)
+        producer.produce("t", VALUE, callback=own)
+    assert producer.flush(30) == 0
+    assert (len(default), len(own)) == (100, 100)
+    assert {partition for _, partition in default + own} == {0, 2}
+    assert producer.counters()["t"].windows_acknowledged == 200 // 3
+
+
+def test_threads_count_each_record_once_also_within_a_window(make):
+    producer = make(sticky_bytes=1000, backlog_cap_windows=0)
+    producer.produce("t", VALUE)
+    threads = [
+        threading.Thread(target=lambda: [producer.produce("t", VALUE) for _ in range(1000)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        found = producer.counters()["t"]
+        assert found.local_bytes == found.records * SIZE
+    for thread in threads:
+        thread.join()
+    found = producer.counters()["t"]
+    assert found.records == 4001
+    assert found.local_bytes == 4001 * SIZE
+    assert producer.topics.failures.last is None
+
+
+def test_all_else_is_the_clients(make):
+    producer = make()
+    assert producer.list_topics("t", timeout=10).topics["t"].error is None
+    assert producer.poll(0) == 0
+
+
+def test_a_callback_that_raises_raises_where_the_caller_polls(make):
+    def broken(_error, _message):
+        raise ArithmeticError
+
+    producer = make()
+    for _ in range(2):
+        producer.produce("t", VALUE)
+    producer.produce("t", VALUE, on_delivery=broken)
+    with pytest.raises(ArithmeticError):
+        until(lambda: producer.poll(1) and False, "the callback")
+    assert producer.counters()["t"].windows_acknowledged == 1
+
+
+def test_a_full_queue_is_the_callers_and_counts_nothing(make):
+    told = {"queue.buffering.max.messages": 5, "linger.ms": 60_000}
+    producer = make(told, availability_timeout_ms=1000, sticky_bytes=10**6)
+    for _ in range(5):
+        producer.produce("t", VALUE)
+    before = producer.counters()["t"]
+    for _ in range(3):
+        with pytest.raises(BufferError):
+            producer.produce("t", VALUE)
+    assert producer.counters()["t"] == before
+    assert len(producer) == 5
+    assert producer.topics.failures.last is None
+
+
+def test_a_full_queue_at_the_end_of_a_window_leaves_no_window_behind(make):
+    producer = make({"queue.buffering.max.messages": 2, "linger.ms": 60_000})
+    producer.produce("t", VALUE)
+    producer.produce("t", VALUE)
+    with pytest.raises(BufferError):
+        producer.produce("t", VALUE)
+    steering = producer.topics.by_name["t"]
+    assert steering.ledger.load(0).windows == {}
+    assert steering.choice.window_bytes == 224
+
+
+def test_a_full_queue_at_the_start_of_a_window_leaves_no_mark_behind(make):
+    told = {"queue.buffering.max.messages": 2, "linger.ms": 60_000}
+    producer = make(told, availability_timeout_ms=1000)
+    for _ in range(2):
+        producer.produce("t", VALUE, partition=1)
+    for _ in range(2):
+        with pytest.raises(BufferError):
+            producer.produce("t", VALUE)
+    steering = producer.topics.by_name["t"]
+    assert steering.due_ms is steering.ledger.next_deadline_ms is None
+    producer.flush(30)
+    producer.produce("t", VALUE)
+    assert steering.ledger.next_deadline_ms is not None
+
+
+def test_what_librdkafka_refuses_is_the_callers(make):
+    producer = make()
+    with pytest.raises(TypeError):
+        producer.produce("t", 7)
+    with pytest.raises(KafkaException):
+        producer.produce("t", bytes(2_000_000))
+
+
+def test_keyed_and_placed_records_are_counted_apart(make):
+    producer, heard = make(), Heard()
+    for number in range(20):
+        producer.produce("t", VALUE, key=f"key-{number}", on_delivery=heard)
+    producer.produce("t", VALUE, partition=1)
+    producer.produce("t", VALUE, key=b"")
+    assert producer.flush(30) == 0
+    found = producer.counters()["t"]
+    local = sum(partition in {0, 2} for _, partition in heard)
+    assert found.steered.records == 0
+    assert found.unsteered.records == 22
+    assert found.unsteered.unknown_bytes == 112
+    assert local * 117 <= found.unsteered.local_bytes <= local * 118
+
+
+def test_an_ignored_key_is_steered(make):
+    producer, heard = make(ignore_keys=True), Heard()
+    for number in range(20):
+        producer.produce("t", VALUE, key=str(number), on_delivery=heard)
+    producer.flush(30)
+    assert {partition for _, partition in heard} == {0, 2}
+
+
+def test_a_topic_whose_leaders_are_unknown_is_left_to_librdkafka(make):
+    producer = make()
+    producer.topics.met = None
+    for _ in range(10):
+        producer.produce("t", VALUE)
+    assert producer.flush(30) == 0
+    assert producer.topics.failures.count >= 10
+
+
+def test_a_source_that_fails_at_the_start_is_an_error_and_later_leaves_the_last_answer(make):
+    def silent():
+        raise OSError("nobody")
+
+    with pytest.raises(RackSourceError, match="their source says nobody") as caught:
+        make(racks=silent)
+    assert "fixed_racks" in caught.value.hint
+    answers = iter([RACKS])
+    producer = make({"topic.metadata.refresh.interval.ms": 50}, racks=lambda: next(answers))
+    producer.produce("t", VALUE)
+    until(lambda: producer.topics.failures.count > 2, "the source to fail")
+    heard = Heard()
+    for _ in range(20):
+        producer.produce("t", VALUE, on_delivery=heard)
+    producer.flush(30)
+    assert {partition for _, partition in heard} == {0, 2}
+
+
+def test_leaders_and_brokers_away_come_with_statistics(make, cluster):
+    cluster.topic("moved", partitions=4)
+    heard = []
+    producer = make(
+        {"statistics.interval.ms": 50, "stats_cb": heard.append, "error_cb": heard.append}
+    )
+    producer.produce("moved", VALUE)
+    until(lambda: producer.poll(0.1) or len(heard) > 2, "statistics")
+    assert producer.topics.failures.last is None
+    assert producer.topics.by_name["moved"].view.leaders == (1, 2, 1, 2)
+
+
+def test_fixed_racks_are_racks():
+    with pytest.raises(InvalidRack):
+        fixed_racks({1: "/a//b"})
+
+
+def test_a_producer_that_is_let_go_is_gone_with_its_thread(cluster):
+    config = PartitionerConfig()
+    settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    producer = RackAwareProducer(settings, config, racks=fixed_racks(RACKS))
+    gone = weakref.ref(producer)
+    producer.flush()
+    del producer
+    gc.collect()
+    assert gone() is None
+
+
+STATISTICS = """{"topics": {"t": {"partitions": {"0": {"leader": 2}, "-1": {"leader": -1}}}},
+"brokers": {"a": {"nodeid": 1, "state": "DOWN", "stateage": 5000000}, "b": {"nodeid": -1}}}"""
+
+
+def test_statistics_are_read():
+    found = read_statistics(STATISTICS)
+    assert found.leaders == {"t": {0: 2}}
+    assert found.brokers == {1: BrokerState("DOWN", 5000)}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"topics": 1}', "{}", "[", '{"topics": {}, "brokers": {"a": 1}}']
+)
+def test_statistics_that_are_none_are_refused(text):
+    with pytest.raises(ViewError):
+        read_statistics(text)
+
+
+def test_a_broker_is_away_after_the_timeout_until_it_is_there_or_long_unasked():
+    away = AwayNodes(100)
+    steps = [
+        (BrokerState("UP", 10), 0, set()),
+        (BrokerState("DOWN", 0), 50, set()),
+        (BrokerState("TRY_CONNECT", 20), 120, set()),
+        (BrokerState("CONNECT", 0), 151, {1}),
+        (BrokerState("INIT", 50), 200, {1}),
+        (BrokerState("INIT", 150), 300, set()),
+        (BrokerState("DOWN", 200), 400, {1}),
+        (BrokerState("UP", 0), 500, set()),
+    ]
+    before = set()
+    for state, now_ms, wanted in steps:
+        assert away.look({1: state}, now_ms) == (wanted != before)
+        assert away.nodes() == wanted
+        before = wanted
+    assert not AwayNodes(0).look({1: BrokerState("DOWN", 10**6)}, 0)
+
+
+def test_sizes_are_of_bytes():
+    assert size_of(None, None, None) == 12
+    assert size_of("äb", b"k", {"h": b"12", "n": None}) == 12 + 3 + 1 + 4
+    assert size_of(b"x", "ö", [("h", "ü")]) == 12 + 1 + 2 + 3
+
+
+def test_errors_of_leaders_make_the_producer_look_again(make):
+    producer = make()
+    producer.produce("t", VALUE)
+    producer.flush(30)
+    steering = producer.topics.by_name["t"]
+    before = steering.view
+    producer.delivered(steering, [], KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    assert producer.topics.failures.last is None
+    assert steering.view == before
+
+
+def test_reports_of_errors_alone_close_no_partition(make):
+    producer, heard = make({"delivery.report.only.error": True}, backlog_cap_windows=2), Heard()
+    for _ in range(30):
+        producer.produce("t", VALUE, on_delivery=heard)
+    assert producer.flush(30) == 0
+    found = producer.counters()["t"]
+    assert found.local_bytes == found.total_bytes == 30 * 112
+    assert (found.fallbacks, found.windows_acknowledged, heard) == ({}, 0, [])
+
+
+@pytest.mark.parametrize("polls", ["poll", "flush"])
+def test_a_callback_that_raises_does_not_raise_where_a_record_was_taken(make, polls):
+    producer, told = make(), []
+
+    def broken(_error, message):
+        told.append(message.partition())
+        if len(told) == 1:
+            raise ArithmeticError
+
+    until(lambda: producer.produce("t", VALUE, on_delivery=broken) or told, "a window's end")
+    with pytest.raises(ArithmeticError):
+        getattr(producer, polls)(timeout=0)
+
+
+def test_a_topic_is_met_once_by_all_threads(make, cluster):
+    cluster.topic("met", partitions=4)
+    producer, together = make(sticky_bytes=10**6), threading.Barrier(4)
+
+    def write():
+        together.wait(30)
+        for _ in range(50):
+            producer.produce("met", VALUE)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    assert producer.flush(30) == 0
+    assert producer.topics.failures.last is None
+    assert producer.counters()["met"].records == 200
+
+
+@pytest.mark.parametrize(("first", "calls"), [(RACKS, 1), ({1: "a"}, 2)])
+def test_while_leaders_move_racks_are_asked_for_only_where_one_is_unknown(
+    make, cluster, first, calls
+):
+    topic, asked = f"led-{calls}", []
+    cluster.topic(topic, partitions=2)
+
+    def racks():
+        asked.append(topic)
+        return first if len(asked) == 1 else RACKS
+
+    producer = make(racks=racks)
+    producer.produce(topic, VALUE)
+    steering = producer.topics.by_name[topic]
+    cluster.leader(topic, 0, 2)
+    producer.delivered(steering, [], KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    until(lambda: steering.view.leaders == (2, 2), "the new leader")
+    cluster.leader(topic, 1, 1)
+    until(lambda: steering.view.leaders == (2, 1), "the next leader")
+    assert len(asked) == calls
+    assert calls == 1 or steering.view.racks == RACKS

@@ -1,0 +1,106 @@
+"""Split files of producers: `rackwise-split/1`."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rack_splits import numbers, rack_rates, rates
+from rackwise.adapters.files import SplitFile, parse_split, read_split, split_text, write_split
+from rackwise.core.errors import InvalidConfig, SplitFileError
+from rackwise.core.partitioner.split.split import split_by_balance
+
+GOOD = SplitFile(
+    topic="orders",
+    eps=0.5,
+    capacity="leaders",
+    weights=numbers("a 2 b 2 c 0"),
+    rates=rates("a 1 c 1"),
+    shares={"a": numbers("a 1 b 0 c 0"), "c": numbers("a .25 b .75")},
+    snapshot="5" * 64,
+    rates_sha256="f" * 64,
+    made_at_ms=7,
+    valid_for_ms=3_600_000,
+)
+TEXT = split_text(GOOD)
+
+
+def test_one_line_keys_sorted():
+    assert (
+        '{"capacity":"leaders","eps":0.5,"format":"rackwise-split/1","made_at_ms":7,'
+        f'"made_from":{{"rates":"{"f" * 64}","snapshot":"{"5" * 64}"}},'
+        '"rates":{"free":{"a":1,"c":1},"pinned":{}},'
+        '"shares":{"a":{"a":1,"b":0,"c":0},"c":{"a":0.25,"b":0.75}},'
+        '"topic":"orders","valid_for_ms":3600000,"weights":{"a":2,"b":2,"c":0}}\n'
+    ) == TEXT
+
+
+def test_written_and_read(tmp_path):
+    path = tmp_path / "s.json"
+    write_split(path, GOOD)
+    assert read_split(path) == GOOD
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@given(rack_rates(), st.sampled_from([0, 0.1, 3, 1e308]))
+def test_any_split_is_read_as_it_was(case, eps):
+    given_rates, weights = case
+    shares = split_by_balance(given_rates, weights, eps).shares
+    split = replace(GOOD, eps=eps, rates=given_rates, weights=weights, shares=shares)
+    found = parse_split(split_text(split).encode(), where="s.json")
+    assert found == split
+    assert split_text(found) == split_text(split)
+
+
+def test_shares_of_few_decimals_will_do():
+    text = TEXT.replace('{"a":0.25,"b":0.75}', '{"a":0.2500009,"b":0.75}')
+    assert parse_split(text.encode(), where="s.json").shares["c"]["a"] == 0.2500009
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("rackwise-split/1", "rackwise-split/2", "$.format: format 1 is wanted; 2 was read"),
+        ('"b":0.75', '"b":0.74', "$.shares.c: shares that add up to 1 are wanted; these add up to"),
+        ('"b":0.75', '"b":-0.75', "$.shares.c.b: a share from 0 to 1 is wanted; -0.75 was read"),
+        ('"b":0.75', '"c":0.75', "$.shares.c.c: no share for a rack without weight is wanted"),
+        ('"b":0.75', '"z":0.75', "$.shares.c.z: no share for a rack without weight is wanted"),
+        ('{"a":0.25,"b":0.75}', "7", "$.shares.c: an object is wanted; 7 was read"),
+        ('"c":{', '"/c/d":{', "$.weights: 2 levels, as /c/d is wanted"),
+        ('"eps":0.5', '"eps":-1', "$.eps: an eps of 0 or more is wanted; -1 was read"),
+        ('"leaders"', '"disks"', '$.capacity: leaders or brokers is wanted; "disks" was read'),
+        ('"leaders"', "3", "$.capacity: a text is wanted; 3 was read (and 1 more fault)"),
+        ("f" * 64, "F" * 64, "$.made_from.rates: a SHA-256 of 64 hex digits is wanted"),
+        (f'"{"f" * 64}"', "null", "$.made_from.rates: a SHA-256 is wanted; null was read"),
+        ("3600000", "0", "$.valid_for_ms: milliseconds, 1 or more, is wanted; 0 was read"),
+        ('"a":2,"b":2', '"a":0,"b":0', "$.weights: a rack with a weight above 0 is wanted"),
+        ('"a":2,"b":2', '"a":2,"b":"2"', '$.weights.b: a weight from 0 to 2^63 is wanted; "2"'),
+        ('"pinned":{}', '"pinned":{"a":-1}', "$.rates.pinned.a: bytes_per_s, a number from 0"),
+        ('"topic":"orders"', '"topic":"o","x":1', '$: key "x" is not known here'),
+    ],
+)
+def test_what_is_no_split(before, after, message):
+    assert before in TEXT
+    with pytest.raises(SplitFileError) as raised:
+        parse_split(TEXT.replace(before, after, 1).encode(), where="s.json")
+    assert raised.value.message.startswith(f"s.json: {message}")
+    assert raised.value.where.startswith("$")
+
+
+@pytest.mark.parametrize("cut", range(0, len(TEXT) - 1, 7))
+def test_cut_off(cut):
+    with pytest.raises(SplitFileError):
+        parse_split(TEXT[:cut].encode(), where="s.json")
+
+
+def test_a_hint_says_how_to_mend_it():
+    with pytest.raises(SplitFileError) as raised:
+        parse_split(TEXT.replace("0.75", "0.5", 1).encode(), where="s.json")
+    assert raised.value.where == "$.shares.c"
+    assert raised.value.hint == "make the split again: rackwise producer split"
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(InvalidConfig):
+        read_split(tmp_path / "none.json")

@@ -1,0 +1,398 @@
+"""CSV tables: rows by column, each fault with file, line and column; prices, subnets, rates."""
+
+from contextlib import suppress
+from datetime import date
+from ipaddress import ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.adapters.files import (
+    parse_clients,
+    parse_prices,
+    parse_rates,
+    read_clients,
+    read_prices,
+    read_rates,
+    read_subnets,
+    shipped_price_table,
+    shipped_prices,
+)
+from rackwise.adapters.files.tables.csv import table_of
+from rackwise.core.errors import (
+    InvalidConfig,
+    InvalidPrices,
+    InvalidRack,
+    InvalidRates,
+    InvalidSubnets,
+)
+from rackwise.core.racks import Rack
+from rackwise.core.traffic import Price, RateRow, price_of, prices_of
+
+HEADER = (
+    "provider,region,level,kind,usd_per_gb_out,usd_per_gb_in,gb_bytes,valid_from,valid_to,"
+    "source,is_checked\n"
+)
+AWS = "aws,*,zone,*,0.01,0.01,1073741824,2026-11-01,,https://aws.example/,true\n"
+
+
+def rows(data, required=("a", "b"), optional=("c",)):
+    table = table_of(data, where="t.csv", error=InvalidRates, required=required, optional=optional)
+    table.faults.raise_if_any()
+    return table.rows
+
+
+class TestTables:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"a,b\n1,2\n3,4\n",
+            b"\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4\r\n\r\n",
+            b'"a","b"\n 1 ,2\n"3", 4',
+            b"b,a\n2,1\n4,3\n",
+            b"b,c,a\n2,,1\n4,,3\n",
+        ],
+    )
+    def test_what_spreadsheets_do_to_a_table_is_no_fault(self, data):
+        assert [(row["a"], row["b"], row["c"]) for row in rows(data)] == [
+            ("1", "2", ""),
+            ("3", "4", ""),
+        ]
+
+    def test_a_row_knows_its_line(self):
+        assert [row.where for row in rows(b"a,b\n\n1,2\n3,4\n")] == ["t.csv:3", "t.csv:4"]
+
+    def test_no_rows(self):
+        assert rows(b"a,b\n") == ()
+
+    @pytest.mark.parametrize(
+        ("data", "message", "hint"),
+        [
+            (
+                b"",
+                't.csv:1: column "a" is wanted; it is missing; the header reads ""',
+                "begin the table with the line a,b,c",
+            ),
+            (
+                b"a;b\n1;2\n",
+                't.csv:1: column "a" is wanted; it is missing; the header reads "a;b"',
+                "begin the table with the line a,b,c",
+            ),
+            (
+                b"a,b,d\n",
+                't.csv:1: column "d" is not known; the header reads "a,b,d"',
+                "begin the table with the line a,b,c",
+            ),
+            (
+                b"a,b,a\n",
+                't.csv:1: each column once is wanted; one stands twice; the header reads "a,b,a"',
+                "begin the table with the line a,b,c",
+            ),
+            (
+                b"a,b\n1,2\n1,2,3\n1\n",
+                "t.csv:3: 2 cells are wanted; 3 were read (and 1 more fault)",
+                "put a cell that holds a comma between quotes",
+            ),
+            (
+                b'a,b\n"1,2\n',
+                "t.csv:2: CSV is wanted; the parser says: unexpected end of data",
+                "close each quote, and double a quote within quotes",
+            ),
+            (
+                b"a,b\n1,\xff\n",
+                "t.csv:2: UTF-8 is wanted; byte 0xff was read",
+                "save the table as CSV in UTF-8",
+            ),
+            (
+                b"a,b\n1,x\x1by\n",
+                't.csv:2: b: text without control characters is wanted; "x\\x1by" was read',
+                None,
+            ),
+            (
+                b"a,b\n1," + b"x" * 140_000 + b"\n",
+                "t.csv:2: CSV is wanted; the parser says: field larger than field limit (131072)",
+                "close each quote, and double a quote within quotes",
+            ),
+        ],
+    )
+    def test_the_sentence_has_file_and_line(self, data, message, hint):
+        with pytest.raises(InvalidRates) as raised:
+            rows(data)
+        assert (raised.value.message, raised.value.hint) == (message, hint)
+        assert raised.value.where == ":".join(message.split(":")[:2])
+
+    @given(st.binary(max_size=30))
+    def test_only_our_errors_leave(self, data):
+        with suppress(InvalidRates):
+            rows(b"a,b\n" + data)
+
+
+class TestPrices:
+    def test_dollars_become_nano_dollars(self):
+        line = "p,eu-1,*,fetch,12.000000001,0.5,1000000000,2026-11-01,2027-01-01,x,false\n"
+        assert parse_prices((HEADER + AWS + line).encode(), where="dir/p.csv")[1] == Price(
+            provider="p",
+            region="eu-1",
+            level="*",
+            kind="fetch",
+            nano_usd_per_gb_out=12_000_000_001,
+            nano_usd_per_gb_in=500_000_000,
+            gb_bytes=10**9,
+            valid_from=date(2026, 11, 1),
+            valid_to=date(2027, 1, 1),
+            source="x",
+            is_checked=False,
+            row="dir/p.csv:3",
+        )
+
+    def test_the_shipped_table(self, tmp_path):
+        (tmp_path / "p.csv").write_bytes(shipped_price_table())
+        shipped = shipped_prices()
+        assert [price.provider for price in read_prices(tmp_path / "p.csv")] == [
+            price.provider for price in shipped
+        ]
+        assert [price.row for price in shipped] == [f"prices.csv:{n}" for n in range(2, 7)]
+        found = {
+            (provider, kind): price_of(
+                prices_of(shipped, provider),
+                region=None,
+                level="zone",
+                kind=kind,
+                day=date(2026, 11, 21),
+            ).price
+            for provider in ("aws", "aws-msk", "gcp", "azure")
+            for kind in ("produce", "replicate")
+        }
+        assert {
+            key: (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in, price.is_checked)
+            for key, price in found.items()
+        } == {
+            ("aws", "produce"): (10_000_000, 10_000_000, True),
+            ("aws", "replicate"): (10_000_000, 10_000_000, True),
+            ("aws-msk", "produce"): (10_000_000, 10_000_000, True),
+            ("aws-msk", "replicate"): (0, 0, True),
+            ("gcp", "produce"): (10_000_000, 0, False),
+            ("gcp", "replicate"): (10_000_000, 0, False),
+            ("azure", "produce"): (0, 0, False),
+            ("azure", "replicate"): (0, 0, False),
+        }
+        assert {price.gb_bytes for price in shipped} == {2**30}
+
+    @pytest.mark.parametrize(
+        ("old", "new", "column", "had"),
+        [
+            ("0.01,0.01", "a cent,0.01", "usd_per_gb_out", '"a cent"'),
+            ("0.01,0.01", "0.01,NaN", "usd_per_gb_in", '"NaN"'),
+            ("0.01,0.01", "0.01,inf", "usd_per_gb_in", '"inf"'),
+            ("0.01,0.01", "-0.01,0.01", "usd_per_gb_out", '"-0.01"'),
+            ("0.01,0.01", "+0.01,0.01", "usd_per_gb_out", '"+0.01"'),
+            ("0.01,0.01", "0.0100000001,0.01", "usd_per_gb_out", '"0.0100000001"'),
+            ("0.01,0.01", "1e-2,0.01", "usd_per_gb_out", '"1e-2"'),
+            ("0.01,0.01", "\u0660.01,0.01", "usd_per_gb_out", '"\u0660.01"'),
+            ("0.01,0.01", "10000000,0.01", "usd_per_gb_out", '"10000000"'),
+            ("0.01,0.01", ",0.01", "usd_per_gb_out", "an empty cell"),
+            ("1073741824", "0", "gb_bytes", '"0"'),
+            ("1073741824", "1GiB", "gb_bytes", '"1GiB"'),
+            ("2026-11-01,", "2026-11-31,", "valid_from", '"2026-11-31"'),
+            ("2026-11-01,", "20261101,", "valid_from", '"20261101"'),
+            ("2026-11-01,", "2026-11-01,2026-11-01", "valid_to", '"2026-11-01"'),
+            ("2026-11-01,", "2026-11-01,2025-11-01", "valid_to", '"2025-11-01"'),
+            ("2026-11-01,", "2026-11-01,never", "valid_to", '"never"'),
+            ("zone,*", "zone,read", "kind", '"read"'),
+            ("zone,*", ",*", "level", "an empty cell"),
+            ("aws,*", ",*", "provider", "an empty cell"),
+            ("true", "yes", "is_checked", '"yes"'),
+        ],
+    )
+    def test_the_hint_has_a_line_that_is_right(self, old, new, column, had):
+        text = HEADER + AWS + AWS.replace(old, new)
+        with pytest.raises(InvalidPrices) as raised:
+            parse_prices(text.encode(), where="p.csv")
+        error = raised.value
+        assert error.message.startswith(f"p.csv:3: {column}: ")
+        assert f" is wanted; {had} was read" in error.message
+        assert error.where == "p.csv:3"
+        ready = error.hint.removeprefix("for example: ")
+        assert len(parse_prices(f"{HEADER}{ready}\n".encode(), where="p.csv")) == 1
+
+    def test_a_line_that_is_ready_keeps_a_comma_in_a_cell(self):
+        line = AWS.replace("https://aws.example/", '"a, ""b"""').replace("true", "yes")
+        with pytest.raises(InvalidPrices) as raised:
+            parse_prices((HEADER + line).encode(), where="p.csv")
+        ready = raised.value.hint.removeprefix("for example: ")
+        assert parse_prices(f"{HEADER}{ready}\n".encode(), where="p")[0].source == 'a, "b"'
+
+    @given(st.integers(0, len(AWS)), st.integers(0, 4), st.text(max_size=4))
+    def test_only_our_errors_leave(self, at, cut, inserted):
+        with suppress(InvalidPrices):
+            text = HEADER + AWS[:at] + inserted + AWS[at + cut :]
+            parse_prices(text.encode("utf-8", "surrogatepass"), where="p.csv")
+
+
+class TestSubnets:
+    @pytest.fixture
+    def read(self, tmp_path):
+        def of(text):
+            (tmp_path / "s.csv").write_bytes(text.encode())
+            return read_subnets(tmp_path / "s.csv")
+
+        return of
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "cidr,rack\n10.0.0.0/16,/eu/a\n2001:db8::/56,/eu/b\n",
+            "\ufeffcidr,rack\r\n10.0.0.0/16,/eu/a\r\n2001:db8::/56,/eu/b\r\n",
+            "/eu/a@10.0.0.0/16<>/eu/b@2001:db8::/56",
+        ],
+    )
+    def test_two_spellings(self, read, text):
+        assert [(subnet.network, subnet.rack) for subnet in read(text)] == [
+            (ip_network("10.0.0.0/16"), Rack("/eu/a")),
+            (ip_network("2001:db8::/56"), Rack("/eu/b")),
+        ]
+
+    def test_nested_networks_are_no_fault(self, read):
+        assert len(read("cidr,rack\n10.0.0.0/16,a\n10.0.5.0/24,b\n")) == 2
+
+    def test_one_network_in_two_racks_names_both_lines(self, read, tmp_path):
+        with pytest.raises(InvalidSubnets) as raised:
+            read("cidr,rack\n10.0.0.0/16,a\n10.0.0.0/24,a\n10.0.0.0/16,b\n")
+        file = tmp_path / "s.csv"
+        assert raised.value.message == (
+            f"one rack for 10.0.0.0/16 is wanted; {file}:2 says a and {file}:4 says b"
+        )
+        assert raised.value.hint == f"delete {file}:2 or {file}:4"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "cidr,rack\n10.0.0.1/16,a\n",
+            "cidr,rack\n10.0.0.0,a\n",
+            "cidr,rack\nx/8,a\n",
+            "a@b<>",
+            "",
+        ],
+    )
+    def test_what_is_no_network(self, read, text):
+        with pytest.raises(InvalidSubnets) as raised:
+            read(text)
+        assert raised.value.hint
+        assert raised.value.where
+
+    def test_not_utf_8(self, tmp_path):
+        (tmp_path / "s.csv").write_bytes(b"cidr,rack\n\xff")
+        with pytest.raises(InvalidSubnets, match=r"s\.csv:2: UTF-8 is wanted; byte 0xff"):
+            read_subnets(tmp_path / "s.csv")
+
+
+class TestRates:
+    def test_rows(self, tmp_path):
+        (tmp_path / "r.csv").write_text(
+            "cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s\n"
+            "demo,orders,314572800,,\n"
+            "demo,orders,,billing,9223372036854775807\n"
+        )
+        assert read_rates(tmp_path / "r.csv") == (
+            RateRow(cluster="demo", topic="orders", bytes_in_per_s=314572800),
+            RateRow(
+                cluster="demo",
+                topic="orders",
+                client_group="billing",
+                bytes_out_per_s=2**63 - 1,
+            ),
+        )
+
+    def test_columns_that_are_not_known_may_be_left_out(self):
+        assert parse_rates(b"topic,cluster,bytes_in_per_s\nt,c,0\n", where="r") == (
+            RateRow(cluster="c", topic="t", bytes_in_per_s=0),
+        )
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            (",t,1,,", "cluster: the name of a cluster is wanted; an empty cell was read"),
+            ("c,,1,,", "topic: the name of a topic is wanted; an empty cell was read"),
+            ("c,t,,,", "bytes_in_per_s: a rate, here or in bytes_out_per_s, is wanted; an empty"),
+            ("c,t,1,g,", "bytes_out_per_s: a value is wanted; an empty cell was read"),
+            ("c,t,1,,5", "client_group: a value is wanted; an empty cell was read"),
+            (
+                "c,t,-1,,",
+                'bytes_in_per_s: bytes per second, an integer of 0 or more, is wanted; "-',
+            ),
+            (
+                "c,t,1.5,,",
+                'bytes_in_per_s: bytes per second, an integer of 0 or more, is wanted; "',
+            ),
+            ("c,t,9223372036854775808,,", "bytes_in_per_s: bytes per second, an integer of 0 or"),
+            ("c,t,,g,5MB", "bytes_out_per_s: bytes per second, an integer of 0 or more, is wanted"),
+        ],
+    )
+    def test_bad_rows(self, row, message):
+        text = f"cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s\n{row}\n"
+        with pytest.raises(InvalidRates) as raised:
+            parse_rates(text.encode(), where="r.csv")
+        assert raised.value.message.startswith(f"r.csv:2: {message}")
+        assert raised.value.where == "r.csv:2"
+
+    @given(st.text("cgt,0159-.\n\"'é", max_size=20))
+    def test_only_our_errors_leave(self, text):
+        with suppress(InvalidRates):
+            parse_rates(b"cluster,topic,bytes_in_per_s\n" + text.encode(), where="r")
+
+
+class TestClients:
+    def test_racks_by_what_names_the_client(self, tmp_path):
+        (tmp_path / "c.csv").write_text(
+            "client_id,client_group,principal,rack\n"
+            "app-1,,,/eu/a\n,billing,,/eu/b\n,,User:x,/eu/a\napp-1,,,/eu/a\n"
+        )
+        assert read_clients(tmp_path / "c.csv") == {
+            "client_id": {"app-1": Rack("/eu/a")},
+            "client_group": {"billing": Rack("/eu/b")},
+            "principal": {"User:x": Rack("/eu/a")},
+        }
+
+    def test_one_column_is_enough(self):
+        read = parse_clients(b"client_group,rack\ng,a\n", where="c")
+        assert read["client_group"] == {"g": Rack("a")}
+
+    @pytest.mark.parametrize(
+        ("text", "error", "message"),
+        [
+            (
+                "client_id,client_group,rack\na,b,r\n",
+                InvalidRates,
+                "c.csv:2: client_id, client_group: one of client_id, client_group and principal",
+            ),
+            (
+                "client_id,rack\n,r\n",
+                InvalidRates,
+                "c.csv:2: client_id: one of client_id, client_group and principal is wanted; an",
+            ),
+            (
+                "client_id,rack\na,r\na,s\n",
+                InvalidRates,
+                'c.csv:3: client_id: one rack per client is wanted; "a" was read',
+            ),
+            ("client_id\na\n", InvalidRates, 'c.csv:1: column "rack" is wanted; it is missing'),
+            ("client_id,rack\na,/x//y\n", InvalidRack, "c.csv:2: rack path has an empty segment"),
+            ("client_id,rack\na,\n", InvalidRack, "c.csv:2: rack is empty or holds a control"),
+        ],
+    )
+    def test_bad_rows(self, text, error, message):
+        with pytest.raises(error) as raised:
+            parse_clients(text.encode(), where="c.csv")
+        assert raised.value.message.startswith(message)
+        assert raised.value.hint
+        assert raised.value.where.startswith("c.csv:")
+
+
+@pytest.mark.parametrize("read", [read_prices, read_rates, read_clients, read_subnets])
+def test_every_table_is_a_regular_file_within_the_cap(tmp_path, read):
+    (tmp_path / "t.csv").write_bytes(b"x" * 11)
+    with pytest.raises(InvalidConfig, match="at most 10 bytes are wanted; it has 11"):
+        read(tmp_path / "t.csv", max_bytes=10)
+    with pytest.raises(InvalidConfig, match="is a folder; a regular file is wanted"):
+        read(tmp_path)

@@ -1,0 +1,388 @@
+"""Connections: bounded in time, believed or not, allowed or not, and silent about secrets."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import logging
+import secrets
+import socket
+import threading
+from contextlib import closing
+
+import pytest
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ResourcePattern,
+    ResourceType,
+    UserScramCredentialUpsertion,
+)
+from kafka.errors import KafkaConnectionError
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
+
+from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
+from kafka_traffic import consumer, create, produce, until
+from rackwise import Placement
+from rackwise.adapters.kafka import (
+    Secret,
+    add_to_topic,
+    ask_leaders,
+    connect,
+    create_topic,
+    read_cluster,
+    resolved_addresses,
+)
+from rackwise.adapters.kafka.applying.elect import elect_preferred
+from rackwise.adapters.kafka.applying.look import read_rows
+from rackwise.adapters.kafka.applying.reassign import alter_reassignments
+from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, write_throttles
+from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
+from rackwise.adapters.kafka.connect import bootstrap_servers
+from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
+from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
+from rackwise.adapters.sandbox.blueprint import Request
+from rackwise.adapters.sandbox.kraft import kraft_blueprint
+from rackwise.adapters.sandbox.ports import free_ports
+from rackwise.core.errors import (
+    AuthenticationFailed,
+    InvalidConfig,
+    MissingPermission,
+    PartialFailure,
+    RackwiseError,
+    Unreachable,
+)
+from rackwise.core.fetch_diagnosis import ProbeQuestion, ReadingFacts, diagnose_reading
+
+TAKEN_AT = "2026-11-01T00:00:00Z"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required "
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required "
+CANARY = secrets.token_hex(16)
+
+
+def test_servers_are_host_and_port():
+    assert bootstrap_servers("a:1, [::1]:65535") == ["a:1", "[::1]:65535"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "a:", ":1", "a:0", "a:65536", "a:x", "a:1,", "a:\u0661", "a:" + "1" * 5000]
+)
+def test_other_servers_are_refused(text):
+    with pytest.raises(InvalidConfig, match="HOST:PORT is wanted"):
+        bootstrap_servers(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5", str(1 << 31)])
+def test_patience_is_a_number_of_milliseconds(text):
+    with pytest.raises(InvalidConfig, match="1 or more milliseconds is wanted") as caught:
+        connect("127.0.0.1:1", {"default.api.timeout.ms": text})
+    assert caught.value.where == "default.api.timeout.ms"
+
+
+@pytest.mark.parametrize("transport", [PlainTransport, TlsTransport])
+def test_a_connection_that_ends_as_it_is_asked_is_lost(transport):
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs), closing(NetworkSelector()) as loop:
+        ended = transport.__new__(transport)
+        KafkaTCPTransport.__init__(ended, loop, ours, host="kafka-1.internal")
+        ended._closed = True
+        with pytest.raises(KafkaConnectionError, match=r"kafka-1\.internal closed the connection"):
+            ended.write(b"a request")
+
+
+def test_hosts_are_resolved_to_sorted_addresses():
+    assert "127.0.0.1" in resolved_addresses("localhost")
+    assert resolved_addresses("127.0.0.1") == ("127.0.0.1",)
+    assert resolved_addresses("no-such-host.invalid") == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(None, "ECONNREFUSED"), (b"", ""), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "")],
+    ids=["nobody", "hangs up", "speaks HTTP"],
+)
+def test_a_port_without_kafka_is_unreachable_in_bounded_time(answer, reason):
+    before = threading.enumerate()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if answer is None:
+            server.close()
+        else:
+            threading.Thread(target=say, args=(server, answer), daemon=True).start()
+        with pytest.raises(Unreachable, match=f"no broker answers at 127.0.0.1:{port}") as caught:
+            connect(f"127.0.0.1:{port}", timeout_s=1)
+        assert reason in caught.value.message
+        assert "security.protocol" in caught.value.hint
+    until(lambda: set(threading.enumerate()) <= {*before, *talking()}, "threads to end")
+
+
+@pytest.mark.parametrize("settings", [{}, {"security.protocol": "SSL"}], ids=["plain", "TLS"])
+def test_a_port_that_is_silent_is_unreachable_in_bounded_time(settings):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        bootstrap = "{}:{}".format(*server.getsockname())
+        with pytest.raises(Unreachable, match=f"no broker answers at {bootstrap}"):
+            connect(bootstrap, settings, timeout_s=0.5)
+
+
+def say(server, answer):
+    while True:
+        try:
+            with closing(server.accept()[0]) as guest:
+                guest.recv(1000)
+                guest.sendall(answer)
+        except OSError:
+            return
+
+
+def talking():
+    return [each for each in threading.enumerate() if "say" in each.name]
+
+
+@pytest.fixture(scope="module")
+def secured(java_home, tmp_path_factory):
+    """One broker with an authorizer, and listeners for passwords and for passwords under TLS."""
+    folder = tmp_path_factory.mktemp("secured")
+    keystore = folder / "broker.pem"
+    keystore.write_text(KEY + CERTIFICATE + AUTHORITY)
+    users = f'{PLAIN} user_reader="{CANARY}" user_stranger="{CANARY}";'
+    request = Request(
+        brokers=1,
+        racks=("a",),
+        java_home=java_home,
+        jars=resolve(KAFKA_4),
+        heap_mib=256,
+        overrides={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+            "LOGIN:SASL_PLAINTEXT,TLS:SASL_SSL",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(keystore),
+            **{
+                f"listener.name.{listener}.{mechanism}.sasl.jaas.config": login
+                for listener in ("login", "tls")
+                for mechanism, login in (("plain", users), ("scram-sha-512", SCRAM + ";"))
+            },
+        },
+    )
+    blueprint = kraft_blueprint(request, folder)
+    login, tls = free_ports(2)
+    properties = folder / "broker-0" / "server.properties"
+    lines = properties.read_text().splitlines()
+    (listeners,) = [line for line in lines if line.startswith("listeners=")]
+    lines.append(f"{listeners},LOGIN://127.0.0.1:{login},TLS://127.0.0.1:{tls}")
+    properties.write_text("\n".join(lines) + "\n")
+    with Sandbox(blueprint, folder, is_temporary=False) as broker:
+        broker.start(0)
+        broker.wait_until_ready()
+        broker.login, broker.tls = f"127.0.0.1:{login}", f"127.0.0.1:{tls}"
+        yield broker
+
+
+def login_as(user, password=CANARY, module=PLAIN, mechanism="PLAIN", protocol="SASL_PLAINTEXT"):
+    return {
+        "security.protocol": protocol,
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": Secret(f'{module} username="{user}" password="{password}";'),
+    }
+
+
+@pytest.fixture
+def boss(secured):
+    with closing(connect(secured.bootstrap)) as admin:
+        yield admin
+
+
+def allow(admin, resource, name, *operations, user="reader"):
+    admin.create_acls(
+        [
+            ACL(f"User:{user}", "*", each, ACLPermissionType.ALLOW, ResourcePattern(resource, name))
+            for each in operations
+        ]
+    )
+
+
+@pytest.mark.kafka
+def test_each_right_that_lacks_is_named_or_noted_until_it_is_given(secured, boss):
+    create(boss, "shown", [[0]])
+    create(boss, "hidden", [[0]])
+    produce(secured.bootstrap, {("shown", 0): 10})
+    with (
+        consumer(secured.bootstrap, "bill", ["shown"], client_id="app"),
+        closing(connect(secured.login, login_as("reader"))) as reader,
+    ):
+        look = lambda: read_cluster(reader, taken_at=TAKEN_AT, groups=True)  # noqa: E731
+        with pytest.raises(MissingPermission) as caught:
+            look()
+        assert caught.value.wanted == "Cluster:Describe"
+        assert caught.value.hint.endswith("User:NAME --operation Describe --cluster")
+        assert caught.value.exit_code == 4
+
+        allow(boss, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE)
+        allow(boss, ResourceType.TOPIC, "shown", ACLOperation.DESCRIBE)
+        until(lambda: reader.list_topics() == ["shown"], "the topic to be shown")
+        seen = look()
+        assert seen.partitions.topics == ("shown",)
+        assert seen.partitions[0].bytes > 10_000
+        assert seen.groups == ()
+        assert [note.text.partition(",")[0] for note in seen.notes] == [
+            "2 topics with logs are not listed to this principal",
+            "configs of 1 broker",
+            "configs of 1 topic",
+            "group bill: GroupAuthorizationFailed",
+        ]
+        assert seen.topics["shown"].min_insync_replicas is None
+        assert "reading-selector" in diagnose_reading(ReadingFacts(cluster=seen)).not_checked
+        asked = [ProbeQuestion(client_rack="a", topic="shown", partition=0, leader=0, near=(0,))]
+        probe = lambda: ask_leaders(reader, seen, asked, progress=int)  # noqa: E731
+        assert [each.error for each in probe()] == ["TopicAuthorizationFailed"]
+
+        allow(boss, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE_CONFIGS)
+        allow(boss, ResourceType.TOPIC, "*", ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS)
+        allow(boss, ResourceType.GROUP, "*", ACLOperation.DESCRIBE)
+        until(lambda: len(reader.list_groups()) == 1, "the group to be shown")
+        seen = look()
+        assert seen.notes == ()
+        assert set(seen.topics) == {"__consumer_offsets", "hidden", "shown"}
+        assert seen.topics["__consumer_offsets"].is_internal
+        assert seen.topics["shown"].min_insync_replicas == 1
+        assert [group.group for group in seen.groups] == ["bill"]
+
+        allow(boss, ResourceType.TOPIC, "shown", ACLOperation.READ)
+        until(lambda: [each.error for each in probe()] == [None], "the right to read")
+
+
+@pytest.mark.kafka
+def test_rights_to_write_are_named_one_by_one(secured, boss):
+    rows, more = Placement.of({0: [0]}), Placement(rows=[[0]], first=1)
+    to = functools.partial(allow, boss, ResourceType.TOPIC, "mine", user="stranger")
+    with closing(connect(secured.login, login_as("stranger"))) as stranger:
+        with pytest.raises(MissingPermission, match=r"^Topic:Create is wanted") as caught:
+            create_topic(stranger, "mine", rows)
+        assert caught.value.hint.endswith("--operation Create --topic '*'")
+        assert "mine" not in boss.list_topics()
+        to(ACLOperation.CREATE)
+        seen = []
+        until(
+            lambda: (
+                seen.append(outcome_of(create_topic, stranger, "mine", rows))
+                or not isinstance(seen[-1], MissingPermission)
+            ),
+            "the right to create",
+        )
+        assert isinstance(seen[-1], PartialFailure)
+        assert "Topic:Describe is wanted" in seen[-1].message
+        assert seen[-1].hint.endswith("--operation Describe --topic '*'")
+        to(ACLOperation.DESCRIBE)
+        until(lambda: stranger.list_topics() == ["mine"], "the topic to be shown")
+        with pytest.raises(MissingPermission, match=r"^Topic:Alter is wanted"):
+            add_to_topic(stranger, "mine", more)
+        to(ACLOperation.ALTER)
+        until(lambda: outcome_of(add_to_topic, stranger, "mine", more) is None, "the right")
+    assert len(boss.describe_topics(["mine"])[0]["partitions"]) == 2
+    boss.delete_topics(["mine"])
+
+
+@pytest.mark.kafka
+def test_rights_to_carry_a_plan_out_are_named(secured, boss):
+    create(boss, "moved", [[0]])
+    rate = Write(resource=0, key=BROKER_THROTTLES[0], value="1")
+    replicas = Write(resource="moved", key=TOPIC_THROTTLES[0], value="0:0")
+    with closing(connect(secured.login, login_as("stranger"))) as stranger:
+        for wanted, write in (
+            (
+                "Cluster:Alter",
+                lambda: alter_reassignments(
+                    stranger, {("moved", 0): [0]}, may_change_replication=False
+                ),
+            ),
+            ("Cluster:Alter", lambda: elect_preferred(stranger, [("moved", 0)])),
+            ("Cluster:AlterConfigs", lambda: write_throttles(stranger, [rate])),
+            ("Topic:AlterConfigs", lambda: write_throttles(stranger, [replicas])),
+            ("Cluster:DescribeConfigs", lambda: read_throttles(stranger, brokers=[0])),
+            ("Topic:DescribeConfigs", lambda: read_throttles(stranger, topics=["moved"])),
+            ("Topic:Describe", lambda: read_rows(stranger, ["moved"])),
+        ):
+            with pytest.raises(MissingPermission) as caught:
+                write()
+            assert caught.value.wanted == wanted
+            assert caught.value.hint.startswith("kafka-acls --add")
+    boss.delete_topics(["moved"])
+
+
+def outcome_of(make, *args):
+    """The error that a write ends with, None where it ends well."""
+    try:
+        make(*args)
+    except RackwiseError as error:
+        return error
+    return None
+
+
+@pytest.mark.kafka
+def test_a_scram_login_and_tls_are_spoken(secured, boss, tmp_path):
+    boss.alter_user_scram_credentials(
+        [
+            UserScramCredentialUpsertion(
+                "scrambled", "SCRAM-SHA-512", CANARY.encode(), iterations=4096
+            )
+        ]
+    )
+    with closing(connect(secured.tls, scrambled(tmp_path, AUTHORITY))) as admin:
+        assert admin.describe_cluster()["brokers"][0]["rack"] == "a"
+
+
+@pytest.mark.kafka
+def test_a_certificate_of_a_stranger_is_not_trusted(secured, tmp_path):
+    with pytest.raises(AuthenticationFailed, match="certificate that can be believed is wanted"):
+        connect(secured.tls, scrambled(tmp_path, STRANGER), timeout_s=1)
+
+
+def scrambled(folder, trusted):
+    authority = folder / "ca.pem"
+    authority.write_text(trusted)
+    return login_as("scrambled", module=SCRAM, mechanism="SCRAM-SHA-512", protocol="SASL_SSL") | {
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority),
+    }
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    "settings",
+    [
+        login_as("reader", "wrong"),
+        login_as("nobody"),
+        login_as("reader", module=SCRAM, mechanism="SCRAM-SHA-256"),
+    ],
+    ids=["wrong password", "unknown user", "mechanism not enabled"],
+)
+def test_a_login_that_is_not_believed_ends_at_once(secured, settings):
+    with pytest.raises(AuthenticationFailed, match="the cluster refuses the login") as caught:
+        connect(secured.login, settings, timeout_s=3600)
+    assert "password" in caught.value.hint
+
+
+@pytest.mark.kafka
+def test_secrets_are_in_no_log_and_no_message(secured, caplog):
+    for name in (
+        None,
+        "kafka",
+        "kafka.admin.client",
+        "kafka.net.connection",
+        "kafka.net.sasl.plain",
+    ):
+        caplog.set_level(logging.DEBUG, name)
+    with closing(connect(secured.login, login_as("reader"))) as admin:
+        admin.describe_cluster()
+    with pytest.raises(AuthenticationFailed) as caught:
+        connect(secured.login, login_as("nobody"))
+    shown = caplog.text + str(caught.value.as_dict()) + repr(caught.value)
+    sent = f"\0reader\0{CANARY}".encode()
+    for form in (CANARY, base64.b64encode(CANARY.encode()).decode(), sent.hex(), repr(sent)[2:-1]):
+        assert form not in shown
+    spoken = [record for record in caplog.records if not record.name.startswith("py4j")]
+    assert not [record for record in spoken if record.levelno < logging.INFO]

@@ -1,0 +1,186 @@
+"""`rackwise generate`: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+
+import pytest
+from pyarrow import parquet
+
+from rackwise.adapters import files
+from rackwise.cli.main import run
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
+from rackwise.core.json.parse import parse
+
+SMALL = ("--brokers", "6", "--topics", "5", "--flows", "400", "--bad-rows", "0.1")
+
+
+def document(data):
+    return parse(data if isinstance(data, bytes) else data.encode(), where="", error=InvalidConfig)
+
+
+@pytest.fixture
+def generate(tmp_path):
+    def call(*arguments, out="fleet"):
+        return run(["generate", "--out", str(tmp_path / out), *arguments]), tmp_path / out
+
+    return call
+
+
+class TestFiles:
+    def test_everything_analyze_reads_and_the_truth(self, generate, capsys):
+        code, out = generate(*SMALL)
+        assert code == 0
+        assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*")) == [
+            *(f"flows/2026-11-21-0000{number}.parquet" for number in range(4)),
+            "snapshots/cluster-001.json.gz",
+            "subnets.csv",
+            "truth.json",
+        ]
+        told = document((out / "truth.json").read_bytes())
+        rows = sum(parquet.read_metadata(path).num_rows for path in (out / "flows").iterdir())
+        assert told["rows"] == rows == 420
+        cluster = files.read_snapshot(out / "snapshots" / "cluster-001.json.gz")
+        assert len(cluster.partitions) == told["clusters"][0]["partitions"]
+        assert len(files.read_subnets(out / "subnets.csv")) == 33
+        stdout = capsys.readouterr().out.splitlines()
+        assert stdout[0].startswith(f"{out}: 1 cluster, 6 brokers, ")
+        assert stdout[1] == (
+            f"rackwise analyze {out}/snapshots --flows {out}/flows --subnets {out}/subnets.csv "
+            f"--levels region,zone --max-quarantine 0.1 --out {out}/result"
+        )
+
+    def test_canonical_rows_come_with_a_table_of_clients(self, generate, capsys):
+        code, out = generate(*SMALL, "--flow-format", "canonical", "--racks", "a,b", "--rf", "2")
+        assert code == 0
+        assert set(files.read_clients(out / "clients.csv")["client_id"].values())
+        assert f"--flow-format canonical --clients {out}/clients.csv" in capsys.readouterr().out
+
+    def test_text_is_packed_and_has_a_header(self, generate):
+        code, out = generate(*SMALL, "--flow-format", "vpc-text", "--log-version", "2")
+        assert code == 0
+        lines = gzip.decompress((out / "flows" / "2026-11-21-00000.log.gz").read_bytes())
+        assert lines.split(b"\n")[0].split(b" ")[:2] == [b"version", b"account-id"]
+
+    def test_equal_options_give_equal_folders(self, generate):
+        _, one = generate(*SMALL, "--shape", "messy", "--clusters", "2", out="one")
+        _, two = generate(*SMALL, "--shape", "messy", "--clusters", "2", out="two")
+        names = sorted(path.relative_to(one) for path in one.rglob("*.*"))
+        assert len(names) == 8
+        assert all((one / name).read_bytes() == (two / name).read_bytes() for name in names)
+
+    def test_json(self, generate, capsys):
+        code, out = generate(*SMALL, "--json")
+        told = document(capsys.readouterr().out)
+        assert code == 0
+        assert told["format"] == "rackwise.generated/1"
+        assert told["truth"] == str(out / "truth.json")
+        assert told["analyze"][:2] == ["rackwise", "analyze"]
+        assert (told["clusters"], told["brokers"], told["flows"], told["files"]) == (1, 6, 400, 4)
+
+    def test_prices_of_another_provider(self, generate):
+        _, aws = generate(*SMALL, out="aws")
+        _, azure = generate(*SMALL, "--provider", "azure", out="azure")
+        usd = [document((p / "truth.json").read_bytes())["total"][0]["usd"] for p in (aws, azure)]
+        assert float(usd[0]) > 0
+        assert usd[1] == "0.000000000"
+
+
+class TestSnapshot:
+    """Flows for a cluster that exists already."""
+
+    @pytest.fixture
+    def snapshot(self, tmp_path):
+        options = FleetOptions(brokers=6, topics=5, shape=Shape.MESSY, ipv6=0)
+        cluster = generated_fleet(options).clusters[0]
+        files.write_snapshot(cluster, tmp_path / "s.json.gz")
+        return tmp_path / "s.json.gz"
+
+    def test_the_day_after_it_was_taken(self, generate, snapshot, capsys):
+        code, out = generate("--snapshot", str(snapshot), "--flows", "400")
+        assert code == 0
+        assert sorted(path.name for path in out.iterdir()) == ["flows", "subnets.csv", "truth.json"]
+        assert {path.name[:10] for path in (out / "flows").iterdir()} == {"2026-11-22"}
+        assert f"rackwise analyze {snapshot} --flows" in capsys.readouterr().out
+
+    def test_another_first_day(self, generate, snapshot):
+        _, out = generate(
+            "--snapshot", str(snapshot), "--flows", "40", "--first-day", "2026-12-30", "--days", "3"
+        )
+        days = {path.name[:10] for path in (out / "flows").iterdir()}
+        assert days == {"2026-12-30", "2026-12-31", "2027-01-01"}
+
+    def test_made_up_addresses_stand_in_a_snapshot_of_their_own(self, generate, tmp_path, snapshot):
+        cluster = files.read_snapshot(snapshot)
+        shared = [replace(broker, addresses=("127.0.0.1",)) for broker in cluster.brokers]
+        files.write_snapshot(replace(cluster, brokers=tuple(shared)), tmp_path / "shared.json")
+        code, out = generate(
+            "--snapshot", str(tmp_path / "shared.json"), "--addresses", "--flows", "40"
+        )
+        assert code == 0
+        made = files.read_snapshot(out / "snapshots" / "cluster-001.json.gz")
+        assert len({broker.addresses for broker in made.brokers}) == 6
+        assert made.partitions == cluster.partitions
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("arguments", "said", "hint"),
+        [
+            (
+                ["--shape", "odd"],
+                "--shape wants one of even, random, messy, grown, lost, uneven; odd was given",
+                "give --shape one of these",
+            ),
+            (
+                ["--flow-format", "request-log"],
+                "--flow-format wants one of vpc, vpc-text, canonical; request-log was given",
+                "give --flow-format one of these",
+            ),
+            (
+                ["--first-day", "today"],
+                "--first-day wants a date such as 2026-11-21; today was given",
+                "write year, month and day with hyphens",
+            ),
+            (["--rf", "61"], "--rf of 1 to 60 is wanted; 61 was given", "give --rf a number"),
+            (["--addresses"], "--addresses goes with --snapshot", "leave it out"),
+            (["--provider", "nobody"], 'prices of provider "nobody" are wanted', "--provider"),
+            (["--racks", "a,,b"], "rack is empty", "set broker.rack"),
+        ],
+    )
+    def test_options_that_make_no_fleet(self, generate, capsys, arguments, said, hint):
+        code, out = generate(*arguments)
+        told = capsys.readouterr()
+        assert code == 1
+        assert said in told.err
+        assert hint in told.err
+        assert told.out == ""
+        assert not out.exists()
+
+    def test_clusters_of_a_snapshot_are_as_they_are(self, generate, tmp_path, capsys):
+        cluster = generated_fleet(FleetOptions(brokers=3, topics=1)).clusters[0]
+        files.write_snapshot(cluster, tmp_path / "s.json")
+        code, _ = generate("--snapshot", str(tmp_path / "s.json"), "--brokers", "3")
+        told = capsys.readouterr().err
+        assert code == 1
+        assert "--snapshot goes without --clusters, --brokers" in told
+        assert "leave them out" in told
+
+    def test_a_folder_that_holds_something(self, generate, tmp_path, capsys):
+        (tmp_path / "fleet").mkdir()
+        (tmp_path / "fleet" / "old.parquet").touch()
+        code, _ = generate(*SMALL)
+        told = capsys.readouterr().err
+        assert code == 1
+        assert "--out wants a new or empty folder" in told
+        assert "files of two fleets in one folder have no truth" in told
+
+    def test_a_folder_that_cannot_be_made(self, generate, tmp_path, capsys):
+        (tmp_path / "file").touch()
+        code, _ = generate(*SMALL, out="file/fleet")
+        told = capsys.readouterr().err
+        assert code == 1
+        assert "cannot be made: Not a directory" in told
+        assert "give another --out" in told

@@ -1,0 +1,144 @@
+"""How far a run is, on stderr: lines without a terminal, a bar on one, nothing under --quiet."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from rackwise.cli.apply import meter as apply_meter
+from rackwise.cli.apply.meter import RunMeter, progress_text, told_in
+from rackwise.cli.shell import Shell
+from rackwise.core.applying import Caps, start, status_of_run
+from rackwise.core.applying.progress import Eta
+from rackwise.core.planning.model import (
+    Balance,
+    Fair,
+    MadeFrom,
+    Move,
+    Plan,
+    Totals,
+    Verdict,
+)
+
+SCRIPT = """
+from rackwise.cli.apply import meter as apply_meter
+from rackwise.cli.shell import Shell
+from test_meter import a_state
+apply_meter.QUIET_S = apply_meter.DRAW_EVERY_S = 0
+meter = apply_meter.RunMeter(Shell(), "apply")
+meter.tell(a_state())
+meter.tell(a_state())
+meter.close()
+"""
+
+
+def a_state(**changes):
+    move = Move(topic="t", partition=0, topic_id="i", before=(1,), after=(2,), bytes=2**20)
+    plan = Plan(
+        cluster_id="c",
+        made_from=MadeFrom(snapshot_sha256="", brokers={}, policy="", policy_sha256=""),
+        goal=Balance(),
+        minimise="moves",
+        solver="by hand",
+        moves=(move,),
+        totals=Totals(),
+        fair=Fair(),
+        certificates=(),
+        verdict=Verdict(cost=1, lower_bound=1, gap=0, is_legal=True, is_fair=True),
+    )
+    return replace(start(plan, Caps()), **changes)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    for name in ("QUIET_S", "LINE_EVERY_S"):
+        monkeypatch.setattr(apply_meter, name, 0)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_without_a_terminal_it_is_lines(capsys):
+    meter = RunMeter(Shell(), "apply")
+    meter.tell(a_state())
+    meter.tell(a_state(pauses=("broker 4 is down", "t-0 is offline")))
+    meter.tell(a_state())
+    meter.close()
+    far = "apply: 0/1 partitions, 1.00 MiB of 1.00 MiB left"
+    assert capsys.readouterr().err.splitlines() == [
+        far,
+        "begins nothing new: broker 4 is down; t-0 is offline",
+        far,
+        "goes on",
+        far,
+    ]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_quiet_is_quiet(capsys):
+    meter = RunMeter(Shell(is_quiet=True), "apply")
+    meter.tell(a_state(pauses=("broker 4 is down",)))
+    meter.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_short_run_says_nothing(capsys):
+    meter = RunMeter(Shell(), "apply")
+    meter.tell(a_state())
+    meter.close()
+    assert capsys.readouterr().err == ""
+
+
+def on_a_terminal(columns):
+    """What a short run of the meter draws."""
+    reader, writer = pty.openpty()
+    path = [os.path.dirname(__file__), *sys.path]  # noqa: PTH120 (a text for the environment)
+    environment = {"PYTHONPATH": os.pathsep.join(path), "TERM": "xterm", "COLUMNS": str(columns)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        stderr=writer,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    os.close(writer)
+    told = os.read(reader, 2**16).decode()
+    os.close(reader)
+    assert done.returncode == 0, told
+    return told
+
+
+def test_on_a_terminal_it_is_a_bar_that_goes_away():
+    told = on_a_terminal(120)
+    assert "apply" in told
+    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
+    assert "\x1b[2K" in told, "the bar is taken away"
+
+
+def test_on_a_narrow_terminal_the_words_stay_whole():
+    told = on_a_terminal(60)
+    assert "apply \x1b" in told, "the label is not cut"
+    assert "0/1 partitions, 1.00 MiB of 1.00 MiB left" in told
+
+
+def test_what_does_not_fit_is_left_out_from_the_least_on():
+    status = replace(status_of_run(a_state()), eta=Eta(seconds=65, bound_by="incoming of broker 2"))
+    far = "0/1 partitions, 1.00 MiB of 1.00 MiB left, 65 s left"
+    assert told_in(status, 80) == f"{far} (incoming of broker 2)"
+    assert told_in(status, len(far)) == far
+    assert told_in(status, 20) == "0/1 partitions, 1.0…"
+
+
+def test_what_is_not_of_this_run_is_not_counted():
+    state = a_state()
+    rest = replace(state.partitions["t", 0], class_="dropped")
+    status = status_of_run(
+        replace(
+            state,
+            moves={**state.moves, ("t", 1): state.moves["t", 0]},
+            partitions={**state.partitions, ("t", 1): rest},
+        )
+    )
+    assert progress_text(status) == "0/1 partitions, 1.00 MiB of 1.00 MiB left"

@@ -1,0 +1,426 @@
+"""`rackwise audit`: what it says, how it ends, what it refuses."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from kafka_traffic import create
+from rackwise.adapters.files import write_snapshot
+from rackwise.adapters.kafka import connect
+from rackwise.cli.main import run
+from rackwise.cli.tables import SHOWN
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.findings import RULES
+from rackwise.core.json.parse import parse
+from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
+from rackwise.core.racks import Rack
+
+UNEVEN = 'balance = { replicas = "off", leaders = "keep" }'
+
+
+def cluster(blind=1, notes=()):
+    """Six brokers in three racks; of eight partitions the first `blind` are on two racks only."""
+    racks = {1: "/eu/a", 2: "/eu/a", 3: "/eu/b", 4: "/eu/c", 5: "/eu/b", 6: "/eu/c"}
+    return Cluster(
+        cluster_id="demo",
+        taken_at="2026-11-21T08:30:00Z",
+        brokers=tuple(Broker(id=i, rack=Rack(rack)) for i, rack in racks.items()),
+        topics={"orders": Topic(name="orders", min_insync_replicas=2)},
+        partitions=PartitionTable.of(
+            Partition(
+                topic="orders",
+                partition=number,
+                replicas=(1, 2, 3) if number < blind else (1, 3, 4),
+                leader=1,
+                isr=(1, 2, 3) if number < blind else (1, 3, 4),
+                bytes=2**30,
+            )
+            for number in range(8)
+        ),
+        notes=notes,
+    )
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    """Write a cluster; give the command that audits it, loads left aside unless `loads`."""
+
+    def write(value, *, loads=False):
+        write_snapshot(value, tmp_path / "s.json.gz")
+        command = ["audit", "--snapshot", str(tmp_path / "s.json.gz")]
+        if loads:
+            return command
+        policy = tmp_path / "uneven.toml"
+        policy.write_text(f'format = "rackwise.policy/1"\n{UNEVEN}\n')
+        return [*command, "--policy", str(policy)]
+
+    return write
+
+
+def document(capsys):
+    said = capsys.readouterr()
+    assert said.err == ""
+    return parse(said.out.encode(), where="stdout", error=InvalidConfig)
+
+
+class TestExitCode:
+    def test_none(self, snapshot):
+        assert run(snapshot(cluster(blind=0))) == 0
+
+    def test_findings(self, snapshot):
+        assert run(snapshot(cluster())) == 2
+
+    @pytest.mark.parametrize(
+        ("fail_on", "code"), [("error", 0), ("warning", 2), ("info", 2), ("never", 0)]
+    )
+    def test_from_a_severity_on(self, snapshot, fail_on, code):
+        command = snapshot(cluster())
+        assert run([*command, "--rule", "rack-loss-min-isr", "--fail-on", fail_on]) == code
+
+    @pytest.mark.parametrize(("fail_on", "code"), [("error", 2), ("never", 0)])
+    def test_else_the_policys(self, snapshot, tmp_path, fail_on, code):
+        policy = tmp_path / "p.toml"
+        policy.write_text(f'format = "rackwise.policy/1"\naudit = {{ fail_on = "{fail_on}" }}')
+        command = [*snapshot(cluster()), "--policy", str(policy)]
+        assert run(command) == code
+        assert run([*command, "--fail-on", "warning"]) == 2
+
+
+class TestText:
+    def test_no_findings(self, snapshot, capsys):
+        run(snapshot(cluster(blind=0)))
+        said = capsys.readouterr()
+        assert said.err == ""
+        assert said.out == (
+            "demo at 2026-11-21T08:30:00Z: 6 brokers, 3 racks, 1 topic, 8 partitions\n"
+            "\n"
+            "no findings\n"
+            "\n"
+            "not checked\n"
+            "  replica-balance, unequal-racks: balance.replicas is off\n"
+            "  leader-balance: balance.leaders is keep\n"
+            "  topic-spread: topic_spread is off\n"
+            "\n"
+            "losing  brokers  offline  under min ISR  leaders lost  replicas lost  to restore"
+            "  busiest then\n"
+            "/eu           6        8              0             8             24    24.0 GiB"
+            "  -\n"
+            "/eu/a         2        0              0             8              8     8.0 GiB"
+            "  broker 3 leads 8\n"
+            "/eu/b         2        0              0             0              8     8.0 GiB"
+            "  broker 1 leads 8\n"
+            "/eu/c         2        0              0             0              8     8.0 GiB"
+            "  broker 1 leads 8\n"
+        )
+
+    def test_rules_first_then_findings_the_worst_first(self, snapshot, capsys):
+        run(snapshot(cluster(blind=2)))
+        parts = capsys.readouterr().out.split("\n\n")
+        assert parts[1].splitlines() == [
+            "rule               severity  findings  broken when",
+            "spread-even        error            2  " + RULES["spread-even"].sentence,
+            "rack-loss-min-isr  warning          2  " + RULES["rack-loss-min-isr"].sentence,
+        ]
+        assert [line[:17] for line in parts[2].splitlines()] == [
+            "error   orders-0:",
+            "error   orders-1:",
+            "warning orders-0:",
+            "warning orders-1:",
+        ]
+        assert parts[2].splitlines()[0] == (
+            "error   orders-0: spread-even at level2: wanted /eu/a 1, /eu/c 1; had /eu/a 2, /eu/c 0"
+        )
+
+    def test_many_findings_are_cut_and_it_says_so(self, snapshot, capsys):
+        value = cluster()
+        rows = [
+            Partition(topic="orders", partition=n, replicas=(1, 2, 3), leader=1, isr=(1, 2, 3))
+            for n in range(60)
+        ]
+        many = Cluster(
+            cluster_id=None,
+            taken_at=value.taken_at,
+            brokers=value.brokers,
+            topics=value.topics,
+            partitions=PartitionTable.of(rows),
+        )
+        run([*snapshot(many), "--rule", "spread-even"])
+        listed = capsys.readouterr().out.split("\n\n")[2].splitlines()
+        assert len(listed) == SHOWN + 1
+        assert listed[-1] == "and 10 more; --json has all 60"
+
+    def test_losing_one_rack_lists_its_partitions(self, snapshot, capsys):
+        run([*snapshot(cluster()), "--lose", "/eu/a", "--rule", "offline"])
+        table, lost = capsys.readouterr().out.rstrip("\n").split("\n\n")[-2:]
+        assert [line.split()[0] for line in table.splitlines()] == ["losing", "/eu/a"]
+        assert lost == "losing /eu/a\n  offline: none\n  under min ISR: orders-0"
+
+    @pytest.mark.parametrize(("options", "has_color"), [([], False), (["--color", "always"], True)])
+    def test_colour_only_where_it_is_wanted(self, snapshot, capsys, options, has_color):
+        run([*snapshot(cluster()), *options])
+        out = capsys.readouterr().out
+        assert ("\x1b[31merror  \x1b[0m orders-0" in out) == has_color
+        assert ("\x1b" in out) == has_color
+
+    def test_no_color_wins_over_a_terminal_and_not_over_always(self, snapshot, capsys, monkeypatch):
+        monkeypatch.setenv("NO_COLOR", "1")
+        run([*snapshot(cluster()), "--color", "auto"])
+        assert "\x1b" not in capsys.readouterr().out
+
+    def test_hostile_names_are_escaped(self, snapshot, capsys):
+        racks = {1: "a", 2: "a\u202eb"}
+        value = Cluster(
+            cluster_id="\u202e",
+            taken_at="2026-11-21T08:30:00Z",
+            brokers=tuple(Broker(id=i, rack=Rack(rack)) for i, rack in racks.items()),
+            topics={"\u2028": Topic(name="\u2028")},
+            partitions=PartitionTable.of(
+                [Partition(topic="\u2028", partition=0, replicas=(3,), leader=None)]
+            ),
+            notes=(Note(kind="torn", text="\x1b[2J"),),
+        )
+        with pytest.raises(Exception, match="control character"):
+            snapshot(value)
+        plain = Cluster(
+            cluster_id="\u202e",
+            taken_at=value.taken_at,
+            brokers=(Broker(id=1, rack=Rack("a")),),
+            topics=value.topics,
+            partitions=value.partitions,
+            notes=value.notes,
+        )
+        run(snapshot(plain))
+        said = capsys.readouterr()
+        assert said.out.startswith("\\u202e at 2026")
+        assert "\\u2028-0: dead-replica" in said.out
+        assert said.err == "warning: torn: \\x1b[2J\n"
+        assert all(line.isprintable() for line in said.out.splitlines())
+
+
+class TestLoads:
+    def test_uneven_ones_are_findings(self, snapshot, capsys):
+        assert run([*snapshot(cluster(), loads=True), "--json"]) == 2
+        told = document(capsys)
+        assert told["counts"]["replica-balance"] == 6
+        assert told["counts"]["leader-balance"] == 3
+        assert set(told["not_checked"]) == {"topic-spread"}
+        assert [f["message"] for f in told["findings"] if f["broker"] == 2] == [
+            "broker 2: replica-balance: wanted 4 replicas; had 1"
+        ]
+
+    def test_topics_too(self, snapshot, tmp_path, capsys):
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[[topics]]\nmatch = ["*"]\ntopic_spread = "even"\n'
+        )
+        command = [*snapshot(cluster(), loads=True), "--policy", str(policy), "--json"]
+        assert run([*command, "--rule", "topic-spread"]) == 2
+        told = document(capsys)
+        assert {f["broker"] for f in told["findings"]} == {1, 3, 4}
+        assert {f["topic"] for f in told["findings"]} == {"orders"}
+
+    def test_where_no_placement_keeps_the_rules_there_are_none(self, snapshot, tmp_path, capsys):
+        policy = tmp_path / "p.toml"
+        policy.write_text(
+            'format = "rackwise.policy/1"\n[[topics]]\nmatch = ["*"]\nreplication = 4\n'
+            'spread = { level2 = "distinct" }\n'
+        )
+        command = [*snapshot(cluster(), loads=True), "--policy", str(policy)]
+        assert run([*command, "--fail-on", "never"]) == 0
+        said = capsys.readouterr()
+        assert said.err.startswith("loads are not judged: ")
+        assert "replica-balance, leader-balance: fair loads were not given" in said.out
+
+    def test_nobody_works_them_out_for_other_rules(self, snapshot, monkeypatch):
+        monkeypatch.setattr("rackwise.core.planning.plan.fair_loads", None)
+        assert run([*snapshot(cluster(), loads=True), "--rule", "spread-even"]) == 2
+
+
+class TestJson:
+    def test_one_document_has_all(self, snapshot, capsys):
+        assert run(["--json", *snapshot(cluster())]) == 2
+        told = document(capsys)
+        assert told["format"] == "rackwise.audit/1"
+        assert (told["cluster_id"], told["source"], told["fail_on"]) == ("demo", "kafka", "warning")
+        assert (told["brokers"], told["topics"], told["partitions"]) == (6, 1, 8)
+        assert told["counts"] == {"spread-even": 1, "rack-loss-min-isr": 1}
+        assert told["findings"][0] == {
+            "rule": "spread-even",
+            "severity": "error",
+            "topic": "orders",
+            "partition": 0,
+            "broker": None,
+            "level": "level2",
+            "wanted": "/eu/a 1, /eu/c 1",
+            "had": "/eu/a 2, /eu/c 0",
+            "message": (
+                "orders-0: spread-even at level2: wanted /eu/a 1, /eu/c 1; had /eu/a 2, /eu/c 0"
+            ),
+        }
+        assert set(told["not_checked"]) == {
+            "replica-balance",
+            "leader-balance",
+            "topic-spread",
+            "unequal-racks",
+        }
+        assert [loss["rack"] for loss in told["blast_radius"]] == [
+            "/eu",
+            "/eu/a",
+            "/eu/b",
+            "/eu/c",
+        ]
+        assert told["blast_radius"][1] == {
+            "rack": "/eu/a",
+            "level": 2,
+            "level_name": "level2",
+            "brokers": [1, 2],
+            "offline": 0,
+            "under_min_isr": 1,
+            "leaders_lost": 8,
+            "top_survivor": {"broker": 3, "leaders": 8},
+            "replicas_lost": 9,
+            "bytes_to_restore": 9 * 2**30,
+            "unknown_sizes": 0,
+        }
+
+    def test_rules_that_were_not_asked_for_are_not_checked(self, snapshot, capsys):
+        run([*snapshot(cluster()), "--json", "--rule", "offline", "--rule", "spread-even"])
+        told = document(capsys)
+        assert told["counts"] == {"spread-even": 1}
+        assert set(told["not_checked"]) == set(RULES) - {"offline", "spread-even"}
+
+    def test_partitions_by_name_where_a_rack_was_asked_for(self, snapshot, capsys):
+        run([*snapshot(cluster()), "--json", "--lose", "/eu/a", "--lose", "/eu"])
+        whole, zone = document(capsys)["blast_radius"]
+        assert whole["offline_partitions"] == [f"orders-{n}" for n in range(8)]
+        assert zone["under_min_isr_partitions"] == ["orders-0"]
+        assert zone["offline_partitions"] == []
+
+    def test_notes_are_told_twice(self, snapshot, capsys):
+        command = snapshot(cluster(notes=(Note(kind="torn", text="read three times"),)))
+        run([*command, "--json"])
+        said = capsys.readouterr()
+        assert said.err == "warning: torn: read three times\n"
+        told = parse(said.out.encode(), where="stdout", error=InvalidConfig)
+        assert told["notes"] == [{"kind": "torn", "text": "read three times"}]
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("arguments", "message", "hint"),
+        [
+            (
+                [],
+                "exactly one of --snapshot and --bootstrap-server is wanted",
+                "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+            ),
+            (
+                ["--snapshot", "s.json", "--bootstrap-server", "h:9092"],
+                "exactly one of --snapshot and --bootstrap-server is wanted",
+                "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+            ),
+            (
+                ["--snapshot", "s.json", "--client-config", "c"],
+                "--client-config goes with --bootstrap-server",
+                ("leave --client-config out, or give --bootstrap-server instead of --snapshot"),
+            ),
+            (
+                ["--snapshot", "/none/s.json"],
+                "/none/s.json cannot be read: No such file or directory",
+                "look at the path and its permissions",
+            ),
+            (
+                ["--snapshot", "/dev/zero"],
+                "/dev/zero is a character device; a regular file is wanted",
+                "give the path of a file; of a pipe, write its output to a file first",
+            ),
+        ],
+    )
+    def test_the_source(self, capsys, arguments, message, hint):
+        assert run(["audit", *arguments]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == f"error: {message}\nhint: {hint}\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "message", "hint"),
+        [
+            (
+                ["--rule", "spred-even"],
+                'no rule is called "spred-even"',
+                "rules: rack-missing, rack-depth",
+            ),
+            (
+                ["--lose", "/eu/z"],
+                'no rack is called "/eu/z"',
+                "racks: /eu, /eu/a, /eu/b, /eu/c",
+            ),
+            (["--max-input", "10"], "at most 10 bytes are wanted", "if the file is meant to be"),
+        ],
+    )
+    def test_what_the_cluster_or_the_audit_does_not_have(
+        self, snapshot, capsys, arguments, message, hint
+    ):
+        assert run([*snapshot(cluster()), *arguments]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert message in said.err
+        assert f"\nhint: {hint}" in said.err
+
+    def test_a_policy_that_does_not_fit_names_its_line(self, snapshot, tmp_path, capsys):
+        policy = tmp_path / "p.toml"
+        policy.write_text('format = "rackwise.policy/1"\n\nbrokers = { drain = [9] }\n')
+        assert run([*snapshot(cluster()), "--policy", str(policy), "--json"]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        told = parse(said.err.encode(), where="stderr", error=InvalidConfig)
+        assert told == {
+            "error": "InvalidPolicy",
+            "message": f"{policy}:3: brokers.drain[0]: no broker has id 9",
+            "wanted": "a broker of the cluster",
+            "had": 9,
+            "hint": "brokers: 1, 2, 3, 4, 5, 6",
+            "where": f"{policy}:3",
+        }
+
+    def test_a_snapshot_that_is_none_has_a_json_path(self, tmp_path, capsys):
+        (tmp_path / "s.json").write_text('{"format":"rackwise.snapshot/2"}')
+        assert run(["audit", "--snapshot", str(tmp_path / "s.json")]) == 1
+        assert capsys.readouterr().err == (
+            f"error: {tmp_path / 's.json'}: $.format: format 1 is wanted; 2 was read\n"
+            "hint: upgrade Rackwise, a newer one wrote this file\n"
+        )
+
+
+@pytest.mark.kafka
+def test_a_running_cluster_names_exactly_what_was_placed_rack_blind(kraft_cluster, capsys):
+    command = ["audit", "--bootstrap-server", kraft_cluster.bootstrap, "--json"]
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        create(admin, "audited", [[0, 1, 2], [3, 0, 1], [1, 2, 3]], min_insync_replicas="2")
+        try:
+            assert run([*command, "--rule", "spread-even"]) == 2
+        finally:
+            admin.delete_topics(["audited"])
+    told = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
+    found = [finding for finding in told["findings"] if finding["topic"] == "audited"]
+    assert [(finding["partition"], finding["had"]) for finding in found] == [(1, "a 2, c 0")]
+    assert [loss["rack"] for loss in told["blast_radius"]] == ["a", "b", "c"]
+
+
+@pytest.mark.zookeeper
+def test_a_cluster_on_zookeeper_is_judged_too(zookeeper_cluster, capsys):
+    command = ["audit", "--bootstrap-server", zookeeper_cluster.bootstrap, "--json"]
+    with closing(connect(zookeeper_cluster.bootstrap)) as admin:
+        create(admin, "audited", [[0, 1, 2], [1, 2, 0]])
+        create(admin, "alone", [[2]])
+        try:
+            code = run([*command, "--rule", "rack-loss-offline", "--fail-on", "warning"])
+        finally:
+            admin.delete_topics(["audited", "alone"])
+    assert code == 2
+    told = parse(capsys.readouterr().out.encode(), where="stdout", error=InvalidConfig)
+    found = {(finding["topic"], finding["partition"]) for finding in told["findings"]}
+    assert ("alone", 0) in found
+    assert "audited" not in {topic for topic, _ in found}

@@ -1,0 +1,337 @@
+"""Snapshots and reassignments that are none: exit 1, one sentence with its place, and a hint."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import pytest
+
+from rackwise.adapters.files import snapshot_bytes
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
+from refusals import called, check_refused, replaced
+from small_fleets import cluster
+
+SNAPSHOT = snapshot_bytes(cluster())
+LINES = SNAPSHOT.count(b"\n")
+OFFSET = SNAPSHOT.index(b'"bytes":null') + len('"bytes":')
+FIRST = "$.topics[0].partitions[0]"
+IDS = "ids are integers from 0 to 2147483647, without quotes and without a point"
+NAMES = "write the name as the cluster has it: not empty, no control character"
+AGAIN = "take the snapshot again; if it stays, the file was changed by hand"
+REGULAR = "give the path of a file; of a pipe, write its output to a file first"
+NAN = "write null where a number is not known"
+
+
+class TestSnapshot:
+    """F22: hostile snapshots."""
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message", "hint"),
+        [
+            (
+                '"replicas":[1,2]',
+                '"replicas":[]',
+                (
+                    f"{FIRST}.replicas: at least one broker is wanted; an empty list was read "
+                    "(and 3 more faults)"
+                ),
+                AGAIN,
+            ),
+            (
+                '"replicas":[1,2]',
+                '"replicas":[1,2,1]',
+                f"{FIRST}.replicas[2]: each broker once is wanted; 1 was read twice",
+                AGAIN,
+            ),
+            (
+                '"leader":1',
+                '"leader":7',
+                f"{FIRST}.leader: a broker of the replicas 1,2 is wanted; 7 was read",
+                AGAIN,
+            ),
+            (
+                '"isr":[1,2]',
+                '"isr":[1,7]',
+                f"{FIRST}.isr[1]: a broker of the replicas 1,2 is wanted; 7 was read",
+                AGAIN,
+            ),
+            (
+                '"adding":[]',
+                '"adding":[7]',
+                f"{FIRST}.adding[0]: a broker of the replicas 1,2 is wanted; 7 was read",
+                AGAIN,
+            ),
+            (
+                '"id":2,',
+                '"id":1,',
+                "$.brokers[1].id: a broker listed once is wanted; 1 is listed twice",
+                "keep one of the two",
+            ),
+            (
+                '"/eu/a"',
+                '"/a/b/c/d/e"',
+                'broker 1: rack path of at most 4 levels is wanted; "/a/b/c/d/e" has 5',
+                "merge levels, for example /eu/a-row7",
+            ),
+            (
+                '"/eu/a"',
+                '"/eu//a"',
+                'broker 1: rack path has an empty segment: "/eu//a"',
+                "remove the doubled or trailing slash from broker.rack",
+            ),
+            (
+                '"/eu/a"',
+                '"/eu/\\u001ba"',
+                'broker 1: rack is empty or holds a control character: "/eu/\\x1ba"',
+                "set broker.rack to a path such as /eu/a or a name such as use1-az1",
+            ),
+        ],
+    )
+    def test_what_no_cluster_has(self, tmp_path, old, new, message, hint):
+        file = tmp_path / "s.json"
+        file.write_bytes(replaced(SNAPSHOT, old, new))
+        command = ["audit", "--snapshot", file]
+        check_refused(command, f"{file}: {message}", hint, file=file)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message", "hint"),
+        [
+            (
+                '"name":"orders"',
+                '"name":"a","name":"orders"',
+                '$.topics[0]: key "name" stands twice',
+                "keep one of the two; which one was meant cannot be told",
+            ),
+            *(
+                (
+                    '"bytes":null',
+                    f'"bytes":{number}',
+                    f"{FIRST}.bytes: a finite number is wanted; {number} was read",
+                    NAN,
+                )
+                for number in ("NaN", "Infinity", "1e400")
+            ),
+            *(
+                (
+                    '"replicas":[1,2]',
+                    f'"replicas":[1,{id_}]',
+                    f"{FIRST}.replicas[1]: a broker id is wanted; {id_} was read",
+                    IDS,
+                )
+                for id_ in ("true", "1.0", "-1")
+            ),
+            (
+                '"orders"',
+                '"a\\ud800"',
+                '$.topics[0].name: text without a lone surrogate is wanted; "a\\ud800" was read',
+                "a lone surrogate has no UTF-8; write the name as the cluster has it",
+            ),
+            *(
+                (
+                    '"orders"',
+                    f'"a\\u00{code}"',
+                    f'$.topics[0].name: a topic name is wanted; "a\\x{code}" was read',
+                    NAMES,
+                )
+                for code in ("00", "1b", "9b")
+            ),
+            (
+                '"bytes":null',
+                '"bytes":9223372036854775808',
+                (
+                    f"{FIRST}.bytes: offset {OFFSET}: an integer of 64 bits is wanted; "
+                    "9223372036854775808 was read"
+                ),
+                "integers run from -9223372036854775808 to 9223372036854775807",
+            ),
+            (
+                "null",
+                "[" * 70 + "]" * 70,
+                "offset 137: at most 64 levels of nesting are wanted; a deeper one begins",
+                "no file of Rackwise is nested so deep; is it the right file?",
+            ),
+            (
+                '{"brokers"',
+                '\ufeff{"brokers"',
+                "offset 0: JSON without a byte order mark is wanted; one was read",
+                "save the file as UTF-8 without a byte order mark",
+            ),
+            (
+                "snapshot/1",
+                "snapshot/2",
+                "$.format: format 1 is wanted; 2 was read",
+                "upgrade Rackwise, a newer one wrote this file",
+            ),
+            (
+                "rackwise.snapshot/1",
+                "rackwise.plan/1",
+                '$.format: format rackwise.snapshot/1 is wanted; "rackwise.plan/1" was read',
+                "is it the right file for this option?",
+            ),
+        ],
+    )
+    def test_what_is_no_strict_json(self, tmp_path, old, new, message, hint):
+        file = tmp_path / "s.json"
+        file.write_bytes(replaced(SNAPSHOT, old, new))
+        command = ["audit", "--snapshot", file]
+        check_refused(command, f"{file}: {message}", hint, file=file)
+
+    @pytest.mark.parametrize(
+        ("data", "message", "hint"),
+        [
+            (
+                SNAPSHOT[:298],
+                (
+                    ":4: column 34, offset 298: a whole JSON document is wanted; "
+                    "the file ends within it"
+                ),
+                "the file is cut off; write or fetch it again",
+            ),
+            (
+                SNAPSHOT * 2,
+                (
+                    f":{LINES + 1}: column 1, offset {len(SNAPSHOT)}: "
+                    "one document is wanted; a second begins"
+                ),
+                "keep one document in the file",
+            ),
+            (
+                gzip.compress(SNAPSHOT, mtime=0)[:-9],
+                ": whole gzip data is wanted; it ends within a member",
+                "fetch or pack the file again",
+            ),
+        ],
+    )
+    def test_what_was_cut_or_joined(self, tmp_path, data, message, hint):
+        file = tmp_path / "s.json"
+        file.write_bytes(data)
+        check_refused(["audit", "--snapshot", file], f"{file}{message}", hint, file=file)
+
+    def test_as_json_it_has_its_class_and_its_path(self, tmp_path):
+        file = tmp_path / "s.json"
+        file.write_bytes(replaced(SNAPSHOT, '"leader":1', '"leader":7'))
+        code, out, err = called("audit", "--snapshot", file, "--json")
+        assert (code, out) == (1, "")
+        assert parse(err.encode(), where="stderr", error=InvalidConfig) == {
+            "error": "InvalidSnapshot",
+            "message": f"{file}: {FIRST}.leader: a broker of the replicas 1,2 is wanted; "
+            "7 was read",
+            "wanted": "a broker of the replicas 1,2",
+            "had": "7",
+            "hint": AGAIN,
+            "where": f"{FIRST}.leader",
+        }
+
+
+class TestNoFile:
+    @pytest.fixture
+    def places(self, tmp_path):
+        os.mkfifo(tmp_path / "FIFO")
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "s.json").write_bytes(SNAPSHOT)
+        return tmp_path
+
+    @pytest.mark.parametrize("kind", ["FIFO", "folder"])
+    @pytest.mark.parametrize("option", ["--snapshot", "--policy"])
+    def test_only_regular_files_are_opened(self, places, kind, option):
+        whole = {"--snapshot": places / "s.json", option: places / kind}
+        command = ["audit", *(part for pair in whole.items() for part in pair)]
+        message = f"{places / kind} is a {kind}; a regular file is wanted"
+        check_refused(command, message, REGULAR)
+
+    @pytest.mark.parametrize("option", ["--snapshot", "--policy"])
+    def test_only_up_to_the_cap(self, places, option):
+        large = places / "large"
+        large.write_bytes(b" " * 2001)
+        whole = {"--snapshot": places / "s.json", option: large}
+        command = ["audit", *(part for pair in whole.items() for part in pair)]
+        check_refused(
+            [*command, "--max-input", "2kB"],
+            f"{large}: at most 2000 bytes are wanted; it has 2001",
+            "if the file is meant to be so large, raise --max-input",
+            file=large,
+        )
+
+
+REASSIGNMENT = (
+    '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]},'
+    '{"topic":"t","partition":1,"replicas":[2,1]}]}'
+)
+
+
+class TestReassignment:
+    def refused(self, folder, message, hint, *, text=REASSIGNMENT, racks="1,a\n2,b\n"):
+        (folder / "r.json").write_text(text)
+        (folder / "racks.csv").write_text(f"broker,rack\n{racks}")
+        files = ["--reassignment", folder / "r.json", "--racks", folder / "racks.csv"]
+        command = ["snapshot", *files, "--out", folder / "out"]
+        check_refused(command, f"{folder}/{message}", hint)
+        assert sorted(path.name for path in folder.iterdir()) == ["r.json", "racks.csv"]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message", "hint"),
+        [
+            (
+                "[2,1]",
+                '[2,1],"log_dirs":["/data","any"]',
+                '$.partitions[1].log_dirs[0]: "any" is wanted; "/data" was read',
+                "racks do not decide the log folder; leave it out",
+            ),
+            (
+                '"version":1',
+                '"version":2',
+                "$.version: version 1 is wanted; 2 was read",
+                "Kafka's rule: version 1 is the only one supported",
+            ),
+            (
+                REASSIGNMENT[26:],
+                "[]}",
+                "$.partitions: at least one partition is wanted; an empty list was read",
+                "Kafka's rule: Partition reassignment list cannot be empty",
+            ),
+            (
+                '"partition":1',
+                '"partition":0',
+                '$.partitions[1]: each partition once is wanted; "t-0" stands twice',
+                "Kafka's rule: no duplicate topic partitions in a reassignment",
+            ),
+            (
+                '"partition":1',
+                '"partition":2',
+                "topic t: partitions without a gap are wanted; 1 is missing, 2 was read",
+                (
+                    "give all partitions of each topic; "
+                    "kafka-reassign-partitions --generate prints them"
+                ),
+            ),
+            (
+                "[2,1]",
+                "[2,2]",
+                "$.partitions[1].replicas[1]: each broker once is wanted; 2 was read",
+                "Kafka's rule: Partition replica lists may not contain duplicate entries",
+            ),
+        ],
+    )
+    def test_what_kafka_refuses_and_what_is_no_cluster(self, tmp_path, old, new, message, hint):
+        text = replaced(REASSIGNMENT.encode(), old, new).decode()
+        self.refused(tmp_path, f"r.json: {message}", hint, text=text)
+
+    @pytest.mark.parametrize(
+        ("racks", "message", "hint"),
+        [
+            (
+                "1,a\n1,b\n",
+                ':3: broker: a broker listed once is wanted; "1" was read',
+                "keep one of its two lines",
+            ),
+            (
+                "1,/a//b\n2,/b\n",
+                ': broker 1: rack path has an empty segment: "/a//b"',
+                "remove the doubled or trailing slash from broker.rack",
+            ),
+        ],
+    )
+    def test_racks_that_are_none(self, tmp_path, racks, message, hint):
+        self.refused(tmp_path, f"racks.csv{message}", hint, racks=racks)

@@ -1,0 +1,185 @@
+"""`rackwise snapshot`: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import closing
+
+import pytest
+
+from kafka_traffic import consumer, create
+from rackwise.adapters.files import read_snapshot
+from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.sandbox.ports import free_ports
+from rackwise.cli.main import run
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.json.parse import parse
+
+REASSIGNMENT = """{"version":1,"partitions":[
+{"topic":"t","partition":0,"replicas":[1,2]},{"topic":"t","partition":1,"replicas":[2,3]}]}"""
+RACKS = "broker,rack\n1,a\n2,b\n3,a\n"
+NOW = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def document(text):
+    return parse(text.encode(), where="stdout", error=InvalidSnapshot)
+
+
+@pytest.fixture
+def offline(tmp_path):
+    placement, racks = tmp_path / "placement.json", tmp_path / "racks.csv"
+    placement.write_text(REASSIGNMENT)
+    racks.write_text(RACKS)
+    return ["--reassignment", str(placement), "--racks", str(racks)]
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.json.gz"])
+def test_a_reassignment_with_racks_becomes_a_snapshot(tmp_path, offline, capsys, name):
+    out = tmp_path / name
+    assert run(["snapshot", *offline, "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{out}: 3 brokers, 2 racks, 1 topic, 2 partitions, 0 notes\n"
+    assert said.err == ""
+    seen = read_snapshot(out)
+    assert (seen.source, seen.cluster_id) == ("reassignment", None)
+    assert NOW.fullmatch(seen.taken_at)
+    assert [row.replicas for row in seen.partitions] == [(1, 2), (2, 3)]
+
+
+def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys):
+    out = tmp_path / "s.json"
+    assert run(["snapshot", *offline, "--out", str(out), "--json"]) == 0
+    told = document(capsys.readouterr().out)
+    assert NOW.fullmatch(told.pop("taken_at"))
+    assert told == {
+        "format": "rackwise.snapshot-summary/1",
+        "file": str(out),
+        "source": "reassignment",
+        "cluster_id": None,
+        "brokers": 3,
+        "brokers_live": 3,
+        "brokers_without_rack": 0,
+        "racks": 2,
+        "topics": 1,
+        "partitions": 2,
+        "groups": 0,
+        "notes": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        ([], "exactly one of --bootstrap-server and --reassignment", "reads a cluster"),
+        (
+            ["--bootstrap-server", "a:1", "--reassignment", "f"],
+            "exactly one of --bootstrap-server and --reassignment",
+            "reads a cluster",
+        ),
+        (["--reassignment", "f"], "--reassignment FILE wants --racks CSV", "broker,rack"),
+        (
+            ["--bootstrap-server", "a:1", "--racks", "f"],
+            "--racks goes with --reassignment",
+            "leave it",
+        ),
+        (
+            ["--reassignment", "f", "--groups", "--topics", "a*", "--client-config", "c"],
+            "--topics, --groups, --client-config go with --bootstrap-server",
+            "leave them out",
+        ),
+        (["--bootstrap-server", "a"], "HOST:PORT is wanted; a was given", "kafka-1.internal:9092"),
+        (
+            ["--bootstrap-server", "a:1", "--client-config", "/none"],
+            "client settings /none cannot be read",
+            "properties file",
+        ),
+        (["--reassignment", "/none", "--racks", "/none"], "/none", ""),
+    ],
+)
+def test_sources_that_cannot_be_are_refused(tmp_path, capsys, arguments, message, hint):
+    out = tmp_path / "s.json"
+    assert run(["snapshot", *arguments, "--out", str(out)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err.splitlines()[0]
+    assert hint in said.err
+    assert not out.exists()
+
+
+def test_out_is_wanted(capsys):
+    assert run(["snapshot", "--bootstrap-server", "a:1"]) == 1
+    assert "--out" in capsys.readouterr().err
+
+
+def test_a_broken_reassignment_names_the_fault_and_writes_nothing(tmp_path, offline, capsys):
+    (tmp_path / "placement.json").write_text(REASSIGNMENT.replace("[2,3]", "[2,2]"))
+    out = tmp_path / "s.json"
+    assert run(["snapshot", *offline, "--out", str(out), "--json"]) == 1
+    error = document(capsys.readouterr().err)
+    assert error["error"] == "InvalidPlan"
+    assert error["hint"]
+    assert not out.exists()
+
+
+def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
+    settings = tmp_path / "client.properties"
+    settings.write_text("default.api.timeout.ms=500\n")
+    (port,) = free_ports(1)
+    before = threading.active_count()
+    source = ["--bootstrap-server", f"127.0.0.1:{port}", "--client-config", str(settings)]
+    assert run(["snapshot", *source, "--out", str(tmp_path / "s")]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"error: no broker answers at 127.0.0.1:{port}: ")
+    assert said[1].startswith("hint: check host, port")
+    assert len(said) == 2
+    assert threading.active_count() == before
+
+
+@pytest.mark.kafka
+def test_a_running_cluster_becomes_a_snapshot(tmp_path, kraft_cluster, capsys):
+    out = tmp_path / "s.json.gz"
+    with closing(connect(kraft_cluster.bootstrap)) as admin:
+        create(admin, "told", [[0, 1], [3, 2]])
+        arguments = ["snapshot", "--bootstrap-server", kraft_cluster.bootstrap, "--out", str(out)]
+        with consumer(kraft_cluster.bootstrap, "readers", ["told"], client_id="app"):
+            assert run([*arguments, "--topics", "told", "--topics", "none*", "--groups"]) == 0
+        said = capsys.readouterr()
+        seen = read_snapshot(out)
+        groups = "1 group" if len(seen.groups) == 1 else f"{len(seen.groups)} groups"
+        assert said.out == f"{out}: 4 brokers, 3 racks, 1 topic, 2 partitions, {groups}, 1 note\n"
+        assert said.err == (
+            "warning: not-visible: no topic that matches none* is visible to this principal\n"
+        )
+        again = read_cluster(admin, taken_at=seen.taken_at, topics=("told",), groups=True)
+        assert (seen.brokers, seen.topics, seen.partitions) == (
+            tuple(map(without_disk, again.brokers, seen.brokers)),
+            again.topics,
+            again.partitions,
+        )
+        (readers,) = (each for each in seen.groups if each.group == "readers")
+        assert [each.client_id for each in readers.members] == ["app"]
+        admin.delete_topics(["told"])
+
+
+def without_disk(broker, other):
+    """The same broker with the disk sizes of another moment."""
+    from dataclasses import replace
+
+    return replace(broker, log_dirs=other.log_dirs)
+
+
+@pytest.mark.zookeeper
+def test_a_cluster_on_zookeeper_becomes_one_too(tmp_path, zookeeper_cluster, capsys):
+    out = tmp_path / "s.json"
+    with closing(connect(zookeeper_cluster.bootstrap)) as admin:
+        create(admin, "told", [[0, 1], [2, 1]])
+        arguments = ["--bootstrap-server", zookeeper_cluster.bootstrap, "--no-sizes", "--resolve"]
+        assert run(["snapshot", *arguments, "--out", str(out), "--topics", "told"]) == 0
+        assert capsys.readouterr().out.endswith(
+            ": 3 brokers, 3 racks, 1 topic, 2 partitions, 0 notes\n"
+        )
+        seen = read_snapshot(out)
+        assert [row.bytes for row in seen.partitions] == [None, None]
+        assert {broker.is_fenced for broker in seen.brokers} == {None}
+        admin.delete_topics(["told"])

@@ -1,0 +1,447 @@
+"""`rackwise consumer evaluate`: what it says of groups, how it ends, what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from consumer_snapshots import cluster, document, eighty_five, group, limited, member, said
+from rackwise.cli.consumer.checks import tell_added
+from rackwise.cli.shell import Shell
+from rackwise.core.model import GroupMember, Note, Partition, PartitionTable, Topic
+from rackwise.core.racks import Rack
+
+HEADLINE = (
+    "billing  classic range  6 members  60 partitions  local 51 (85 %)  best 60 (100 %)  "
+    "9 moves to get there\n"
+)
+
+
+@pytest.fixture
+def call(tmp_path):
+    return partial(said, tmp_path)
+
+
+class TestEvaluate:
+    def test_a_better_assignment_exists(self, call):
+        code, out, err = call("evaluate", eighty_five())
+        assert (code, err) == (2, "")
+        assert out == HEADLINE + (
+            "  rack      members  local  cross  unknown\n"
+            "  use1-az1        2     17      3        0\n"
+            "  use1-az2        2     17      3        0\n"
+            "  use1-az3        2     17      3        0\n"
+            "  busiest broker 1: 20 of 60 partitions\n"
+        )
+
+    def test_nothing_better_exists_and_what_limits_it(self, call):
+        code, out, err = call("evaluate", limited("rack-optimal"))
+        assert (code, err) == (0, "")
+        assert out.splitlines()[0] == (
+            "billing  classic rack-optimal  5 members  15 partitions  local 9 (60 %)  best 9 (60 %)"
+        )
+        assert out.splitlines()[-1] == (
+            "  limited by use1-az1: 9 partitions have replicas only there, "
+            "1 member can hold 3; 4 more members there would do"
+        )
+
+    def test_the_assignment_it_names_is_then_the_best(self, call, tmp_path):
+        out = tmp_path / "who.json"
+        terms = ["--assignor", "rack-optimal", "--out", str(out)]
+        assert call("simulate", eighty_five(), *terms)[0] == 0
+        (told,) = document(out.read_text())["groups"]
+        members = told["assignors"][0]["members"]
+        before = eighty_five()
+        (had,) = before.groups
+        now = [
+            replace(
+                each, partitions=tuple(("orders", n) for n in members[each.member_id]["orders"])
+            )
+            for each in had.members
+        ]
+        after = replace(before, groups=(replace(had, members=tuple(now), assignor="rack-optimal"),))
+        code, text, _ = call("evaluate", after)
+        assert code == 0
+        assert "local 60 (100 %)  best 60 (100 %)\n" in text
+
+    def test_one_document(self, call):
+        code, out, err = call("evaluate", limited(), "--json")
+        assert (code, err) == (0, "")
+        told = document(out)
+        (found,) = told["groups"]
+        assert told["format"] == "rackwise.consumer-evaluation/1"
+        assert (told["cluster_id"], told["target"], told["balance"]) == (
+            "demo",
+            "follower",
+            "total",
+        )
+        assert (told["left_out"], told["notes"]) == ([], [])
+        assert {key: found[key] for key in ("group", "protocol", "assignor", "state")} == {
+            "group": "billing",
+            "protocol": "classic",
+            "assignor": "range",
+            "state": "Stable",
+        }
+        assert (found["local"], found["local_share"], found["best_local"]) == (9, 0.6, 9)
+        assert (found["is_better"], found["best"]["moves"]) == (False, 0)
+        assert found["by_rack"][0] == {
+            "rack": "use1-az1",
+            "members": 1,
+            "local": 3,
+            "cross": 0,
+            "unknown": 0,
+        }
+        assert found["by_member"][1] == {
+            "member_id": "m1",
+            "rack": "use1-az2",
+            "local": 2,
+            "cross": 1,
+            "unknown": 0,
+        }
+        assert found["by_broker"][0] == {
+            "id": 1,
+            "partitions": 9,
+            "bytes_per_s": None,
+            "cross": 6,
+        }
+        assert found["explanation"]["bottleneck"] == ["use1-az1"]
+        assert found["explanation"]["members_to_add"] == 4
+        assert found["skipped"] == {
+            "topics": [],
+            "assigned": [],
+            "unlisted": [],
+            "unassigned": [],
+            "unweighted": [],
+        }
+
+    def test_what_nobody_reads_is_of_all_partitions(self, call):
+        value = cluster(
+            [1, 2, 3, 1], group(member("m", "use1-az1", [0]), member("n", "use1-az2", [1]))
+        )
+        code, out, _ = call("evaluate", value)
+        assert code == 2
+        assert out.splitlines()[0] == (
+            "billing  classic range  2 members  4 partitions  local 2 (50 %)  best 3 (75 %)  "
+            "2 read by nobody  0 moves to get there"
+        )
+        (found,) = document(call("evaluate", value, "--json")[1])["groups"]
+        assert (found["partitions"], found["unassigned"], found["local_share"]) == (4, 2, 0.5)
+        assert call("simulate", value)[1].splitlines()[0].endswith("  2 read by nobody")
+
+    def test_levels_now_and_at_best(self, call):
+        value = cluster(
+            [1, 1, 1, 3, 2, 2],
+            group(member("m", "/e/a", [0, 1, 2]), member("n", "/w/b", [3, 4, 5])),
+        )
+        racks = {1: "/e/z", 2: "/e/a", 3: "/w/b"}
+        brokers = (replace(each, rack=Rack(racks[each.id])) for each in value.brokers)
+        value = replace(value, brokers=tuple(brokers))
+        code, out, _ = call("evaluate", value)
+        assert code == 2
+        assert "  crosses level1: 2 partitions, best 2\n" in out
+        assert "  crosses level2: 5 partitions, best 3\n" in out
+
+    def test_levels_and_the_nearest_replica(self, call):
+        code, out, _ = call("evaluate", eighty_five(), "--target", "nearest")
+        assert code == 2
+        assert "busiest" not in out
+
+    def test_several_groups(self, call):
+        both = eighty_five()
+        other = group(member("x", "use1-az1", range(60)), name="audit")
+        code, out, _ = call("evaluate", replace(both, groups=(other, *both.groups)))
+        assert code == 2
+        assert [part.split()[0] for part in out.split("\n\n")] == ["audit", "billing"]
+        code, out, _ = call("evaluate", replace(both, groups=(other,)), "--group", "audit")
+        assert code == 0
+        assert "1 member  60 partitions  local 20 (33 %)  best 20 (33 %)\n" in out
+
+
+class TestWeights:
+    def weights(self, tmp_path, *rows):
+        path = tmp_path / "w.csv"
+        path.write_text("\n".join(["topic,partition,bytes_per_s", *rows]))
+        return ["--weights", str(path)]
+
+    def value(self):
+        return cluster([1, 1], group(member("m", "use1-az1", [0]), member("n", "use1-az2", [1])))
+
+    def test_bytes_decide(self, call, tmp_path):
+        heavy = self.weights(tmp_path, "orders,0,1024", "orders,1,2048")
+        code, out, err = call("evaluate", self.value(), *heavy)
+        assert (code, err) == (2, "")
+        assert "local 1 (50 %)  best 1 (50 %)  2 moves to get there\n" in out
+        assert "  crosses zone: 1 partition, 2.0 KiB/s, best 1.0 KiB/s\n" in out
+        light = self.weights(tmp_path, "orders,0,2048", "orders,1,1024")
+        assert call("evaluate", self.value(), *light)[0] == 0
+
+    def test_what_has_no_weight_and_what_is_not_there(self, call, tmp_path):
+        some = self.weights(tmp_path, "orders,0,5")
+        _, _, err = call("evaluate", self.value(), *some)
+        assert err == (
+            "warning: billing: 1 x partition without weight, counted as 0 bytes/s: orders-1\n"
+        )
+        for row, message in (
+            ("gone,0,5", 'topic: a topic of the cluster is wanted; "gone" was read'),
+            ("orders,2,5", 'partition: a partition from 0 to 1 is wanted; "2" was read'),
+        ):
+            more = self.weights(tmp_path, "orders,0,5", row)
+            code, out, err = call("evaluate", self.value(), *more)
+            assert (code, out) == (1, "")
+            assert err.startswith(f"error: {more[1]}:3: {message}\n")
+
+    def test_no_weight_above_zero(self, call, tmp_path):
+        path = tmp_path / "w.csv"
+        for rows, message in (
+            ((), "at least one row is wanted; the table has none"),
+            (
+                ("orders,0,0", "other,0,7"),
+                "a weight above 0 is wanted of what billing reads; there is none",
+            ),
+        ):
+            options = self.weights(tmp_path, *rows)
+            code, out, err = call("evaluate", self.with_other(), "--group", "billing", *options)
+            assert (code, out) == (1, "")
+            assert err.startswith(f"error: {path}: {message}\nhint: ")
+
+    def test_no_weight_above_zero_in_one_of_two_groups(self, call, tmp_path):
+        options = self.weights(tmp_path, "other,0,7")
+        code, out, err = call("evaluate", self.with_other(), *options)
+        assert (code, out.count("local")) == (0, 4)
+        assert err.startswith("warning: billing: no weight above 0 is known of what it reads\n")
+
+    def with_other(self):
+        """A second group with a topic of its own."""
+        value = self.value()
+        row = Partition(topic="other", partition=0, replicas=(1,), leader=1, isr=(1,))
+        reader = GroupMember(
+            member_id="o",
+            client_id="o",
+            rack=Rack("use1-az1"),
+            topics=("other",),
+            partitions=(("other", 0),),
+        )
+        return replace(
+            value,
+            topics={**value.topics, "other": Topic(name="other")},
+            partitions=PartitionTable.of([*value.partitions, row]),
+            groups=(*value.groups, group(reader, name="second")),
+        )
+
+    def test_a_table_that_is_none(self, call, tmp_path):
+        code, out, err = call("evaluate", self.value(), *self.weights(tmp_path, "orders,0,1.5"))
+        assert (code, out) == (1, "")
+        assert 'w.csv:2: bytes_per_s: integer bytes_per_s >= 0 is wanted; "1.5" was read' in err
+
+
+class TestRacksOfMembers:
+    def value(self):
+        return cluster(
+            [1, 2, 3],
+            group(
+                member("m", None, [1], client_id="app-a"),
+                member("n", None, [0], client_id="app-b"),
+                member("o", None, [2], client_id="other"),
+            ),
+        )
+
+    def test_members_without_rack_are_unknown(self, call):
+        code, out, err = call("evaluate", self.value())
+        assert code == 0
+        assert out.splitlines()[0].endswith("  3 partitions  local 0 (0 %)  best unknown")
+        assert "  (no rack)        3      0      0        3\n" in out
+        assert err == (
+            "warning: billing: no rack is known of 3 members: m, n, o; "
+            "give --rack MEMBER=RACK or --client-rack GLOB=RACK\n"
+        )
+
+    def test_in_the_document_all_of_the_best_is_null(self, call):
+        code, out, _ = call("evaluate", self.value(), "--json")
+        (found,) = document(out)["groups"]
+        assert code == 0
+        unknown = ("best_local", "best", "is_better", "explanation")
+        assert [found[name] for name in unknown] == [None] * 4
+        assert found["members_without_rack"] == ["m", "n", "o"]
+
+    def test_they_are_told(self, call):
+        told = ["--rack", "m=use1-az1", "--client-rack", "app-*=use1-az2"]
+        told += ["--client-rack", "*=use1-az3"]
+        code, out, err = call("evaluate", self.value(), *told)
+        assert (code, err) == (2, "")
+        assert "local 1 (33 %)  best 3 (100 %)  2 moves to get there\n" in out
+
+    @pytest.mark.parametrize(
+        ("option", "text", "message"),
+        [
+            ("--rack", "m", "--rack MEMBER=RACK is wanted; m was given"),
+            ("--client-rack", "=a", "--client-rack GLOB=RACK is wanted; =a was given"),
+            ("--rack", ("m=a", "m=b"), "one --rack of a member is wanted; m was given a and b"),
+            ("--rack", "x=a", "--rack of a member is wanted; x is none of these groups"),
+        ],
+    )
+    def test_what_is_no_rack_of_a_member(self, call, option, text, message):
+        texts = [text] if isinstance(text, str) else text
+        options = [word for each in texts for word in (option, each)]
+        code, out, err = call("evaluate", self.value(), *options)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: {message}\nhint: ")
+
+    def test_racks_that_no_broker_has(self, call):
+        strange = member("p", "us-east-1a", [], client_id="far")
+        value = self.value()
+        value = replace(value, groups=(group(*value.groups[0].members, strange),))
+        told = ["--rack", "m=zzz", "--rack", "m=zzz", "--client-rack", "app-*=use1-az2"]
+        told += ["--client-rack", "other=use1-az3", "--client-rack", "far=use1-az1"]
+        _, _, err = call("evaluate", value, *told)
+        assert err == (
+            "warning: billing: 2 members in a rack that no broker has: us-east-1a, zzz "
+            "(racks of brokers: use1-az1, use1-az2, use1-az3)\n"
+            "warning: --client-rack far=use1-az1 matches no member without a rack\n"
+        )
+
+    def test_members_to_add_in_racks_that_no_broker_has(self, capsys):
+        value = replace(self.value(), brokers=())
+        tell_added(Shell(), value, {"zzz": 2, "never": 0})
+        assert capsys.readouterr().err == (
+            "warning: --add: 2 members in a rack that no broker has: zzz (racks of brokers: none)\n"
+        )
+        tell_added(Shell(), self.value(), {"use1-az1": 2})
+        assert capsys.readouterr().err == ""
+
+
+class TestGroupsThatCannotBeJudged:
+    def test_they_are_left_out_and_named(self, call):
+        value = eighty_five()
+        others = (
+            group(name="empty", state="Empty"),
+            group(member("x", None, []), name="moving", state="PreparingRebalance"),
+        )
+        value = replace(value, groups=(*value.groups, *others))
+        code, out, err = call("evaluate", value)
+        assert code == 2
+        assert out.startswith(HEADLINE)
+        assert err == (
+            "warning: left out: group empty with members is wanted; it has none\n"
+            "warning: left out: group moving in state Stable is wanted; "
+            "it is in PreparingRebalance\n"
+        )
+        told = document(call("simulate", value, "--json", "--quiet")[1])
+        assert [each["group"] for each in told["left_out"]] == ["empty", "moving"]
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("empty", "group empty with members is wanted; it has none"),
+            ("moving", "group moving in state Stable is wanted; it is in PreparingRebalance"),
+            ("nobody", "group nobody is wanted; it is not among 2 consumer groups"),
+        ],
+    )
+    def test_by_name_they_are_errors(self, call, name, message):
+        value = cluster(
+            [1],
+            group(name="empty", state="Empty"),
+            group(member("x", None, []), name="moving", state="PreparingRebalance"),
+        )
+        code, out, err = call("evaluate", value, "--group", name)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: {message}\nhint: ")
+
+    def test_long_names_are_shortened_in_the_hint(self, call):
+        value = cluster([1], group(name="L" * 300))
+        _, _, err = call("evaluate", value, "--group", "nobody")
+        assert err.endswith(f"\nhint: known: {'L' * 60}...\n")
+
+    def test_nothing_to_judge(self, call):
+        code, out, err = call("evaluate", cluster([1]))
+        assert (code, out) == (1, "")
+        assert err == (
+            "error: at least 1 consumer group with members is wanted; 0 of 0 have\n"
+            "hint: a snapshot has groups if it was taken with --groups\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("states", "error", "hint"),
+        [
+            (
+                ["PreparingRebalance", "Empty"],
+                "at least 1 consumer group in state Stable is wanted; 1 of 2 rebalances",
+                "try again, or give a snapshot",
+            ),
+            (
+                ["PreparingRebalance", "CompletingRebalance"],
+                "at least 1 consumer group in state Stable is wanted; 2 of 2 rebalance",
+                "try again, or give a snapshot",
+            ),
+            (
+                ["Empty"],
+                "at least 1 consumer group with members is wanted; 0 of 1 have",
+                "try again when consumers run, or give a snapshot of such a moment",
+            ),
+        ],
+    )
+    def test_nothing_to_judge_and_why(self, call, states, error, hint):
+        groups = [
+            group(*([] if state == "Empty" else [member("x", None, [])]), name=state, state=state)
+            for state in states
+        ]
+        code, out, err = call("evaluate", cluster([1], *groups))
+        assert (code, out) == (1, "")
+        lines = err.splitlines()
+        assert [line.split(" group ")[0] for line in lines[:-2]] == [
+            "warning: left out:" for _ in states
+        ]
+        assert lines[-2:] == [f"error: {error}", f"hint: {hint}"]
+
+    def test_what_is_left_out_of_the_figures_is_named(self, call):
+        value = cluster(
+            [1, 2],
+            group(
+                member("m", "use1-az1", [0, 7], topics=None),
+                member("n", "use1-az2", [], topics=("orders", "gone\n")),
+            ),
+            notes=(Note(kind="torn", text="read three times"),),
+        )
+        code, _, err = call("evaluate", value)
+        assert code == 2
+        assert err == (
+            "warning: torn: read three times\n"
+            "warning: billing: 1 member did not show what they subscribe to: m; "
+            "all topics of the group were taken\n"
+            "warning: billing: 1 x topic that is not in the cluster: gone\\x0a\n"
+            "warning: billing: 1 x assigned partition that is not in the cluster: orders-7\n"
+            "warning: billing: 1 x partition that nobody has: orders-1\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("many", "some"),
+        [
+            (1, "orders-0"),
+            (7, "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more"),
+        ],
+    )
+    def test_topics_that_no_member_lists(self, call, many, some):
+        having = member("m", "use1-az1", range(many), topics=())
+        code, out, err = call("evaluate", cluster([1] * 7, group(having)))
+        what = "assigned partition of a topic that no member lists"
+        assert (code, err) == (0, f"warning: billing: {many} x {what}: {some}\n")
+        assert "busiest" not in out
+
+    def test_a_group_of_the_consumer_protocol_on_its_way(self, call):
+        moving = {"protocol": "consumer", "assignor": "uniform", "state": "Reconciling"}
+        value = cluster([1], group(member("m", "use1-az1", [0]), **moving))
+        code, out, err = call("evaluate", value)
+        assert code == 0
+        assert out.startswith("billing  consumer uniform  1 member  1 partition  local 1 (100 %)")
+        assert err == (
+            "warning: billing: it is Reconciling; what its members have right now is counted\n"
+        )
+
+    def test_many_are_counted(self, call):
+        value = cluster([1] * 7, group(member("m", "use1-az1", [])))
+        _, _, err = call("evaluate", value)
+        assert err == (
+            "warning: billing: 7 x partition that nobody has: "
+            "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more\n"
+        )

@@ -1,0 +1,237 @@
+"""What `rackwise topic` refuses: nothing is created when anything is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_topics import NAME, described, shows, sized, topic
+from kafka_traffic import produce, throttled_move
+from rackwise.adapters.sandbox.ports import free_ports
+from refusals import called, check_refused
+
+DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+USAGE = "rackwise --help, or rackwise COMMAND --help"
+ROWS = "write brokers as 5:4,3:2, preferred leader first, one group for each partition"
+STRANGERS = "mend the placer, or place with a built-in one such as levels"
+
+
+class TestOptions:
+    """Told before anybody is asked: no broker listens at this port."""
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["create", NAME],
+                (
+                    "--partitions and --replication-factor are wanted; --partitions and "
+                    "--replication-factor are missing"
+                ),
+                "or give all rows by hand: --replica-assignment 5:4,3:2",
+            ),
+            (
+                ["create", NAME, "--partitions", 3],
+                (
+                    "--partitions and --replication-factor are wanted; --replication-factor is "
+                    "missing"
+                ),
+                "or give all rows by hand: --replica-assignment 5:4,3:2",
+            ),
+            (
+                [
+                    *("create", NAME, "--replica-assignment", "0:1", "--partitions", 3),
+                    *("--replication-factor", 1, "--seed", 0, "--ignore-racks"),
+                ],
+                (
+                    "--replica-assignment excludes --partitions, --replication-factor, "
+                    "--disable-rack-aware, --seed"
+                ),
+                "rows by hand say where everything goes; leave one or the other out",
+            ),
+            (
+                ["alter", NAME, "--partitions", 3, "--replica-assignment", "0", "--no-load"],
+                "--replica-assignment excludes --no-load",
+                "rows by hand say where everything goes; leave one or the other out",
+            ),
+            (
+                ["alter", NAME, "--partitions", 3, "--replication-factor", 2],
+                (
+                    "topic alter adds partitions; --replication-factor moves replicas of a live "
+                    "topic"
+                ),
+                (
+                    "change_replication in Python gives the rows; Kafka's "
+                    "kafka-reassign-partitions moves the replicas"
+                ),
+            ),
+            (
+                ["create", NAME, "--replica-assignment", "0", "--config", "retention.ms"],
+                "--config wants KEY=VALUE; retention.ms was given",
+                "repeat --config for each key",
+            ),
+            (
+                ["create", NAME, "--partitions", "1.0", "--replication-factor", 1],
+                "partitions must be at least 1; 1.0 was given",
+                None,
+            ),
+            (
+                ["ensure", NAME, "--partitions", 1, "--replication-factor", "x"],
+                "replication must be at least 1; x was given",
+                None,
+            ),
+            (
+                ["create", NAME, "--snapshot", "s.json"],
+                "No such option: --snapshot",
+                USAGE,
+            ),
+            (["ensure", NAME, "--partitions", 1], "Missing option '--replication-factor'", USAGE),
+        ],
+    )
+    def test_options_that_cannot_be(self, words, message, hint):
+        check_refused(["topic", *words, "--bootstrap-server", "127.0.0.1:1"], message, hint)
+
+    def test_a_server_is_wanted(self):
+        check_refused(["topic", "create", NAME], "Missing option '--bootstrap-server'", USAGE)
+
+    def test_a_port_where_nobody_listens(self, tmp_path):
+        settings = tmp_path / "client.properties"
+        settings.write_text("default.api.timeout.ms=500\n")
+        (port,) = free_ports(1)
+        code, out, err = called(
+            *("topic", "ensure", NAME, "--partitions", 1, "--replication-factor", 1),
+            *("--bootstrap-server", f"127.0.0.1:{port}", "--client-config", settings),
+        )
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: no broker answers at 127.0.0.1:{port}: ")
+
+
+class TestBadInput:
+    """Nothing is created when anything is wrong."""
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (sized(0, 1), "partitions must be at least 1; 0 was given", None),
+            (sized(1, -1), "replication must be at least 1; -1 was given", None),
+            (
+                sized(1, 5),
+                "replication 5 asks for 5 unfenced brokers; {brokers} are in the cluster",
+                "use fewer replicas, or add brokers",
+            ),
+            (
+                [*sized(1, 1), "--broker-list", "9"],
+                "brokers of the cluster are wanted; --broker-list names 9",
+                "the cluster has {ids}",
+            ),
+            (
+                [*sized(1, 1), "--placer", "ring"],
+                "ring wants rack paths that begin with /; broker 0 has the name a",
+                "write racks as paths such as /eu/a, or place with levels or kip36",
+            ),
+            (
+                [*sized(2, 2), "--placer", "stuck"],
+                'placer "stuck" put partition 0 twice on one broker: 0:0',
+                STRANGERS,
+            ),
+            (
+                ["--replica-assignment", "0:9"],
+                "brokers of the cluster are wanted; the row of partition 0 names 9",
+                "the cluster has {ids}",
+            ),
+            (
+                ["--replica-assignment", "0:1,1:1"],
+                "different brokers are wanted for partition 1; 1 came twice",
+                ROWS,
+            ),
+            (
+                ["--replica-assignment", "0:1,2"],
+                "partition 1 has 1 replicas; partition 0 has 2",
+                ROWS,
+            ),
+            (
+                ["--replica-assignment", "0:-1"],
+                'a broker id of 0 to 2147483647 is wanted for partition 0; "-1" was given',
+                ROWS,
+            ),
+            (
+                ["--replica-assignment", ""],
+                'a broker id of 0 to 2147483647 is wanted for partition 0; "" was given',
+                ROWS,
+            ),
+        ],
+    )
+    def test_create(self, cluster, admin, monkeypatch, words, message, hint):
+        monkeypatch.syspath_prepend(str(DISTRIBUTION))
+        ids = [broker.id for broker in cluster.brokers]
+        real = {"brokers": len(ids), "ids": ", ".join(map(str, ids))}
+        server = ["--bootstrap-server", cluster.bootstrap]
+        check_refused(
+            ["topic", "create", NAME, *server, *words],
+            message.format(**real),
+            hint and hint.format(**real),
+        )
+        assert NAME not in admin.list_topics()
+
+    def test_a_config_that_only_the_cluster_can_refuse(self, cluster, admin):
+        words = [*sized(1, 1), "--seed", 1, "--config", "retention.ms=soon"]
+        for verb in ("create", "ensure"):
+            code, out, err = topic(cluster, verb, *words)
+            assert (code, out) == (1, "")
+            assert err.startswith(f"error: the cluster would not create topic {NAME}: ")
+            assert err.endswith("hint: nothing was written; mend what it names and try again\n")
+        assert NAME not in admin.list_topics()
+
+    def test_ensure(self, cluster, admin, monkeypatch):
+        monkeypatch.syspath_prepend(str(DISTRIBUTION))
+        command = ["topic", "ensure", NAME, "--bootstrap-server", cluster.bootstrap]
+        for size, noun in ((sized(0, 1), "partitions"), (sized(1, 0), "replication")):
+            check_refused([*command, *size], f"{noun} must be at least 1; 0 was given", None)
+        check_refused(
+            [*command, *sized(2, 2), "--placer", "stuck"],
+            'placer "stuck" put partition 0 twice on one broker: 0:0',
+            STRANGERS,
+        )
+        assert NAME not in admin.list_topics()
+
+    def test_alter(self, cluster, admin, monkeypatch):
+        monkeypatch.syspath_prepend(str(DISTRIBUTION))
+        command = ["topic", "alter", NAME, "--bootstrap-server", cluster.bootstrap]
+        check_refused(
+            [*command, "--partitions", 3],
+            f"a topic of the cluster is wanted; {NAME} is not there",
+            "topic create makes it; a topic that the principal may not describe is hidden",
+        )
+        assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
+        for count in (2, 1, 0, -1):
+            check_refused(
+                [*command, "--partitions", count],
+                f"more than 2 partitions are wanted, which topic {NAME} has; {count} was given",
+                "the partitions of a topic can only become more",
+            )
+        for text, number in (("0:1,1:2,2:0", 3), ("0:1,1:2,2:0,0:1,1:2", 5)):
+            check_refused(
+                [*command, "--partitions", 4, "--replica-assignment", text],
+                f"rows for all 4 partitions are wanted; {number} were given",
+                f"the first 2 are those that topic {NAME} has; they are skipped",
+            )
+        check_refused(
+            [*command, "--partitions", 3, "--placer", "stuck"],
+            'placer "stuck" put partition 2 twice on one broker: 0:0',
+            STRANGERS,
+        )
+        shows(admin, [[0, 1], [1, 2]])
+
+    def test_alter_while_replicas_move(self, cluster, admin):
+        assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
+        shows(admin, [[0, 1], [1, 2]])
+        produce(cluster.bootstrap, {(NAME, 0): 1000})
+        with throttled_move(admin, NAME, 0, [2, 1]):
+            code, _, err = topic(cluster, "alter", "--partitions", 3)
+            assert code == 1
+            assert err.splitlines() == [
+                f"error: topic {NAME} partition 1 has 2 replicas, partition 0 has 3",
+                "hint: wait for the running reassignment of the topic, or cancel it",
+            ]
+            assert len(described(admin)[0]) == 2

@@ -1,0 +1,347 @@
+"""`rackwise place`: the rows it prints, what it says about them, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from laws_placement import check_placement
+from rackwise import Placement, place
+from rackwise.adapters.files import parse_placement, write_snapshot
+from rackwise.cli.place.options import load_of
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.parse import parse
+from rackwise.core.placement import (
+    PLACERS,
+    JavaRandom,
+    Kip36,
+    Load,
+    RackMode,
+    Striped,
+    parse_assignment,
+)
+from refusals import called, check_refused
+from small_clusters import small_cluster
+
+EVEN = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c", 5: "c"}
+PATHS = {0: "/eu/a", 1: "/eu/a", 2: "/eu/b", 3: "/eu/b", 4: "/us/c", 5: "/us/c"}
+UNEVEN = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}
+PARTIAL = {1: "a", 4: None, 5: "b", 6: "c", 7: None, 9: None}
+SEED = re.compile(r"seed (\d+): --seed \1 gives the same rows again\n")
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(racks, lists=None, *, fenced=()):
+        cluster = small_cluster(racks, lists or {})
+        brokers = tuple(
+            replace(each, is_fenced=each.id in fenced, is_live=each.id not in fenced)
+            for each in cluster.brokers
+        )
+        path = tmp_path / "s.json"
+        write_snapshot(replace(cluster, brokers=brokers), path)
+        return path
+
+    return write
+
+
+def asked(path, partitions, replication, *more):
+    size = ["--partitions", partitions, "--replication-factor", replication]
+    return ["place", "--snapshot", path, *size, *more]
+
+
+def document(text):
+    return parse(text.encode(), where="stdout", error=InvalidConfig)
+
+
+class TestRows:
+    def test_they_are_the_text_that_kafka_topics_takes(self, file):
+        code, out, err = called(*asked(file(EVEN), 4, 3, "--placer", "kip36", "--seed", 42))
+        wanted = place(
+            small_cluster(EVEN, {}).brokers, 4, 3, placer=Kip36(), rng=JavaRandom(42), load=Load()
+        )
+        assert (code, err) == (0, "")
+        assert parse_assignment(out.strip()) == wanted
+
+    def test_the_default_is_levels_and_keeps_the_law(self, file):
+        code, out, _ = called(*asked(file(EVEN), 12, 3, "--seed", 1))
+        assert code == 0
+        rows = parse_assignment(out.strip())
+        check_placement(rows, small_cluster(EVEN, {}).brokers, replication=3, racks="aware")
+
+    def test_a_drawn_seed_is_told_and_repeats_the_rows(self, file):
+        _, out, err = called(*asked(file(EVEN), 8, 3))
+        (seed,) = SEED.fullmatch(err).groups()
+        assert called(*asked(file(EVEN), 8, 3, "--seed", seed)) == (0, out, "")
+
+    def test_equal_seeds_give_equal_rows_whatever_the_hash_seed(self, file):
+        words = [str(word) for word in asked(file(PATHS), 6, 3, "--seed", 9, "--placer")]
+        script = (
+            "import sys\n"
+            "from rackwise.cli.main import run\n"
+            f"sys.exit(sum(run([*sys.argv[1:], placer]) for placer in {list(PLACERS)}))\n"
+        )
+        printed = [
+            subprocess.run(
+                [sys.executable, "-c", script, *words],
+                env={**os.environ, "PYTHONHASHSEED": seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for seed in "01"
+        ]
+        assert printed[0] == printed[1]
+        assert len(printed[0].splitlines()) == len(PLACERS)
+
+    def test_the_reassignment_is_kafkas_json(self, file):
+        words = asked(file(EVEN), 3, 2, "--seed", 5)
+        _, text, _ = called(*words)
+        code, out, _ = called(*words, "--format", "reassignment", "--topic", "orders")
+        assert code == 0
+        rows = parse_assignment(text.strip())
+        assert parse_placement(out.encode(), where="stdout") == {
+            ("orders", partition): rows[partition] for partition in rows
+        }
+
+    @pytest.mark.parametrize("words", [["--json"], ["--format", "json"]])
+    def test_json_is_one_document(self, file, words):
+        code, out, err = called(
+            *asked(file(EVEN), 2, 3, "--placer", "kip36", "--placer-option", "start=0", *words)
+        )
+        told = document(out)
+        seed = int(SEED.match(err)[1])
+        leaders = [(each["replicas"], each["leaders"]) for each in told.pop("brokers")]
+        assert code == 0
+        assert told == {
+            "format": "rackwise.placement/1",
+            "cluster_id": "small",
+            "taken_at": "2026-11-21T08:30:00Z",
+            "topic": None,
+            "placer": "kip36",
+            "placer_options": {"start": "0"},
+            "rack_mode": "enforced",
+            "seed": seed,
+            "first_partition": 0,
+            "rows": [[0, 2, 4], [2, 4, 1]],
+            "racks": [
+                {"rack": "a", "brokers": 2, "replicas": 2, "leaders": 1},
+                {"rack": "b", "brokers": 2, "replicas": 2, "leaders": 1},
+                {"rack": "c", "brokers": 2, "replicas": 2, "leaders": 0},
+            ],
+            "forced": [],
+        }
+        assert leaders == [(1, 1), (1, 0), (2, 1), (0, 0), (2, 0), (0, 0)]
+
+
+class TestBrokersAndRacks:
+    def test_ignored_racks_have_two_names(self, file):
+        words = asked(file(PARTIAL), 4, 2, "--seed", 3)
+        first = called(*words, "--disable-rack-aware")
+        assert first[0] == 0
+        assert called(*words, "--ignore-racks") == first
+
+    def test_safe_drops_partial_racks_and_one_rack_keeps_them(self, file):
+        words = asked(file(PARTIAL), 6, 3, "--seed", 3)
+        assert called(*words, "--rack-mode", "safe") == called(*words, "--ignore-racks")
+        code, out, _ = called(*words, "--rack-mode", "one-rack", "--placer", "striped")
+        brokers = small_cluster(PARTIAL, {}).brokers
+        wanted = place(brokers, 6, 3, placer=Striped(), racks=RackMode.ONE_RACK, rng=JavaRandom(3))
+        assert code == 0
+        assert parse_assignment(out.strip()) == wanted
+
+    def test_a_broker_list_leaves_the_others_alone(self, file):
+        _, out, _ = called(*asked(file(EVEN), 6, 3, "--broker-list", "0, 2,4", "--seed", 1))
+        assert set(parse_assignment(out.strip()).rows.ravel().tolist()) == {0, 2, 4}
+
+    def test_what_brokers_hold_breaks_ties_unless_it_shall_not(self, file):
+        lists = {f"other-{p}": [0, 2, 4] for p in range(9)}
+        path = file(EVEN, lists)
+        for seed in range(8):
+            _, out, _ = called(*asked(path, 1, 3, "--seed", seed))
+            assert set(parse_assignment(out.strip())[0]) == {1, 3, 5}
+        rows = {called(*asked(path, 1, 3, "--seed", seed, "--no-load"))[1] for seed in range(8)}
+        assert any({0, 2, 4} & set(parse_assignment(row.strip())[0]) for row in rows)
+
+    def test_load_counts_replicas_and_preferred_leaders_of_other_topics(self):
+        table = small_cluster(EVEN, {"t-0": [0, 2], "u-0": [2, 4], "u-1": [4]}).partitions
+        assert load_of(table) == Load(replicas={0: 1, 2: 2, 4: 2}, leaders={0: 1, 2: 1, 4: 1})
+        assert load_of(table, without="u") == Load(replicas={0: 1, 2: 1}, leaders={0: 1})
+
+
+class TestWhatIsSaid:
+    def test_forced_shares_and_a_broker_far_above_its_share(self, file):
+        code, _, err = called(*asked(file(UNEVEN), 50, 3, "--seed", 1))
+        assert code == 0
+        over = "replication 3 over 3 racks; an even share is"
+        assert err.splitlines() == [
+            f"rack a (2 brokers) can only hold 50 of 50 partitions: {over} 60",
+            f"rack b (2 brokers) can only hold 50 of 50 partitions: {over} 60",
+            f"rack c (1 broker) must hold 50 of 50 partitions: {over} 30",
+            (
+                "warning: broker 4 holds 50 of 150 replicas, 1.7 times an even share; the racks "
+                "force it: add brokers to the small racks, or use fewer replicas"
+            ),
+        ]
+
+    def test_kip36_on_uneven_racks_is_told_of_levels(self, file):
+        racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
+        _, _, err = called(*asked(file(racks), 30, 2, "--seed", 1, "--placer", "kip36"))
+        lines = err.splitlines()
+        assert lines[-1] == "hint: --placer levels spreads evenly what the racks do not force"
+        assert any(line.startswith("warning: broker ") for line in lines)
+        _, _, even = called(*asked(file(EVEN), 30, 2, "--seed", 1, "--placer", "kip36"))
+        assert even == ""
+
+    def test_one_replica_on_a_broker_is_never_too_many(self, file):
+        assert called(*asked(file(EVEN), 1, 3, "--seed", 1))[2] == ""
+
+    def test_quiet_says_warnings_alone(self, file):
+        _, _, err = called(*asked(file(UNEVEN), 50, 3, "--quiet"))
+        assert [line.split(":")[0] for line in err.splitlines()] == ["warning"]
+
+
+class TestBadInput:
+    """Exit 1, one sentence, a hint; nothing on stdout."""
+
+    @pytest.mark.parametrize("count", [0, -1])
+    def test_numbers_below_one(self, file, count):
+        path = file(EVEN)
+        check_refused(
+            asked(path, count, 3, "--seed", 1),
+            f"partitions must be at least 1; {count} was given",
+            None,
+        )
+        check_refused(
+            asked(path, 1, count, "--seed", 1),
+            f"replication must be at least 1; {count} was given",
+            None,
+        )
+
+    @pytest.mark.parametrize("text", ["True", "1.0", "x", "\u0661", "9" * 5000])
+    def test_what_is_no_number(self, file, text):
+        path = file(EVEN)
+        check_refused(
+            asked(path, text, 3), f"partitions must be at least 1; {text} was given", None
+        )
+        check_refused(
+            asked(path, 1, text), f"replication must be at least 1; {text} was given", None
+        )
+
+    def test_more_replicas_than_brokers_names_the_fenced_ones(self, file):
+        check_refused(
+            asked(file(EVEN, fenced=(3, 5)), 1, 5, "--seed", 1),
+            "replication 5 asks for 5 unfenced brokers; 4 are in the cluster",
+            "use fewer replicas, or start the fenced brokers: 3, 5",
+        )
+
+    def test_racks_of_some_brokers(self, file):
+        check_refused(
+            asked(file(PARTIAL), 1, 1, "--seed", 1),
+            "all brokers must have a rack; 3 of 6 have none: 4, 7, 9",
+            "set broker.rack on them, or place without racks: --disable-rack-aware",
+        )
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["--broker-list", "0,6"],
+                "brokers of the cluster are wanted; --broker-list names 6",
+                "the cluster has 0, 1, 2, 3, 4, 5",
+            ),
+            (["--broker-list", "4,0,4"], "broker 4 is listed twice", "name each broker once"),
+            *(
+                (
+                    ["--broker-list", f"0,{id_}"],
+                    f"a broker id of 0 to 2147483647 is wanted; --broker-list names {id_}",
+                    "for example --broker-list 1,2,3",
+                )
+                for id_ in (-1, 2**31, "9" * 5000)
+            ),
+            (
+                ["--broker-list", "0,x"],
+                '--broker-list wants broker ids; "x" was given',
+                "for example --broker-list 1,2,3",
+            ),
+            (
+                ["--placer", "ring"],
+                "ring wants rack paths that begin with /; broker 0 has the name a",
+                "write racks as paths such as /eu/a, or place with levels or kip36",
+            ),
+            (
+                ["--rack-mode", "safe", "--ignore-racks"],
+                "one rack mode is wanted; --disable-rack-aware and --rack-mode safe were given",
+                "leave one of them out",
+            ),
+            (
+                ["--placer-option", "balance"],
+                "--placer-option wants KEY=VALUE; balance was given",
+                "repeat --placer-option for each key",
+            ),
+            (
+                ["--placer-option", "balance=racks", "--placer-option", "balance=racks"],
+                "--placer-option wants each key once; balance was given twice",
+                "leave one of them out",
+            ),
+            (
+                ["--format", "reassignment"],
+                "--format reassignment wants --topic NAME; none was given",
+                "Kafka's JSON names the topic of each partition",
+            ),
+            (
+                ["--topic", "t"],
+                "--topic goes with --format reassignment or json",
+                "leave --topic out: the text of kafka-topics names no topic",
+            ),
+        ],
+    )
+    def test_options_that_cannot_be(self, file, words, message, hint):
+        check_refused(asked(file(EVEN), 1, 1, "--seed", 1, *words), message, hint)
+
+    def test_a_second_format_beside_json(self, file):
+        code, out, err = called(*asked(file(EVEN), 1, 1, "--json", "--format", "cli"))
+        assert (code, out) == (1, "")
+        assert (
+            document(err)["message"] == "one format is wanted; --json and --format cli were given"
+        )
+
+    @pytest.mark.parametrize(
+        ("rack", "message", "hint"),
+        [
+            *(
+                (
+                    text,
+                    f'broker 4: rack path has an empty segment: "{text}"',
+                    "remove the doubled or trailing slash from broker.rack",
+                )
+                for text in ("/eu//a", "/eu/")
+            ),
+            (
+                "/eu/a",
+                "one form of rack is wanted; broker 4 has the path /eu/a and broker 0 the name a",
+                "finish the migration to paths, or give all brokers plain names",
+            ),
+        ],
+    )
+    def test_malformed_and_mixed_racks(self, file, rack, message, hint):
+        path = file(EVEN)
+        path.write_text(path.read_text().replace('"rack":"c"', f'"rack":"{rack}"', 1))
+        check_refused(asked(path, 1, 1), f"{path}: {message}", hint)
+
+    def test_a_source_is_wanted(self):
+        code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)
+        assert (code, out) == (1, "")
+        assert err.startswith("error: exactly one of --snapshot and --bootstrap-server is wanted")
+
+
+def test_a_placement_of_a_topic_is_read_with_its_running_reassignment():
+    from rackwise.cli.place.options import rows_of
+
+    cluster = small_cluster(EVEN, {"s-0": [5], "t-0": [0, 2], "t-1": [2, 4, 1]})
+    assert rows_of(cluster, "t") == Placement.of({0: [0, 2], 1: [2, 4, 1]})

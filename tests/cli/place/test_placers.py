@@ -1,0 +1,259 @@
+"""`rackwise placers`, and placers that another distribution brings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rackwise
+from rackwise.adapters.files import write_snapshot
+from rackwise.cli.place.placers import made, offer_of
+from rackwise.core.errors import InvalidConfig, InvalidPlacer
+from rackwise.core.json.parse import parse
+from rackwise.core.placement import Kip36, Levels, Ring, Unaware
+from refusals import called, check_refused
+from small_clusters import small_cluster
+
+DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    file = tmp_path / "s.json"
+    racks = {0: "a", 1: "b", 2: "c", 3: "a"}
+    write_snapshot(small_cluster(racks, {}), file)
+    return ["--snapshot", file]
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    monkeypatch.syspath_prepend(str(DISTRIBUTION))
+
+
+def offered(monkeypatch, folder, entries, module="", name="others"):
+    """Install a distribution that offers these entry points."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[rackwise.placers]\n{entries}\n")
+    (folder / f"{name}_module.py").write_text(module)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+class TestBuiltIn:
+    def test_they_are_listed_with_their_options(self):
+        code, out, err = called("placers")
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        assert [line.split()[0] for line in lines] == [
+            "placer",
+            "kip36",
+            "unaware",
+            "striped",
+            "ring",
+            "levels",
+        ]
+        assert "start=none shift=none continuation=upstream" in lines[1]
+        assert "built in" in lines[5]
+
+    def test_and_as_one_document(self):
+        code, out, _ = called("placers", "--json")
+        told = parse(out.encode(), where="stdout", error=InvalidConfig)
+        assert (code, told["format"]) == (0, "rackwise.placers/1")
+        assert told["placers"][-1] == {
+            "name": "levels",
+            "distribution": None,
+            "about": "Spread at every rack level, then as even as that leaves; the default",
+            "options": {"balance": "brokers"},
+        }
+
+    def test_options_become_values_of_their_fields(self):
+        assert rackwise.Kip36.__module__ == "rackwise", "the front door renames what it gives"
+        assert made("kip36", {"start": "3", "shift": "none"}) == Kip36(start=3, shift=None)
+        assert made("unaware", {"start": "3", "shift": "1"}) == Unaware(start=3, shift=1)
+        assert made("levels", {"balance": "racks"}) == Levels(balance="racks")
+        assert made("ring", {"start": "none", "skip": "root"}) == Ring(start=None, skip="root")
+
+    @pytest.mark.parametrize(
+        ("name", "options", "message", "hint"),
+        [
+            (
+                "other",
+                {},
+                'a placer of kip36, unaware, striped, ring, levels is wanted; "other" was given',
+                "rackwise placers lists them; others come with the distribution that has them",
+            ),
+            (
+                "kip36",
+                {"begin": "1"},
+                'placer "kip36" has the options start, shift, continuation; begin was given',
+                "rackwise placers lists the options of each",
+            ),
+            (
+                "striped",
+                {"a": "1"},
+                'placer "striped" has no options; a was given',
+                "rackwise placers lists the options of each",
+            ),
+            (
+                "kip36",
+                {"start": "x"},
+                'start must be a number or none; "x" was given',
+                "rackwise placers lists the options with their defaults",
+            ),
+            (
+                "kip36",
+                {"start": "-1"},
+                "start must be an integer from 0 on; -1 was given",
+                "0 is the first broker of the ring",
+            ),
+            (
+                "unaware",
+                {"start": "1", "shift": "-2"},
+                "shift must be an integer from 0 on; -2 was given",
+                "0 is the first broker of the ring",
+            ),
+            (
+                "kip36",
+                {"continuation": "other"},
+                'continuation must be one of upstream, aligned; "other" was given',
+                "upstream adds partitions as Kafka does, aligned as if all were made at once",
+            ),
+            (
+                "ring",
+                {"start": "-1"},
+                "start must be an integer from 0 on; -1 was given",
+                "0 is the first child of each node",
+            ),
+            (
+                "ring",
+                {"skip": "all"},
+                "skip must be one of subtree, root, none; all was given",
+                "subtree repeats no broker and keeps the levels as spread as they can be",
+            ),
+            (
+                "levels",
+                {"balance": "even"},
+                "balance must be brokers or racks; even was given",
+                "brokers evens out what each broker holds, racks what each rack holds",
+            ),
+        ],
+    )
+    def test_what_is_not_there_is_refused_with_what_is(
+        self, snapshot, name, options, message, hint
+    ):
+        given = [word for pair in options.items() for word in ("--placer-option", "=".join(pair))]
+        size = ["--partitions", 1, "--replication-factor", 1]
+        check_refused(["place", *snapshot, *size, "--placer", name, *given], message, hint)
+
+
+@pytest.mark.usefixtures("installed")
+class TestAnotherDistribution:
+    def test_its_placers_are_found_by_their_entry_points(self):
+        assert offer_of("nearest").distribution == "example-placers"
+        code, out, _ = called("placers")
+        assert code == 0
+        (line,) = (each for each in out.splitlines() if each.startswith("nearest"))
+        assert " ".join(line.split()) == (
+            "nearest example-placers start=0 Each partition on consecutive brokers, from `start` on"
+        )
+
+    def test_they_place_like_any_other(self, snapshot):
+        size = ["--partitions", 3, "--replication-factor", 2, "--placer", "nearest"]
+        code, out, _ = called("place", *snapshot, *size, "--placer-option", "start=1", "--seed", 1)
+        assert (code, out) == (0, "1:2,2:3,3:0\n")
+
+    @pytest.mark.parametrize(
+        ("placer", "message"),
+        [
+            ("stuck", 'placer "stuck" put partition 0 twice on one broker: 0:0:0'),
+            ("wide", 'placer "wide" returned float64 [6, 3]; int32 [6, 3] is wanted'),
+            ("broken", 'placer "broken" raised ZeroDivisionError: 6 by zero'),
+        ],
+    )
+    def test_what_they_do_wrong_is_refused(self, snapshot, placer, message):
+        size = ["--partitions", 6, "--replication-factor", 3, "--seed", 1]
+        check_refused(
+            ["place", *snapshot, *size, "--placer", placer],
+            message,
+            "mend the placer, or place with a built-in one such as levels",
+        )
+
+    def test_another_process_finds_them_as_well(self, snapshot):
+        size = ["--partitions", "2", "--replication-factor", "1", "--placer", "nearest"]
+        done = subprocess.run(
+            [sys.executable, "-m", "rackwise.cli", "place", *map(str, snapshot), *size],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(DISTRIBUTION), *sys.path])},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, "0,1\n")
+
+
+class TestDistributionsThatAreWrong:
+    def test_the_name_of_a_built_in_placer_is_refused(self, monkeypatch, tmp_path, snapshot):
+        offered(monkeypatch, tmp_path / "site", "levels = others_module:Levels")
+        check_refused(
+            ["place", *snapshot, "--partitions", 1, "--replication-factor", 1],
+            'one placer named "levels" is wanted; it is built in and offered by others',
+            "uninstall others, or have it give its placer another name",
+        )
+        check_refused(
+            ["placers"],
+            'one placer named "levels" is wanted; it is built in and offered by others',
+            "uninstall others, or have it give its placer another name",
+        )
+
+    def test_a_name_that_two_offer_is_refused(self, monkeypatch, tmp_path):
+        offered(monkeypatch, tmp_path / "x", "mine = x_module:A", name="x")
+        offered(monkeypatch, tmp_path / "y", "mine = y_module:A", name="y")
+        with pytest.raises(InvalidPlacer, match=r"offered by [xy] and offered by [xy]"):
+            offer_of("mine")
+
+    @pytest.mark.parametrize(
+        ("module", "message"),
+        [
+            (
+                "import none_such",
+                (
+                    'placer "mine" of others cannot be loaded: ModuleNotFoundError: '
+                    "No module named 'none_such'"
+                ),
+            ),
+            (
+                "class B: pass",
+                (
+                    'placer "mine" of others cannot be loaded: AttributeError: '
+                    "module 'others_module' has no attribute 'A'"
+                ),
+            ),
+            (
+                "A = 1",
+                'placer "mine" of others must be a class; others_module:A is of type int',
+            ),
+            (
+                "class A:\n def __init__(self): raise KeyError('no')",
+                "placer \"mine\" cannot be made: KeyError: 'no'",
+            ),
+        ],
+    )
+    def test_what_cannot_be_loaded_or_made_is_told(self, monkeypatch, tmp_path, module, message):
+        monkeypatch.delitem(sys.modules, "others_module", raising=False)
+        offered(monkeypatch, tmp_path, "mine = others_module:A", module)
+        with pytest.raises(InvalidPlacer) as caught:
+            made("mine", {})
+        assert caught.value.message == message
+
+    def test_a_class_that_is_no_placer_is_refused(self, monkeypatch, tmp_path, snapshot):
+        monkeypatch.delitem(sys.modules, "others_module", raising=False)
+        offered(monkeypatch, tmp_path / "site", "mine = others_module:A", "class A: name = 'a'")
+        code, out, err = called(
+            "place", *snapshot, "--partitions", 1, "--replication-factor", 1, "--placer", "mine"
+        )
+        assert (code, out) == (1, "")
+        assert err.startswith("error: a placer has a name and a method place; ")

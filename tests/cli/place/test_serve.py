@@ -1,0 +1,386 @@
+"""`rackwise serve` as a process, and `rackwise place --from-server` asking it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from hostile_connections import attack, is_served, main, serving
+from rackwise.adapters.files import parse_placement, write_snapshot
+from rackwise.adapters.rpc.client import CreateReplicaAssignmentOptions, ReplicaAssignmentClient
+from rackwise.cli.place import serve
+from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
+from rackwise.core.json.parse import parse
+from rackwise.core.placement import parse_assignment
+from rackwise.core.replica_service.answers import seed_of
+from refusals import called, check_refused
+from rpc_servers import PATIENCE_S, SERVICE, connected, received, running
+from service_frames import assignment, framed, header
+from small_clusters import small_cluster
+
+RACKS = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c", 5: "c"}
+LISTS = {f"orders-{p}": [0, 2, 4] for p in range(5)}
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    path = tmp_path / "s.json"
+    write_snapshot(small_cluster(RACKS, LISTS), path)
+    return path
+
+
+class Process:
+    """A service that runs; `line()`: the next of its log."""
+
+    def __init__(self, process):
+        self.process = process
+        self.first = self.line()
+        self.server = f"127.0.0.1:{self.first['port']}"
+
+    def line(self):
+        return parse(self.process.stdout.readline().encode(), where="stdout", error=InvalidConfig)
+
+    def ended(self, number):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def served(*words):
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "rackwise.cli",
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            *map(str, words),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Process(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def asked(server, partitions, replication, *more):
+    size = ["--partitions", partitions, "--replication-factor", replication]
+    return ["place", "--from-server", server, *size, *more]
+
+
+def test_rows_from_the_service_are_those_of_place_with_its_seed(snapshot):
+    """What a new user does first: serve a snapshot, ask, and repeat it by the seed."""
+    with served("--snapshot", snapshot, "--placer", "kip36") as service:
+        code, out, err = called(*asked(service.server, 12, 3))
+        assert (code, err) == (0, "")
+        line = service.line()
+        same = ["place", "--snapshot", snapshot, "--partitions", 12, "--replication-factor", 3]
+        assert called(*same, "--placer", "kip36", "--seed", line["seed"])[1] == out
+        with ReplicaAssignmentClient(bootstrap_servers=service.server) as admin:
+            rows = admin.create_replica_assignment(12, 3).assignments().result(PATIENCE_S)
+        seed = service.line()["seed"]
+        _, out, _ = called(*same, "--placer", "kip36", "--seed", seed)
+        assert parse_assignment(out.strip()).as_dict() == rows
+        code, out, err = service.ended(signal.SIGTERM)
+        assert (code, err) == (0, "")
+        stopped = parse(out.splitlines()[-1].encode(), where="stdout", error=InvalidConfig)
+        assert stopped == {"type": "stopped", "requests": 2, "closed_by": {"left": 4}}
+
+
+def test_a_seed_racks_and_brokers_decide_as_they_do_for_place(snapshot):
+    words = ["--disable-rack-aware", "--broker-list", "0,1,4"]
+    with served("--snapshot", snapshot, "--seed", 42, "--no-load") as service:
+        first = called(*asked(service.server, 7, 2))
+        second = called(*asked(service.server, 7, 2, *words))
+        lines = [service.line(), service.line()]
+    assert [line["seed"] for line in lines] == [42, seed_of(42, 1)]
+    assert [(line["simple"], line["ids"]) for line in lines] == [(False, 0), (True, 3)]
+    same = ["place", "--snapshot", snapshot, "--partitions", 7, "--replication-factor", 2]
+    same += ["--no-load", "--seed"]
+    assert called(*same, 42) == first
+    assert called(*same, seed_of(42, 1), "--placer", "unaware", *words) == second
+
+
+def test_forms_of_the_rows():
+    with running() as server:
+        code, out, _ = called(
+            *asked(server.bootstrap, 2, 3, "--format", "reassignment", "--topic", "orders")
+        )
+        assert code == 0
+        assert [*parse_placement(out.encode(), where="stdout")] == [("orders", 0), ("orders", 1)]
+        code, out, _ = called(*asked(server.bootstrap, 2, 6, "--json", "--ignore-racks"))
+    told = parse(out.encode(), where="stdout", error=InvalidConfig)
+    rows = told.pop("rows")
+    assert code == 0
+    assert [sorted(row) for row in rows] == [[*range(6)]] * 2
+    leaders = [row[0] for row in rows]
+    assert told == {
+        "format": "rackwise.placement/1",
+        "server": server.bootstrap,
+        "cluster_id": None,
+        "taken_at": None,
+        "topic": None,
+        "placer": None,
+        "placer_options": {},
+        "rack_mode": "disabled",
+        "seed": None,
+        "first_partition": 0,
+        "brokers": [{"id": id_, "replicas": 2, "leaders": leaders.count(id_)} for id_ in range(6)],
+        "racks": [],
+        "forced": [],
+    }
+
+
+def test_the_key_may_be_moved():
+    with running(api_key=1234) as server:
+        assert called(*asked(server.bootstrap, 3, 1, "--api-key", 1234))[0] == 0
+
+
+def test_partial_racks_are_said_at_the_start_and_refused(tmp_path):
+    path = tmp_path / "s.json"
+    write_snapshot(small_cluster({0: "a", 1: None}, {}), path)
+    with served("--snapshot", path) as service:
+        with ReplicaAssignmentClient(bootstrap_servers=service.server) as admin:
+            with pytest.raises(ServerRefused, match="all brokers must have a rack") as refused:
+                admin.create_replica_assignment(1, 1).assignments().result(PATIENCE_S)
+            assert refused.value.code == 42
+            simple = CreateReplicaAssignmentOptions(force_simple_assignment=True)
+            result = admin.create_replica_assignment(1, 2, (), simple)
+            assert sorted(result.assignments().result(PATIENCE_S)[0]) == [0, 1]
+        _, _, err = service.ended(signal.SIGTERM)
+    assert err == (
+        "warning: all brokers must have a rack; 1 of 2 have none: 1: requests that heed racks will "
+        "be refused; see --rack-mode\n"
+    )
+
+
+class TestEnds:
+    def test_an_interrupt_ends_it_in_order(self, snapshot):
+        with (
+            served("--snapshot", snapshot) as service,
+            closing(connected(service.first["port"])) as idle,
+        ):
+            idle.sendall(framed(header(18, 0, version=1)))
+            assert received(idle)
+            code, out, err = service.ended(signal.SIGINT)
+            assert received(idle) is None
+        assert (code, err) == (130, "")
+        assert out.count("\n") == 1
+
+    def test_a_log_that_nobody_reads_ends_it(self, snapshot):
+        with served("--snapshot", snapshot) as service:
+            service.process.stdout.close()
+            with closing(connected(service.first["port"])) as sock:
+                sock.sendall(framed(assignment(3, 3)))
+                received(sock)
+            assert service.process.wait(PATIENCE_S) == 128 + signal.SIGPIPE
+            assert service.process.stderr.read() == ""
+            service.process.stdout = None
+
+    @pytest.mark.filterwarnings(  # kafka-python leaves the socket of what is under way
+        "ignore::pytest.PytestUnraisableExceptionWarning"
+    )
+    def test_a_service_that_sleeps_is_unreachable(self, snapshot):
+        with (
+            served("--snapshot", snapshot) as service,
+            ReplicaAssignmentClient(bootstrap_servers=service.server) as admin,
+        ):
+            assert len(admin.create_replica_assignment(2, 1).assignments().result(PATIENCE_S)) == 2
+            service.process.send_signal(signal.SIGSTOP)
+            options = CreateReplicaAssignmentOptions(timeout_ms=1)
+            result = admin.create_replica_assignment(2, 1, (), options).assignments()
+            with pytest.raises(Unreachable, match="the service did not answer"):
+                result.result(PATIENCE_S)
+            service.process.send_signal(signal.SIGCONT)
+        gc.collect()
+
+
+class TestReadingAgain:
+    """Brokers are read again; a reading that fails keeps the last one and is told."""
+
+    def test_until_it_is_over(self, monkeypatch):
+        monkeypatch.setattr(serve, "READ_EVERY_S", 0.001)
+        first, second = replace(SERVICE), replace(SERVICE, brokers=SERVICE.brokers[:2])
+        readings = [Unreachable("nobody \x1b answers"), ValueError("of \x1b another"), second]
+        board, is_over, lines = serve.Board(first), threading.Event(), []
+
+        def again():
+            found = readings.pop(0)
+            if not readings:
+                is_over.set()
+            if isinstance(found, Exception):
+                assert board.service is first
+                raise found
+            return found
+
+        told = SimpleNamespace(tell=lambda **line: lines.append(line))
+
+        async def run():
+            loop = asyncio.get_running_loop()
+            await asyncio.to_thread(serve._read_again, board, again, is_over, loop, told)
+            await asyncio.sleep(0)
+
+        asyncio.run(run())
+        assert board.service is second
+        assert lines == [
+            {"type": "read", "error": "Unreachable", "message": "nobody \\x1b answers"},
+            {"type": "read", "error": "ValueError", "message": "of \\x1b another"},
+            {"type": "read", "brokers": 2},
+        ]
+
+    def test_an_end_in_the_middle_of_a_reading_is_no_error(self, monkeypatch):
+        monkeypatch.setattr(serve, "READ_EVERY_S", 0.001)
+        is_over, loop = threading.Event(), asyncio.new_event_loop()
+        loop.close()
+
+        def again():
+            is_over.set()
+            return SERVICE
+
+        board = serve.Board(SERVICE)
+        serve._read_again(board, again, is_over, loop, SimpleNamespace(tell=print))
+        assert board.service is SERVICE
+
+
+class TestHostility:
+    """F24: the limits hold in a process of its own."""
+
+    def test_thousands_of_hostile_connections_cost_nothing_in_the_end(self):
+        assert main(["--connections", "2000"]) == 0
+
+    def test_it_goes_on_where_no_descriptor_is_left(self, tmp_path):
+        with serving(tmp_path, descriptors=40) as (process, port), ExitStack() as stack:
+            for _ in range(48):
+                stack.enter_context(
+                    closing(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
+                )
+            attack(port, 20)
+            stack.close()
+            assert is_served(port)
+            assert process.poll() is None
+
+
+class TestRefused:
+    """Exit 1, one sentence, a hint; nothing on stdout."""
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["--listen", "127.0.0.1:9092"],
+                "a port other than 9092 is wanted: brokers listen there",
+                "for example --listen 127.0.0.1:19092",
+            ),
+            (
+                ["--listen", "0.0.0.0:19092"],
+                "TLS with certificates of clients is wanted on 0.0.0.0; it is no loopback address",
+                "give --tls-cert, --tls-key and --tls-client-ca, or say --insecure-i-know",
+            ),
+            (
+                ["--listen", "nonsense"],
+                "--listen wants HOST:PORT; nonsense was given",
+                "for example --listen 127.0.0.1:19092",
+            ),
+            (
+                ["--advertised", "rows:0"],
+                "--advertised wants HOST:PORT; rows:0 was given",
+                "for example --advertised 127.0.0.1:19092",
+            ),
+            (
+                ["--api-key", "18"],
+                "an api key from 0 to 32767, not 3 or 18, is wanted; 18 was given",
+                "KIP-879 has 68; client and server must be given the same",
+            ),
+            (
+                ["--tls-cert", "cert.pem"],
+                "both --tls-cert and --tls-key are wanted; --tls-cert was given",
+                "give both, or no TLS at all",
+            ),
+        ],
+    )
+    def test_by_serve(self, snapshot, words, message, hint):
+        check_refused(["serve", "--snapshot", snapshot, *words], message, hint)
+
+    def test_by_serve_without_a_source(self):
+        code, out, err = called("serve")
+        assert (code, out) == (1, "")
+        assert err.startswith("error: exactly one of --snapshot and --bootstrap-server is wanted")
+
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            (
+                ["--seed", "1", "--placer", "ring"],
+                "--from-server decides this; --placer and --seed were given too",
+                "give --placer to rackwise serve, or leave --from-server out",
+            ),
+            (
+                ["--snapshot", "s.json"],
+                "--from-server decides this; --snapshot was given too",
+                "give --snapshot to rackwise serve, or leave --from-server out",
+            ),
+            (
+                ["--broker-list", "1,1"],
+                "broker 1 is listed twice",
+                "name each broker once",
+            ),
+        ],
+    )
+    def test_by_place_from_server(self, words, message, hint):
+        check_refused(asked("127.0.0.1:1", 1, 1, *words), message, hint)
+
+    def test_a_key_without_a_service(self, snapshot):
+        size = ["--partitions", 1, "--replication-factor", 1, "--api-key", 70]
+        check_refused(
+            ["place", "--snapshot", snapshot, *size],
+            "--api-key goes with --from-server",
+            "leave --api-key out, or give --from-server",
+        )
+
+    def test_the_sentence_of_the_service(self):
+        with running() as server:
+            check_refused(
+                asked(server.bootstrap, 1, 7),
+                "replication 7 asks for 7 brokers; 6 are there; use fewer replicas, or name more "
+                "brokers",
+                None,
+            )
+
+
+def test_the_help_says_limits_marker_and_port():
+    _, out, _ = called("serve", "--help")
+    for text in ("--max-partitions", "100000", "rackwise.replica.assignment", "127.0.0.1:19092"):
+        assert text in out
+
+
+@pytest.mark.kafka
+def test_running_brokers_are_placed_on(kraft_cluster):
+    from rackwise.adapters.kafka import connect
+
+    with (
+        served("--bootstrap-server", kraft_cluster.bootstrap, "--no-load") as service,
+        closing(connect(kraft_cluster.bootstrap)) as admin,
+    ):
+        ids = {each["broker_id"] for each in admin.describe_cluster()["brokers"]}
+        code, out, _ = called(*asked(service.server, 6, 3))
+        assert code == 0
+        assert set(parse_assignment(out.strip()).rows.ravel().tolist()) <= ids
+        code, out, err = called(*asked(kraft_cluster.bootstrap, 6, 3))
+        assert (code, out) == (1, "")
+        assert "does not show rackwise.replica.assignment" in err

@@ -1,0 +1,274 @@
+"""`rackwise topic`: on real brokers, 4.3 and 3.9 with ZooKeeper; each placer, each exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kafka import TopicPartition
+
+from kafka_topics import NAME, described, document, shows, sized, topic
+from kafka_traffic import first, until
+from rackwise.adapters import kafka
+from rackwise.adapters.kafka import connect, read_cluster
+from refusals import called, check_refused
+
+DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
+PLACERS = [["kip36"], ["unaware"], ["striped"], ["ring", "--ignore-racks"], ["levels"]]
+
+
+class TestCreateAndAlter:
+    """`ring` wants paths, so here it has no racks; on paths it is in the roll-out below."""
+
+    @pytest.mark.parametrize("placer", PLACERS, ids=lambda words: words[0])
+    def test_what_is_printed_is_what_the_brokers_describe(self, cluster, admin, placer):
+        code, out, _ = topic(cluster, "create", *sized(6, 3), "--placer", *placer, "--json")
+        made = document(out)
+        assert (code, made["outcome"], made["first_partition"]) == (0, "created", 0)
+        shows(admin, made["rows"])
+        code, out, _ = topic(
+            cluster, "alter", "--partitions", 12, "--seed", 4, "--json", "--placer", *placer
+        )
+        added = document(out)
+        assert (code, added["outcome"], added["first_partition"]) == (0, "widened", 6)
+        shows(admin, made["rows"] + added["rows"])
+
+    def test_place_with_the_same_seed_gives_the_rows(self, cluster, admin):
+        _, out, err = called(
+            "place", "--bootstrap-server", cluster.bootstrap, *sized(5, 2), "--json"
+        )
+        wanted = document(out)
+        assert f"seed {wanted['seed']}: " in err
+        code, out, _ = topic(cluster, "create", *sized(5, 2), "--seed", wanted["seed"])
+        assert (code, out) == (0, f"topic {NAME}: created, 5 partitions of 2 replicas\n")
+        shows(admin, wanted["rows"])
+
+    def test_configs_go_with_it(self, cluster, admin):
+        words = ["--config", "min.insync.replicas=2", "--config", "retention.bytes=123456"]
+        assert topic(cluster, "create", *sized(1, 2), *words)[0] == 0
+        seen = read_cluster(admin, taken_at="2026-11-01T00:00:00Z", topics=(NAME,)).topics[NAME]
+        assert (seen.min_insync_replicas, seen.retention_bytes) == (2, 123456)
+
+    def test_rows_by_hand(self, cluster, admin):
+        code, out, _ = topic(cluster, "create", "--replica-assignment", "2:0, 1:2")
+        assert (code, out) == (0, f"topic {NAME}: created, 2 partitions of 2 replicas\n")
+        more = ["--partitions", 3, "--replica-assignment", "2:0,1:2,0:1"]
+        code, out, _ = topic(cluster, "alter", *more)
+        assert (code, out) == (0, f"topic {NAME}: widened by 1 partition of 2 replicas\n")
+        shows(admin, [[2, 0], [1, 2], [0, 1]])
+
+    def test_a_placer_of_another_distribution(self, cluster, admin, monkeypatch):
+        monkeypatch.syspath_prepend(str(DISTRIBUTION))
+        words = ["--placer", "nearest", "--placer-option", "start=2"]
+        count = len(cluster.brokers)
+        rows = [[(partition + each) % count for each in (2, 3)] for partition in range(3)]
+        assert topic(cluster, "create", *sized(2, 2), *words)[0] == 0
+        shows(admin, rows[:2])
+        assert topic(cluster, "alter", "--partitions", 3, *words)[0] == 0
+        shows(admin, rows)
+
+    def test_ensure_takes_it_as_well(self, cluster, admin, monkeypatch):
+        monkeypatch.syspath_prepend(str(DISTRIBUTION))
+        words = ["--placer", "nearest", "--placer-option", "start=1", "--json", "--seed", 3]
+        count = len(cluster.brokers)
+        code, out, err = topic(cluster, "ensure", *sized(count, 2), *words)
+        told = document(out)
+        assert (code, told["outcome"], told["seed"]) == (0, "created", 3)
+        assert (told["placer"], told["placer_options"], told["rack_mode"]) == (
+            *("nearest", {"start": "1"}, "safe"),
+        )
+        assert "seed" not in err
+        assert told["rows"] == [[(p + 1) % count, (p + 2) % count] for p in range(count)]
+        shows(admin, told["rows"])
+
+
+class TestExitCodes:
+    def test_a_topic_that_exists_is_an_error_or_compared(self, cluster, admin):
+        code, out, _ = topic(cluster, "create", *sized(2, 2), "--json")
+        rows = document(out)["rows"]
+        assert code == 0
+        code, out, err = topic(cluster, "create", *sized(2, 2))
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: a new topic is wanted; {NAME} exists\nhint: ")
+        assert topic(cluster, "create", *sized(2, 2), "--if-not-exists") == (
+            0,
+            f"topic {NAME}: exists, 2 partitions of 2 replicas\n",
+            "",
+        )
+        for other in (sized(3, 2), sized(2, 1), ["--replica-assignment", "0,1"]):
+            code, out, err = topic(cluster, "create", *other, "--if-not-exists")
+            assert (code, out) == (
+                2,
+                f"topic {NAME}: exists with another shape, 2 partitions of 2 replicas\n",
+            )
+            assert err.startswith(f"warning: topic {NAME} has another shape: ")
+        by_hand = ",".join(":".join(map(str, row)) for row in rows)
+        same = ["--replica-assignment", by_hand, "--if-not-exists", "--json"]
+        code, out, _ = topic(cluster, "create", *same)
+        assert (code, document(out)["outcome"]) == (0, "exists")
+        shows(admin, rows)
+
+    def test_rows_that_somebody_changed_are_3(self, cluster, admin, monkeypatch):
+        real = admin.create_topics
+
+        def meddled(*args, **options):
+            answer = real(*args, **options)
+            until(lambda: NAME in admin.list_topics(), "the topic")
+            admin.alter_partition_reassignments({TopicPartition(NAME, 0): [2]})
+            until(lambda: described(admin)[0] == [[2]], "the move")
+            return answer
+
+        monkeypatch.setattr("rackwise.adapters.kafka.create.STEADY_S", 0.5)
+        with closing(connect(cluster.bootstrap)) as ours:
+            monkeypatch.setattr(ours, "create_topics", meddled)
+            monkeypatch.setattr(kafka, "connect", lambda *_: ours)
+            code, out, err = topic(cluster, "create", "--replica-assignment", "0")
+        assert (code, out) == (3, "")
+        assert "partition 0 is wanted on 0 and is on 2" in err
+
+    def test_a_signal_after_the_write_is_3(self, cluster, admin, monkeypatch):
+        real = admin.create_topics
+
+        def interrupted(*args, **options):
+            real(*args, **options)
+            raise KeyboardInterrupt
+
+        with closing(connect(cluster.bootstrap)) as ours:
+            monkeypatch.setattr(ours, "create_topics", interrupted)
+            monkeypatch.setattr(kafka, "connect", lambda *_: ours)
+            code, out, err = topic(cluster, "create", "--replica-assignment", "0")
+        assert (code, out) == (3, "")
+        assert "a signal came before they were seen there" in err
+        until(lambda: NAME in admin.list_topics(), "the topic")
+
+    @pytest.mark.parametrize(
+        ("stdout", "code", "talk"),
+        [
+            (">&-", 0, ""),
+            (
+                ">/dev/full",
+                3,
+                (
+                    f"error: what became of topic {NAME} is wanted on stdout; it is made, and "
+                    "stdout failed: No space left on device\n"
+                    "hint: nothing has to be repeated; rackwise snapshot shows its rows\n"
+                ),
+            ),
+        ],
+    )
+    def test_a_stdout_that_fails_after_the_write_undoes_nothing(
+        self, cluster, admin, stdout, code, talk
+    ):
+        server = ["--bootstrap-server", cluster.bootstrap]
+        words = ["topic", "create", NAME, *server, "--replica-assignment", "2:0"]
+        command = [sys.executable, "-m", "rackwise.cli", *words]
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'exec "$@" {stdout}', "sh", *command],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (code, talk)
+        shows(admin, [[2, 0]])
+
+
+class TestEnsure:
+    def test_it_is_there_afterwards_whatever_was_before(self, cluster, admin):
+        code, out, err = topic(cluster, "ensure", *sized(3, 3))
+        assert (code, out) == (0, f"topic {NAME}: created, 3 partitions of 3 replicas\n")
+        assert "gives the same rows again" in err
+        rows = first(lambda: described(admin)[0], lambda rows: len(rows) == 3, "the topic")
+        assert topic(cluster, "ensure", *sized(3, 3)) == (
+            0,
+            f"topic {NAME}: exists, 3 partitions of 3 replicas\n",
+            "",
+        )
+        code, out, err = topic(cluster, "ensure", *sized(4, 2), "--json")
+        assert (code, document(out)["outcome"], document(out)["rows"]) == (0, "exists", rows)
+        assert err == f"warning: topic {NAME} has another shape: 4 of 2 were asked for\n"
+
+
+@pytest.mark.zookeeper
+@pytest.mark.long
+def test_topics_are_made_at_every_step_while_racks_are_rolled_out(make_zookeeper):
+    """KIP-36: auto-creation ignores racks while only some brokers have one; tools refuse."""
+    cluster = make_zookeeper(brokers=2, racks=())
+    for done in range(3):
+        if done:
+            rolled(cluster, done - 1, rack=f"/{'ab'[done - 1]}")
+        is_partial = done == 1
+        with closing(connect(cluster.bootstrap)) as admin:
+            size = {"num_partitions": 2, "replication_factor": 2}
+            answer = admin.create_topics({f"by-broker-{done}": size}, raise_errors=False)
+            assert bool(answer["topics"][0]["error_code"]) == is_partial
+            server = ["--bootstrap-server", cluster.bootstrap]
+            code, _, err = called("topic", "create", f"made-{done}", *server, *sized(2, 2))
+            assert code == int(is_partial)
+            assert ("all brokers must have a rack" in err) == is_partial
+            until(
+                lambda name=f"made-{done}", wanted=not is_partial: (
+                    (name in admin.list_topics()) == wanted
+                ),
+                "the topic",
+            )
+            code, _, err = called("topic", "ensure", f"ensured-{done}", *server, *sized(2, 2))
+            assert code == 0
+            assert ("racks were ignored: 1 of 2 brokers have none: 1; " in err) == is_partial
+            words = [*server, *sized(2, 2), "--ignore-racks"]
+            assert called("topic", "create", f"rackless-{done}", *words)[0] == 0
+    check_ring(cluster)
+    check_a_broker_that_is_gone(cluster)
+    rolled(cluster, 1, rack="b")
+    check_racks_that_mix(cluster)
+
+
+def check_ring(cluster):
+    """On racks that are paths its rows go to the brokers like those of the others."""
+    with closing(connect(cluster.bootstrap)) as admin:
+        words = ["--placer", "ring", "--placer-option", "start=1", "--json"]
+        made = document(topic(cluster, "create", *sized(2, 2), *words)[1])
+        assert made["rows"] == [[1, 0], [1, 0]]
+        assert topic(cluster, "alter", "--partitions", 4, *words)[0] == 0
+        shows(admin, [[1, 0]] * 4)
+
+
+def check_a_broker_that_is_gone(cluster):
+    """Kafka 3.9 takes rows on brokers that it does not know; they are told, and are no failure."""
+    with closing(connect(cluster.bootstrap)) as admin:
+        admin.create_topics({"gone": {"assignments": {0: [0, 9]}}})
+        until(lambda: "gone" in admin.list_topics(), "the topic")
+    server = ["--bootstrap-server", cluster.bootstrap]
+    words = [*server, "--partitions", 2, "--seed", 1]
+    code, out, err = called("topic", "alter", "gone", *words)
+    assert (code, out) == (0, "topic gone: widened by 1 partition of 2 replicas\n")
+    assert "rows name brokers that the cluster does not have: 9\n" in err
+
+
+def check_racks_that_mix(cluster):
+    """Paths and names in one cluster are refused before the write, even where names would do."""
+    server = ["--bootstrap-server", cluster.bootstrap]
+    for verb in ("create", "ensure"):
+        check_refused(
+            ["topic", verb, "mixed", *server, *sized(1, 1), "--placer", "kip36"],
+            "one form of rack is wanted; broker 0 has the path /a and broker 1 the name b",
+            "finish the migration to paths, or give all brokers plain names",
+        )
+    with closing(connect(cluster.bootstrap)) as admin:
+        assert "mixed" not in admin.list_topics()
+    words = [*server, *sized(2, 2), "--json"]
+    assert document(called("topic", "ensure", "ensured-0", *words)[1])["outcome"] == "exists"
+
+
+def rolled(cluster, broker, *, rack):
+    """Restart a broker with a rack."""
+    file = cluster.folder / f"broker-{broker}" / "server.properties"
+    cluster.stop(broker)
+    cluster.wait_until_gone(broker)
+    file.write_text(file.read_text() + f"broker.rack={rack}\n")
+    cluster.start(broker)
+    cluster.wait_until_ready()

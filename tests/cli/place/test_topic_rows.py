@@ -1,0 +1,51 @@
+"""Rows that are added to a topic by hand, and the size a topic was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwise import Placement
+from rackwise.cli.place.topic_rows import Size, by_hand_rows
+from rackwise.core.errors import InvalidAssignment, UnknownBroker
+from small_clusters import small_cluster
+
+CLUSTER = small_cluster({0: "a", 1: "b", 2: "c"}, {"t-0": [0, 1], "t-1": [1, 2]})
+EXISTING = Placement.of({0: [0, 1], 1: [1, 2]})
+
+
+class TestByHand:
+    def test_the_first_rows_are_skipped_whatever_they_say(self):
+        new = by_hand_rows("9:8,7:6,2:0", CLUSTER, "t", EXISTING, 3)
+        assert new == Placement.of({2: [2, 0]})
+
+    @pytest.mark.parametrize(
+        ("text", "number", "added"),
+        [("0:1,1:2,2:0", 3, 1), ("0:1", 1, 0), ("0:1,1:2,2:0,0:1,1:2", 5, 3)],
+    )
+    def test_too_few_and_too_many_carry_kafkas_text(self, text, number, added):
+        with pytest.raises(InvalidAssignment) as caught:
+            by_hand_rows(text, CLUSTER, "t", EXISTING, 4)
+        assert caught.value.message == (
+            f"rows for all 4 partitions are wanted; {number} were given"
+        )
+        assert caught.value.upstream[1] == (
+            f"Attempted to add 2 additional partition(s), but only {added} assignment(s) were "
+            "specified."
+        )
+
+    def test_a_broker_that_the_cluster_does_not_have(self):
+        with pytest.raises(UnknownBroker, match="the row of partition 2 names 5"):
+            by_hand_rows("0:1,1:2,5:0", CLUSTER, "t", EXISTING, 3)
+
+
+class TestSize:
+    def test_numbers_are_compared_as_numbers_and_rows_as_rows(self):
+        assert Size(partitions=2, replication=2, by_hand=None).is_that_of(EXISTING)
+        assert not Size(partitions=3, replication=2, by_hand=None).is_that_of(EXISTING)
+        assert not Size(partitions=2, replication=1, by_hand=None).is_that_of(EXISTING)
+        assert Size(partitions=None, replication=None, by_hand="0:1,1:2").is_that_of(EXISTING)
+        assert not Size(partitions=None, replication=None, by_hand="1:0,1:2").is_that_of(EXISTING)
+
+    def test_a_topic_whose_replicas_move_has_no_one_size(self):
+        moving = Placement.of({0: [0, 1], 1: [1, 2, 0]})
+        assert not Size(partitions=2, replication=2, by_hand=None).is_that_of(moving)

@@ -1,0 +1,109 @@
+"""The words of a goal: what they mean, how they are written again, which are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwise.cli.plan.goals import USES, goal_of, goal_words
+from rackwise.core.errors import InvalidConfig, InvalidRack
+from rackwise.core.planning.model import (
+    Add,
+    Balance,
+    Drain,
+    Leaders,
+    Repair,
+    Replace,
+    SetReplication,
+)
+from rackwise.core.racks import Rack
+
+GOALS = [
+    ("repair", [], Repair(), "repair"),
+    ("balance", [], Balance(), "balance"),
+    ("leaders", [], Leaders(), "leaders"),
+    ("drain", ["8,7"], Drain((7, 8)), "drain 7,8"),
+    ("drain", ["7", "8"], Drain((7, 8)), "drain 7,8"),
+    ("replace", ["8=13", "7=12"], Replace(((7, 12), (8, 13))), "replace 7=12 8=13"),
+    (
+        "set-rf",
+        ["*=3", "a=b=2"],
+        SetReplication((("*", 3), ("a=b", 2))),
+        "set-rf *=3 a=b=2",
+    ),
+    (
+        "add",
+        ["14=az2", "13=az1"],
+        Add(((13, Rack("az1")), (14, Rack("az2")))),
+        "add 13=az1 14=az2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "goal", "text"), GOALS)
+def test_words_and_back(name, words, goal, text):
+    assert goal_of(name, words) == goal
+    assert goal_words(goal) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "goal", "text"),
+    [
+        ("drain", ["7"], Drain((7,), rebalance=True), "drain 7 --rebalance"),
+        (
+            "set-rf",
+            ["*=3"],
+            SetReplication((("*", 3),), rebalance=True),
+            "set-rf *=3 --rebalance",
+        ),
+    ],
+)
+def test_with_rebalance(name, words, goal, text):
+    assert goal_of(name, words, rebalance=True) == goal
+    assert goal_words(goal) == text
+
+
+@pytest.mark.parametrize("use", USES.values())
+def test_how_they_are_shown_is_how_they_are_read(use):
+    name, *words = use.replace("'", "").split()
+    assert goal_words(goal_of(name, words)) == " ".join([name, *words])
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("dance", [], 'no goal is called "dance"'),
+        ("drain", [], "what to drain is wanted; nothing was given"),
+        ("set-rf", [], "what to set is wanted; nothing was given"),
+        ("balance", ["7"], 'balance takes no words; "7" was given'),
+        ("drain", ["7,"], 'a broker id is wanted; "" was given'),
+        ("drain", ["x"], 'a broker id is wanted; "x" was given'),
+        ("drain", ["-7"], 'a broker id is wanted; "-7" was given'),
+        ("drain", ["٣"], 'a broker id is wanted; "٣" was given'),
+        ("drain", ["3000000000"], 'a broker id is wanted; "3000000000" was given'),
+        ("drain", ["7,7"], "each broker once is wanted; 7 was given twice"),
+        ("replace", ["7"], 'two sides of "=" are wanted; "7" was given'),
+        ("replace", ["7=12", "7=13"], "each broker once is wanted; 7 was given twice"),
+        ("replace", ["7=7"], "each broker once is wanted; 7 was given twice"),
+        ("set-rf", ["t=0"], 'a number of replicas from 1 to 32767 is wanted; "0" was given'),
+        ("set-rf", ["t=x"], 'a number of replicas from 1 to 32767 is wanted; "x" was given'),
+        ("set-rf", ["=3"], 'two sides of "=" are wanted; "=3" was given'),
+        ("add", ["13"], 'two sides of "=" are wanted; "13" was given'),
+        ("add", ["13=a", "13=b"], "each broker once is wanted; 13 was given twice"),
+    ],
+)
+def test_what_is_no_goal(name, words, message):
+    with pytest.raises(InvalidConfig) as raised:
+        goal_of(name, words)
+    assert raised.value.message == message
+    assert raised.value.hint
+
+
+def test_a_rack_that_is_none():
+    with pytest.raises(InvalidRack):
+        goal_of("add", ["13=/a//b"])
+
+
+def test_rebalance_where_it_means_nothing():
+    with pytest.raises(InvalidConfig) as raised:
+        goal_of("repair", [], rebalance=True)
+    assert raised.value.message == "--rebalance goes with drain and set-rf; the goal is repair"

@@ -1,0 +1,215 @@
+"""What a plan looks like on a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from plans import SIZE, plan_of
+from rackwise.cli.plan.text import dollars, loads_text, plan_text, proof_text, rule_prices_text
+from rackwise.core.planning.model import Cut, Drain, Group, Move, Steady, Totals, Verdict
+from rackwise.core.planning.rule_costs import RulePrice
+
+MOVE = plan_of().moves[0]
+
+
+def lines(plan, *, has_color=False):
+    return plan_text(plan, has_color=has_color).splitlines()
+
+
+def test_one_line_a_move_then_what_they_come_to():
+    assert lines(plan_of()) == [
+        ("~ orders-4  1,2,4 -> 1,3,4  spread-even                  12.4 GiB, 12.4 GiB cross"),
+        "~ orders-5  3,1,9 -> 1,3,4  dead-replica leader-balance  size not known",
+        "",
+        "goal     balance, fewest replicas",
+        (
+            "moves    2 replicas in 2 partitions (at least 2 in any such plan); "
+            "2 by the rules, 0 for fair loads"
+        ),
+        "leaders  1 preferred leader changed, 0 lists only reordered",
+        "bytes    12.4 GiB to copy, 12.4 GiB of it across racks; 1 size not known",
+        (
+            "price    $0.25 once; replication across racks $90.00 per 30 days -> "
+            "1000 B/s (1 rate not known)"
+        ),
+        "fair     replicas 1..2, leaders 0..1 on each broker",
+        (
+            "         brokers 3, 4 must hold 4 replicas or more whatever the plan: "
+            "/a takes at most 1 per partition"
+        ),
+        "proof    proved: no fair and legal plan costs less than 2 replicas",
+        "solver   flow 9.14",
+    ]
+
+
+def test_nothing_to_move():
+    verdict = Verdict(cost=0, lower_bound=0, gap=0, is_legal=True, is_fair=True)
+    empty = plan_of(moves=(), totals=Totals(), verdict=verdict, goal=Drain((7,)))
+    assert lines(empty)[:2] == [
+        "goal     drain 7, fewest replicas",
+        "moves    none: nothing to move",
+    ]
+    assert lines(empty)[-2] == "proof    proved: no fair and legal plan costs less than 0 replicas"
+
+
+def test_columns_stand_below_each_other():
+    long = replace(MOVE, topic="a-much-longer-name", before=(100, 2, 4), reasons=())
+    first, second = lines(plan_of(moves=(MOVE, long)))[:2]
+    assert first.index("->") == second.index("->")
+    assert first.index(" GiB,") == second.index(" GiB,")
+    assert "  -  " in second
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "12.4 GiB, 12.4 GiB cross"),
+        ({"after": (3, 1, 5)}, "24.8 GiB, 12.4 GiB cross"),
+        ({"cross_bytes": None}, "12.4 GiB"),
+        ({"bytes": None}, "size not known"),
+        ({"after": (2, 1, 4)}, "nothing to copy"),
+        ({"after": (1, 2)}, "nothing to copy"),
+    ],
+)
+def test_what_is_copied(changes, text):
+    assert lines(plan_of(moves=(replace(MOVE, **changes),)))[0].endswith(f"  {text}")
+
+
+def test_a_supposed_cluster_and_another_measure_are_said():
+    plan = plan_of(hypothetical=True, minimise="usd", verdict=Verdict(
+        cost=248_000_000, lower_bound=248_000_000, gap=0, is_legal=True, is_fair=True
+    ))  # fmt: skip
+    told = lines(plan)
+    assert "goal     balance, fewest dollars, of a cluster that is supposed" in told
+    assert told[-2] == "proof    proved: no fair and legal plan costs less than $0.248"
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (
+            {"cost": 5, "lower_bound": 3, "gap": 2},
+            "gap 2: it costs 5 replicas, the lower bound is 3 replicas",
+        ),
+        (
+            {"cost": 5, "lower_bound": 3, "gap": 2, "is_heuristic": True},
+            (
+                "heuristic 2: it costs 5 replicas, the lower bound is 3 replicas, "
+                "the search was stopped"
+            ),
+        ),
+        ({"is_legal": False}, "gap 0: a set breaks a rule"),
+        ({"is_fair": False}, "gap 0: the loads are not fair"),
+        (
+            {"is_legal": False, "is_fair": False, "gap": 1, "cost": 1},
+            (
+                "gap 1: a set breaks a rule; the loads are not fair; it costs 1 replica, "
+                "the lower bound is 0 replicas"
+            ),
+        ),
+        ({"problems": ("x",)}, "gap 0: see the problems"),
+    ],
+)
+def test_what_is_not_proved(fields, text):
+    proved = {"cost": 0, "lower_bound": 0, "gap": 0, "is_legal": True, "is_fair": True}
+    assert proof_text(Verdict(**proved | fields), "moves") == text
+
+
+def test_problems_follow_the_proof():
+    verdict = replace(plan_of().verdict, problems=("orders-4: \x1b[2J",))
+    assert lines(plan_of(verdict=verdict))[-2] == "         orders-4: \\x1b[2J"
+
+
+def test_many_cuts_and_many_brokers_are_cut():
+    wide = Cut(brokers=tuple(range(20)), least=9, reason="r")
+    plan = plan_of(fair=replace(plan_of().fair, cuts=(wide,) * 7))
+    told = [line for line in lines(plan) if line.startswith(" ")]
+    assert told[0] == (
+        "         brokers 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more must hold 9 replicas "
+        "or more whatever the plan: r"
+    )
+    assert told[5:] == ["         and 2 more cuts; --json has all"]
+
+
+@pytest.mark.parametrize(
+    ("nano", "text"),
+    [
+        (0, "$0.00"),
+        (1, "<$0.01"),
+        (5_000_000, "$0.01"),
+        (14_999_999, "$0.01"),
+        (1_234_567_890_000_000, "$1,234,567.89"),
+    ],
+)
+def test_dollars(nano, text):
+    assert dollars(nano) == text
+
+
+def test_loads_of_all_groups_together():
+    one = Group(brokers=(1,), low=(3,), high=(3,), total=3)
+    other = Group(brokers=(2, 3), low=(1, 1), high=(2, 2), total=3)
+    assert (loads_text([one, other]), loads_text([one]), loads_text([])) == ("1..3", "3", "")
+    full, bare = replace(other, total=4), replace(other, total=2)
+    assert (loads_text([full]), loads_text([bare]), loads_text([full, bare])) == ("2", "1", "1..2")
+
+
+@pytest.mark.parametrize(
+    ("usd", "line"),
+    [(10**9, "price    $1.00 once; day by day not known: 4 rates missing"), (None, None)],
+)
+def test_rates_that_nobody_knows_are_told_where_dollars_are(usd, line):
+    steady = Steady(cross_bytes_per_s=0, unknown_rates=4)
+    totals = replace(plan_of().totals, usd_nano=usd, steady_before=steady, steady_after=steady)
+    told = [each for each in lines(plan_of(totals=totals)) if each.startswith("price")]
+    assert told == ([] if line is None else [line])
+
+
+def test_hostile_names_are_escaped():
+    move = Move(
+        topic="\u202e",
+        partition=0,
+        topic_id=None,
+        before=(1,),
+        after=(2,),
+        bytes=SIZE,
+        reasons=("\x1b",),
+    )
+    told = lines(plan_of(moves=(move,)))
+    assert told[0].startswith("~ \\u202e-0  1 -> 2  \\x1b  ")
+    assert all(line.isprintable() for line in told)
+
+
+def test_colour_is_never_the_only_sign():
+    plan = plan_of()
+    with_color = plan_text(plan, has_color=True)
+    assert "\x1b[33m~\x1b[0m orders-4" in with_color
+    assert with_color.replace("\x1b[33m", "").replace("\x1b[0m", "") == plan_text(
+        plan, has_color=False
+    )
+
+
+def test_steady_state_without_prices():
+    totals = replace(
+        plan_of().totals,
+        usd_nano=None,
+        steady_before=Steady(cross_bytes_per_s=2**20),
+        steady_after=Steady(cross_bytes_per_s=0),
+    )
+    assert "price    replication across racks 1.0 MiB/s -> 0 B/s" in lines(plan_of(totals=totals))
+
+
+def test_the_price_of_rules():
+    price = RulePrice(
+        rule="topic_spread",
+        with_rule=Totals(moves=25_010, bytes=2**30, usd_nano=10**9),
+        without_rule=Totals(moves=1_782, bytes=2**20),
+    )
+    assert rule_prices_text([price]).splitlines() == [
+        "without        moves   then    bytes     then  price  then",
+        "topic_spread  25,010  1,782  1.0 GiB  1.0 MiB  $1.00     -",
+        "",
+        "topic_spread costs 23,228 of 25,010 moves",
+    ]
+    assert rule_prices_text([]) == "no soft rule is in force"

@@ -1,0 +1,164 @@
+"""Lines of a journal as JSON values: what is written is read, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.applying import Line, fields_of, line_of
+from rackwise.core.applying.journal.lines import (
+    BatchIntent,
+    BatchResult,
+    Begin,
+    ElectIntent,
+    ElectResult,
+    End,
+    Go,
+    PartitionLine,
+    Pause,
+    Setting,
+    ThrottleIntent,
+    ThrottleRestored,
+    ThrottleSet,
+)
+from rackwise.core.applying.model import Act, Class, Mode, Stop, ThrottleKey
+from rackwise.core.applying.throttle_configs import LISTS, RATES
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.canonical import canonical_json
+
+numbers = st.integers(0, 2**40)
+texts = st.text(st.characters(codec="utf-8"), max_size=5)
+partitions = st.tuples(texts, numbers)
+keys = st.builds(
+    ThrottleKey, st.just("broker"), st.integers(0, 99).map(str), st.sampled_from(RATES)
+) | st.builds(ThrottleKey, st.just("topic"), texts, st.sampled_from(LISTS))
+
+
+def _many(of):
+    return st.lists(of, max_size=3).map(tuple)
+
+
+refused = _many(st.tuples(partitions, texts))
+acts = st.sampled_from(get_args(Act))
+lines = st.one_of(
+    st.builds(
+        Begin,
+        plan=texts,
+        mode=st.sampled_from(get_args(Mode)),
+        throttle=st.none() | numbers,
+        dropped=_many(partitions),
+    ),
+    st.builds(
+        ThrottleIntent,
+        settings=_many(st.builds(Setting, key=keys, prior=st.none() | texts, ours=texts)),
+    ),
+    st.builds(ThrottleSet, done=_many(keys), failed=_many(st.tuples(keys, texts))),
+    st.builds(BatchIntent, batch=numbers, act=acts, partitions=_many(partitions)),
+    st.builds(
+        BatchResult,
+        batch=numbers,
+        act=acts,
+        accepted=_many(partitions),
+        refused=refused,
+        unknown=_many(partitions),
+    ),
+    st.builds(
+        PartitionLine,
+        partition=partitions,
+        class_=st.sampled_from(get_args(Class)),
+        code=st.none() | texts,
+    ),
+    st.builds(Pause, reasons=_many(texts)),
+    st.just(Go()),
+    st.builds(ElectIntent, batch=numbers, partitions=_many(partitions)),
+    st.builds(
+        ElectResult,
+        batch=numbers,
+        elected=_many(partitions),
+        refused=refused,
+        unknown=_many(partitions),
+    ),
+    st.builds(ThrottleRestored, keys=_many(keys), changed=_many(keys)),
+    st.builds(
+        End,
+        done=numbers,
+        failed=numbers,
+        skipped=numbers,
+        dropped=numbers,
+        stop=st.none() | st.sampled_from(get_args(Stop)),
+    ),
+)
+
+
+@given(line=lines)
+def test_what_is_written_is_read(line):
+    written = fields_of(line)
+    assert canonical_json(written)
+    assert line_of(written) == line
+
+
+def test_every_line_has_its_form():
+    assert {kind.type for kind in get_args(Line)} == {
+        "begin",
+        "throttle_intent",
+        "throttle_set",
+        "batch_intent",
+        "batch_result",
+        "partition",
+        "pause",
+        "go",
+        "elect_intent",
+        "elect_result",
+        "throttle_restored",
+        "end",
+    }
+
+
+def test_one_line_as_it_stands_in_a_journal():
+    line = BatchIntent(batch=2, act="move", partitions=(("orders", 4),))
+    assert fields_of(line) == {
+        "type": "batch_intent",
+        "batch": 2,
+        "act": "move",
+        "partitions": [["orders", 4]],
+    }
+
+
+PARTITION = {"type": "partition", "partition": ["t", 0], "class": "done", "code": None}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "$.type: a text is wanted; None was read"),
+        ({"type": "nonsense"}, "$.type: one of begin, throttle_intent, "),
+        ({"type": "go", "why": 1}, "$: no key 'why' in go is wanted; 'why' was read"),
+        ({"type": "pause"}, "$: a key 'reasons' in pause is wanted; 'none' was read"),
+        ({"type": "pause", "reasons": "x"}, "$.reasons: a list is wanted; 'x' was read"),
+        ({"type": "pause", "reasons": [1]}, "$.reasons[0]: a text is wanted; 1 was read"),
+        ({**PARTITION, "partition": ["t"]}, "$.partition: a list of 2 is wanted; list was read"),
+        (
+            {**PARTITION, "partition": ["t", True]},
+            "$.partition[1]: an integer from 0 on is wanted; True was read",
+        ),
+        ({**PARTITION, "partition": ["t", -1]}, "$.partition[1]: an integer from 0 on is wanted;"),
+        ({**PARTITION, "class": "good"}, "$.class: one of not_started, "),
+        ({**PARTITION, "class": ["done"]}, "$.class: one of not_started, "),
+        (
+            {"type": "throttle_restored", "keys": [["broker", "x", RATES[0]]], "changed": []},
+            "$.keys[0]: a throttle key of a broker or a topic is wanted; list was read",
+        ),
+        (
+            {"type": "throttle_restored", "keys": [["topic", "t", RATES[0]]], "changed": []},
+            "$.keys[0]: a throttle key",
+        ),
+    ],
+)
+def test_what_no_journal_has_is_refused_with_its_place(values, message):
+    with pytest.raises(InvalidPlan) as caught:
+        line_of(values)
+    assert caught.value.message.startswith(message)
+    assert caught.value.message.startswith(caught.value.where)

@@ -1,0 +1,109 @@
+"""What the answers to requests mean, and what is done without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from applied_plans import alters, cluster, kinds, move, plan_of, run, told
+from rackwise.core.applying import start
+from rackwise.core.applying.actions import Alter, Elect
+
+ONE = plan_of(move("t-0", (1, 2), (1, 3)))
+SWAP = plan_of(move("t-0", (1, 2), (2, 1)))
+T0 = ("t", 0)
+
+
+class TestAnswersThatAreLost:
+    """Looked up, never sent again blindly."""
+
+    @pytest.mark.parametrize("fate", ["unanswered", "partly"])
+    def test_what_arrived_is_found_by_looking_and_not_sent_again(self, fate):
+        plan = plan_of(*(move(f"t-{i}", (1, 2), (1, 3), 50_000) for i in range(4)))
+        world = cluster(plan)
+        outcome = run(start(plan), world, lambda _, a: fate if isinstance(a, Alter) else "done")
+        assert outcome.is_reached
+        assert len(alters(world)) == 1
+        found = [which for which, class_ in told(world) if class_ == "moving"]
+        assert found == ["t-0", "t-1", "t-2", "t-3"][fate == "partly" :: 1 + (fate == "partly")]
+
+    def test_what_never_arrived_is_sent_again_once_that_is_certain(self):
+        world = cluster(ONE)
+        fates = iter(["lost"])
+        times = []
+
+        def meddle(_, action):
+            if isinstance(action, Alter):
+                times.append(world.now_ms)
+                return next(fates, "done")
+            return "done"
+
+        assert run(start(ONE), world, meddle).is_reached
+        assert len(times) == 2
+        assert times[1] - times[0] >= 3_000
+        assert told(world) == [("t-0", "not_started"), ("t-0", "done")]
+
+    def test_five_times_without_an_answer_are_enough(self):
+        world = cluster(ONE)
+
+        def meddle(_, action):
+            return "lost" if isinstance(action, Alter) else "done"
+
+        outcome = run(start(ONE), world, meddle)
+        assert (outcome.failed, outcome.classes[T0]) == ((T0,), "refused")
+        assert kinds(world).count("batch_intent") == 5
+
+    @pytest.mark.parametrize("fate", ["lost", "unanswered", "partly"])
+    def test_an_election_without_an_answer_is_looked_up_too(self, fate):
+        plan = plan_of(move("t-0", (1, 2), (2, 1)), move("t-1", (1, 2), (2, 1)))
+        world = cluster(plan)
+        fates = iter([fate])
+        outcome = run(
+            start(plan), world, lambda _, a: next(fates, "done") if isinstance(a, Elect) else "done"
+        )
+        assert outcome.is_reached
+        assert [held.leader for held in world.partitions.values()] == [2, 2]
+
+
+class TestRefusals:
+    def test_the_rest_goes_on_and_what_was_refused_is_told(self):
+        plan = plan_of(move("t-0", (1,), (2,)), move("t-1", (1,), (2,)))
+        world = cluster(plan)
+        world.refusals[T0] = "POLICY_VIOLATION"
+        outcome = run(start(plan), world)
+        assert (outcome.done, outcome.failed) == ((("t", 1),), (T0,))
+        assert outcome.codes == {T0: "POLICY_VIOLATION"}
+        assert not outcome.is_reached
+        assert ("t-0", "refused") in told(world)
+
+    def test_a_controller_that_moved_is_asked_again(self):
+        world = cluster(ONE)
+        world.refusals[T0] = "NOT_CONTROLLER"
+        outcome = run(start(ONE), world)
+        assert outcome.is_reached
+        assert len(alters(world)) == 2
+
+    def test_a_time_out_of_kafka_is_no_refusal(self):
+        world = cluster(ONE)
+        world.refusals[T0] = "REQUEST_TIMED_OUT"
+        assert run(start(ONE), world).is_reached
+
+    def test_a_leader_that_cannot_be_elected_is_told_after_three_tries(self):
+        world = cluster(SWAP)
+
+        def meddle(_, action):
+            if isinstance(action, Elect):
+                world.refusals[T0] = "PREFERRED_LEADER_NOT_AVAILABLE"
+            return "done"
+
+        outcome = run(start(SWAP), world, meddle)
+        assert (outcome.done, outcome.not_elected) == ((T0,), (T0,))
+        assert outcome.codes == {T0: "PREFERRED_LEADER_NOT_AVAILABLE"}
+        assert not outcome.is_reached
+        assert kinds(world).count("elect_intent") == 3
+
+    def test_a_leader_of_old_that_is_dead_from_the_start_is_not_waited_for(self):
+        world = cluster(SWAP)
+        world.kill(2)
+        outcome = run(start(SWAP), world)
+        assert outcome.not_elected == (T0,)
+        assert not any(isinstance(each, Elect) for each in world.requests)

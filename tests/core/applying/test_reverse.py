@@ -1,0 +1,63 @@
+"""The way back of what is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from applied_plans import move, plan_of
+from rackwise.core.applying import reversed_plan
+from rackwise.core.planning.model import SeenBroker, Totals
+from rackwise.core.racks import Rack
+
+PLAN = plan_of(
+    move("t-0", (1, 2), (3, 1), 10),
+    move("t-1", (1, 2), (2, 1), 20),
+    move("t-2", (1,), (1, 2), 30),
+    move("t-3", (1, 2), (1,), None),
+)
+
+
+def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
+    back = reversed_plan(PLAN, [("t", 0), ("t", 1), ("t", 3)])
+    assert [(each.partition, each.before, each.after) for each in back.moves] == [
+        (3, (1,), (1, 2)),
+        (1, (2, 1), (1, 2)),
+        (0, (3, 1), (1, 2)),
+    ]
+    assert back.totals == Totals(
+        moves=2, partitions=2, leader_changes=2, order_only=1, bytes=10, unknown_sizes=1
+    )
+    assert (back.sha256, back.verdict.is_proved, back.cluster_id) == ("", False, "c")
+
+
+def test_partitions_that_were_added_keep_nothing_from_going_back():
+    plan = replace(PLAN, made_from=replace(PLAN.made_from, partitions={"t": 4}))
+    assert reversed_plan(plan, [("t", 0)]).made_from.partitions == {}
+
+
+def test_before_of_the_way_back_is_after_of_the_plan_and_twice_is_the_plan():
+    everything = [(each.topic, each.partition) for each in PLAN.moves]
+    twice = reversed_plan(reversed_plan(PLAN, everything), everything)
+    assert [(each.before, each.after) for each in twice.moves] == [
+        (each.before, each.after) for each in PLAN.moves
+    ]
+
+
+def test_what_comes_back_from_another_rack_is_counted():
+    a, b = (SeenBroker(rack=Rack(name), is_fenced=False) for name in "ab")
+    brokers = {1: a, 2: b, 3: b, 4: SeenBroker(rack=None, is_fenced=None)}
+    plan = plan_of(
+        move("t-0", (1, 2), (3,), 10),
+        move("t-1", (1, 4), (3, 1), 10),
+        move("t-2", (1, 9), (3, 1), 10),
+        move("t-3", (1, 2), (3, 1), None),
+        move("t-4", (1, 2), (2, 1), 10),
+    )
+    plan = replace(plan, made_from=replace(plan.made_from, brokers=brokers))
+    back = reversed_plan(plan, [(each.topic, each.partition) for each in plan.moves])
+    assert [each.cross_bytes for each in back.moves] == [0, None, None, None, 10]
+    assert back.totals.cross_bytes == 10
+
+
+def test_nothing_done_is_nothing_to_undo():
+    assert reversed_plan(PLAN, ()).moves == ()

@@ -1,0 +1,200 @@
+"""Throttles: whom a move concerns, how lists are merged, how everything is put back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.applying.model import Entry, ThrottleKey
+from rackwise.core.applying.throttle_configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    Restored,
+    bytes_per_s,
+    entry_of,
+    flow_of,
+    joined,
+    merged,
+    restored,
+    throttled_replicas,
+    throttles,
+)
+from vectors import planner_vectors
+
+VECTORS = planner_vectors()
+RATE = ThrottleKey("broker", "4", FOLLOWER_RATE)
+LIST = ThrottleKey("topic", "t", LEADER_REPLICAS)
+
+
+def _partition(name: str) -> tuple[str, int]:
+    topic, number = name.rsplit("-", 1)
+    return topic, int(number)
+
+
+def _flows():
+    for row in VECTORS["moving"]["moves"]:
+        kept = [each for each in row["replicas"] if each not in row["removing"]]
+        target = kept if row["target"] is None else row["target"]
+        yield row, flow_of(_partition(row["partition"]), row["replicas"], row["adding"], target)
+
+
+class TestTheMoveMapOfKafkasOwnTool:
+    """`ReassignPartitionsCommand.calculateProposedMoveMap` and what follows from it."""
+
+    def test_sources_hold_the_data_and_destinations_do_not(self):
+        for row, flow in _flows():
+            assert (list(flow.sources), list(flow.destinations)) == (
+                row["sources"],
+                row["destinations"],
+            ), row["partition"]
+
+    def test_lists_are_sorted_as_text(self):
+        leaders, followers = throttled_replicas(flow for _, flow in _flows())
+        assert leaders == VECTORS["moving"]["leader_throttled_replicas"]
+        assert followers == VECTORS["moving"]["follower_throttled_replicas"]
+
+    def test_brokers_of_both_ends_get_a_rate(self):
+        wanted = throttles((flow for _, flow in _flows()), 5)
+        brokers = {int(key.name) for key in wanted if key.kind == "broker"}
+        assert sorted(brokers) == VECTORS["moving"]["throttled_brokers"]
+
+    def test_ten_comes_before_two(self):
+        leaders, _ = throttled_replicas(
+            [flow_of(("t", 2), (1,), (), (3,)), flow_of(("t", 10), (1,), (), (3,))]
+        )
+        assert leaders == {"t": "10:1,2:1"}
+
+
+def test_rates_go_where_bytes_go_and_moves_without_bytes_are_left_out():
+    flows = [flow_of(("t", 0), (1, 2), (), (1, 3)), flow_of(("u", 0), (4, 5), (), (5, 4))]
+    assert throttles(flows, 9) == {
+        ThrottleKey("broker", "1", LEADER_RATE): "9",
+        ThrottleKey("broker", "2", LEADER_RATE): "9",
+        ThrottleKey("broker", "3", FOLLOWER_RATE): "9",
+        ThrottleKey("topic", "t", LEADER_REPLICAS): "0:1,0:2",
+        ThrottleKey("topic", "t", FOLLOWER_REPLICAS): "0:3",
+    }
+
+
+class TestJoining:
+    @pytest.mark.parametrize(
+        ("now", "expected"),
+        [
+            (None, "0:1,0:4"),
+            ("", "0:1,0:4"),
+            ("7:9", "0:1,0:4,7:9"),
+            ("*", "*"),
+            ("0:4, 10:1", "0:1,0:4,10:1"),
+        ],
+    )
+    def test_lists_are_merged_and_all_stays_all(self, now, expected):
+        assert merged(now, "0:1,0:4") == expected
+        assert joined(LIST, "0:1,0:4", now, None, "keep") == expected
+
+    @pytest.mark.parametrize(
+        ("now", "over", "expected"),
+        [
+            (None, "keep", "100"),
+            ("50", "keep", "50"),
+            ("50", "max", "100"),
+            ("500", "max", "500"),
+            ("nonsense", "max", "100"),
+            ("500", "ours", "100"),
+        ],
+    )
+    def test_an_operators_rate_is_kept_unless_told_otherwise(self, now, over, expected):
+        assert joined(RATE, "100", now, None, over) == expected
+
+    def test_a_rate_that_is_ours_is_replaced(self):
+        entry = Entry(prior=None, ours=("70", "80"))
+        assert joined(RATE, "100", "70", entry, "keep") == "100"
+        assert joined(RATE, "100", "71", entry, "keep") == "71"
+
+    @pytest.mark.parametrize(
+        ("text", "expected"), [("12", 12), (" 12 ", 12), (None, -1), ("-4", -1), ("x", -1)]
+    )
+    def test_rates_are_read_as_kafka_reads_them(self, text, expected):
+        assert bytes_per_s(text) == expected
+
+
+class TestEntries:
+    def test_the_first_one_keeps_what_stood_there(self):
+        assert entry_of(LIST, None, "7:9", "0:1,7:9") == Entry(prior="7:9", ours=("0:1,7:9",))
+
+    @pytest.mark.parametrize("now", ["0:1,7:9", "7:9"])
+    def test_later_ones_keep_the_first_prior(self, now):
+        entry = Entry(prior="7:9", ours=("0:1,7:9",))
+        assert entry_of(LIST, entry, now, "0:1,2:2,7:9") == Entry(
+            prior="7:9", ours=("0:1,7:9", "0:1,2:2,7:9")
+        )
+
+    def test_what_others_set_since_is_the_new_prior_without_our_part(self):
+        entry = Entry(prior="7:9", ours=("0:1,7:9",))
+        assert entry_of(LIST, entry, "0:1,7:9,8:8", "0:1,2:2,7:9,8:8").prior == "7:9,8:8"
+        rate = Entry(prior=None, ours=("70",))
+        assert entry_of(RATE, rate, "71", "100").prior == "71"
+
+    def test_what_others_cleared_stays_cleared(self):
+        assert entry_of(LIST, Entry(prior="7:9", ours=("0:1,7:9",)), None, "0:1").prior is None
+
+    def test_a_value_that_is_set_again_is_the_last(self):
+        entry = Entry(prior=None, ours=("5", "6"))
+        assert entry_of(RATE, entry, "6", "5").ours == ("6", "5")
+
+
+class TestPuttingBack:
+    @pytest.mark.parametrize(
+        "row",
+        VECTORS["throttle_restore"],
+        ids=[f"{row['prior']}-{row['now']}" for row in VECTORS["throttle_restore"]],
+    )
+    def test_the_vectors(self, row):
+        entry = Entry(prior=row["prior"], ours=(row["ours"],))
+        result = restored(LIST, entry, row["now"])
+        assert (result.act, result.value) == (row["action"], row.get("value"))
+
+    @pytest.mark.parametrize(
+        ("key", "entry", "now", "expected"),
+        [
+            (RATE, Entry(prior=None, ours=("5",)), "5", Restored(act="delete")),
+            (RATE, Entry(prior="9", ours=("5", "6")), "5", Restored(act="set", value="9")),
+            (RATE, Entry(prior="9", ours=("5",)), "9", Restored(act="none")),
+            (RATE, Entry(prior="9", ours=("5",)), "7", Restored(act="none", is_changed=True)),
+            (LIST, Entry(prior=None, ours=("0:1",)), "8:2", Restored(act="none", is_changed=True)),
+            (LIST, Entry(prior=None, ours=("0:1",)), "*", Restored(act="none", is_changed=True)),
+            (
+                LIST,
+                Entry(prior=None, ours=("0:1,0:2",)),
+                "0:1",
+                Restored(act="delete", is_changed=True),
+            ),
+            (
+                LIST,
+                Entry(prior="", ours=("0:1,0:2",)),
+                "0:1",
+                Restored(act="set", value="", is_changed=True),
+            ),
+            (
+                LIST,
+                Entry(prior="7:9", ours=("0:1,7:9", "0:1,0:2,7:9")),
+                "0:1,0:2,9:9",
+                Restored(act="set", value="9:9", is_changed=True),
+            ),
+        ],
+    )
+    def test_only_our_own_part_is_taken_out(self, key, entry, now, expected):
+        assert restored(key, entry, now) == expected
+
+    entries = st.sets(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=5).map(
+        lambda pairs: ",".join(sorted(f"{a}:{b}" for a, b in pairs))
+    )
+
+    @given(prior=st.none() | entries | st.just("*"), ours=entries)
+    def test_set_and_put_back_leaves_what_stood_there(self, prior, ours):
+        value = merged(prior, ours)
+        result = restored(LIST, entry_of(LIST, None, prior, value), value)
+        after = {"none": value, "set": result.value, "delete": None}[result.act]
+        assert after == prior

@@ -1,0 +1,81 @@
+"""Throttles are taken off, whatever happened to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from applied_plans import cluster, move, plan_of, run
+from rackwise.core.applying import Caps, restoring, start
+from rackwise.core.applying.actions import SetThrottles, Wait
+from rackwise.core.applying.journal.lines import ThrottleRestored
+from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
+
+ONE = plan_of(move("t-0", (1, 2), (1, 3)))
+T0 = ("t", 0)
+
+
+class TestTakingOff:
+    def test_a_dead_broker_keeps_its_rate_and_the_run_says_so(self):
+        plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,)))
+        world = cluster(plan)
+
+        def meddle(state, _action):
+            if state.phase == "taking_off":
+                world.kill(5)
+            return "done"
+
+        outcome = run(start(plan, throttle=1_000), world, meddle)
+        left = ThrottleKey("broker", "5", FOLLOWER_RATE)
+        assert (outcome.throttles_left, outcome.is_reached) == ((left,), False)
+        assert len(outcome.done) == 2
+        world.start(5)
+        assert run(restoring(world.journal), world).is_reached
+        assert world.configs() == ({}, {})
+        assert restoring(world.journal).ledger == {}
+
+    def test_what_others_changed_meanwhile_is_told(self):
+        world = cluster(ONE)
+
+        def meddle(_, action):
+            if isinstance(action, Wait):
+                world.broker_configs[3][FOLLOWER_RATE] = "77"
+            return "done"
+
+        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        key = ThrottleKey("broker", "3", FOLLOWER_RATE)
+        assert (outcome.throttles_changed, outcome.throttles_left) == ((key,), ())
+        assert world.configs() == ({3: {FOLLOWER_RATE: "77"}}, {})
+        restored = [line for line in world.journal if isinstance(line, ThrottleRestored)]
+        assert restored[0].changed == (key,)
+
+    @pytest.mark.parametrize(
+        ("over", "during"), [("keep", "50"), ("max", "1000"), ("ours", "1000")]
+    )
+    def test_an_operators_rate_holds_or_not_and_always_comes_back(self, over, during):
+        world = cluster(ONE)
+        world.broker_configs[3] = {FOLLOWER_RATE: "50"}
+        seen = set()
+
+        def meddle(state, action):
+            if isinstance(action, Wait):
+                seen.add((world.broker_configs[3][FOLLOWER_RATE], state.rates_in[3]))
+            return "done"
+
+        assert run(start(ONE, Caps(throttle_over=over), 1_000), world, meddle).is_reached
+        assert seen == {(during, int(during))}
+        assert world.configs() == ({3: {FOLLOWER_RATE: "50"}}, {})
+
+    def test_throttles_that_cannot_be_reached_are_left_after_five_tries(self):
+        world = cluster(ONE)
+        tries = []
+
+        def meddle(state, action):
+            if state.phase == "unsetting" and isinstance(action, SetThrottles):
+                tries.append(action)
+                return "lost"
+            return "done"
+
+        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        assert (len(tries), len(outcome.throttles_left)) == (5, 5)
+        assert outcome.done == (T0,)

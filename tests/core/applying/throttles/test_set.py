@@ -1,0 +1,125 @@
+"""Throttles are put on before anything moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from applied_plans import alters, blind, cluster, kinds, move, plan_of, run
+from rackwise.core.applying import start
+from rackwise.core.applying.actions import Alter, ReadThrottles, SetThrottles, ThrottlesSet, Wait
+from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE, LISTS
+
+ONE = plan_of(move("t-0", (1, 2), (1, 3)))
+T0 = ("t", 0)
+
+
+class TestPuttingOn:
+    def test_a_refused_throttle_ends_the_run_before_anything_moves(self):
+        world = cluster(ONE)
+
+        def meddle(state, action):
+            if isinstance(action, SetThrottles) and state.phase == "setting":
+                key = action.changes[0][0]
+                world.carry_out(action)
+                answers = {each: None for each, _ in action.changes} | {key: "POLICY_VIOLATION"}
+                return ThrottlesSet(at_ms=world.now_ms, answers=answers)
+            return "done"
+
+        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        assert outcome.stop == "throttle"
+        assert outcome.text == "Kafka refused a throttle: POLICY_VIOLATION"
+        assert (alters(world), world.configs(), outcome.throttles_left) == ([], ({}, {}), ())
+
+    def test_a_throttle_that_is_never_seen_ends_the_run_before_anything_moves(self):
+        world = cluster(ONE)
+        outcome = run(start(ONE, throttle=1_000), world, blind(world))
+        assert outcome.stop == "throttle"
+        assert outcome.text == "a throttle that was set cannot be seen, 5 times"
+        assert (alters(world), world.configs()) == ([], ({}, {}))
+
+    def test_a_throttle_that_is_seen_late_is_waited_for(self):
+        world = cluster(ONE)
+        nothing_seen = blind(world)
+
+        def meddle(state, action):
+            return nothing_seen(state, action) if world.now_ms < 1_000 else "done"
+
+        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert world.now_ms >= 1_000
+
+    @pytest.mark.parametrize("kind", [ReadThrottles, SetThrottles])
+    @pytest.mark.parametrize("fate", ["lost", "unanswered", "partly"])
+    def test_answers_that_are_lost_are_asked_for_again(self, kind, fate):
+        world = cluster(ONE)
+        fates = iter([fate])
+
+        def meddle(_, action):
+            return next(fates, "done") if isinstance(action, kind) else "done"
+
+        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert world.configs() == ({}, {})
+
+    def test_throttles_that_never_arrive_end_the_run(self):
+        world = cluster(ONE)
+
+        def meddle(_, action):
+            return "lost" if isinstance(action, SetThrottles) else "done"
+
+        outcome = run(start(ONE, throttle=1_000), world, meddle)
+        assert (outcome.stop, outcome.text) == ("throttle", "no answer to a throttle, 5 times")
+        assert (alters(world), outcome.throttles_left) == ([], ())
+
+    def test_throttles_that_arrived_are_seen_though_no_answer_came(self):
+        world = cluster(ONE)
+
+        def meddle(state, action):
+            is_set = isinstance(action, SetThrottles) and state.phase == "setting"
+            return "unanswered" if is_set else "done"
+
+        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert world.configs() == ({}, {})
+
+    def test_brokers_that_are_dead_are_left_out_until_they_are_back(self):
+        plan = plan_of(move("t-0", (1, 2), (1, 3)), move("t-1", (4,), (5,), 20_000))
+        world = cluster(plan)
+        world.kill(3)
+
+        def meddle(_, action):
+            if isinstance(action, Wait) and world.now_ms > 1_000:
+                world.start(3)
+            if isinstance(action, Alter) and (T0, (1, 3)) in action.targets:
+                assert world.broker_configs[3] == {FOLLOWER_RATE: "1000"}
+            return "done"
+
+        assert run(start(plan, throttle=1_000), world, meddle).is_reached
+        assert [each.targets[0][0] for each in alters(world)] == [("t", 1), T0]
+        assert world.configs() == ({}, {})
+
+    def test_where_all_that_is_wanted_stands_already_nothing_is_set(self):
+        world = cluster(ONE)
+        for broker in (1, 2):
+            world.broker_configs[broker] = {LEADER_RATE: "1000"}
+        world.broker_configs[3] = {FOLLOWER_RATE: "1000"}
+        world.topic_configs["t"] = dict.fromkeys(LISTS, "*")
+        before = world.copy().configs()
+        assert run(start(ONE, throttle=1_000), world).is_reached
+        assert world.configs() == before
+        assert not any(isinstance(each, SetThrottles) for each in world.requests)
+
+    def test_a_broker_that_dies_before_it_answers_is_looked_at_again(self):
+        world = cluster(ONE)
+        reads = []
+
+        def meddle(state, action):
+            if isinstance(action, ReadThrottles) and state.phase == "reading":
+                reads.append(world.now_ms)
+                if len(reads) == 1:
+                    world.kill(3)
+            if isinstance(action, Wait) and len(reads) == 1:
+                world.start(3)
+            return "done"
+
+        assert run(start(ONE, throttle=1_000), world, meddle).is_reached
+        assert len(reads) == 2
+        assert kinds(world).count("throttle_intent") == 1
+        assert world.configs() == ({}, {})

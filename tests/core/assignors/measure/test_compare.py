@@ -1,0 +1,75 @@
+"""Where each assignor leaves a group."""
+
+import pytest
+
+from assignments import consumer_vectors, group_of, members_of, replicas_in, tps
+from rackwise.core.assignors.measure.compare import ASSIGNORS, changed, simulated
+from rackwise.core.assignors.members import Member
+from rackwise.core.errors import InvalidConfig, InvalidMember
+
+RACKS = replicas_in(t="b b a a")
+GROUP = {
+    "m": Member(topics=("t",), rack="a", owned=tps("t-0 t-1"), generation=1),
+    "n": Member(topics=("t",), rack="b", owned=tps("t-2 t-3"), generation=1),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "local", "moves", "rounds"),
+    [
+        ("range", 4, 4, 1),
+        ("roundrobin", 2, 2, 1),
+        ("sticky", 4, 4, 1),
+        ("cooperative-sticky", 4, 4, 2),
+    ],
+)
+def test_each_until_it_settles(name, local, moves, rounds):
+    found = simulated(name, GROUP, RACKS)
+    assert (found.assignor, found.report.local, found.report.moves, found.rounds) == (
+        name,
+        local,
+        moves,
+        rounds,
+    )
+    assert not found.assignment.withheld
+
+
+def test_not_within_the_rounds_allowed():
+    found = simulated("cooperative-sticky", GROUP, RACKS, max_rounds=1)
+    assert found.rounds is None
+    assert found.report.withheld == 4
+
+
+def test_racks_are_left_out_where_a_group_would_not_settle():
+    case = next(c for c in consumer_vectors("upstream_defects") if c["id"] == "never-settles")
+    found = simulated("cooperative-sticky", members_of(case["members"]), case["topics"])
+    assert found.rounds == 4
+
+
+def test_an_unknown_assignor():
+    with pytest.raises(InvalidConfig, match=r'assignor must be one of range, .*; "uniform" was'):
+        simulated("uniform", GROUP, RACKS)
+    assert "uniform" not in ASSIGNORS
+
+
+def test_moves_count_what_a_member_had_that_was_taken_away():
+    fewer = changed(GROUP, add={}, remove=["m"])
+    assert simulated("sticky", fewer, RACKS).report.moves == 0
+    assert simulated("sticky", fewer, RACKS, before=GROUP).report.moves == 2
+
+
+class TestChanged:
+    def test_new_members_list_every_topic(self):
+        members = group_of("t", m="a") | group_of("u", n="b")
+        found = changed(members, add={"c": 2, "a": 1}, remove=["m"])
+        new = Member(topics=("t", "u"), rack="c")
+        assert found == {
+            "n": members["n"],
+            "new-c-1": new,
+            "new-c-2": new,
+            "new-a-1": Member(topics=("t", "u"), rack="a"),
+        }
+
+    def test_a_stranger_to_remove(self):
+        with pytest.raises(InvalidMember, match="a member to remove is wanted; x is none"):
+            changed(GROUP, add={}, remove=["x"])

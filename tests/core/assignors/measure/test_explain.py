@@ -1,0 +1,163 @@
+"""What limits a group, and how many members would change that."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignments import consumer_vectors, group_of, hide_solver, members_of, replicas_in
+from rackwise.core.assignors.measure.explain import explain
+from rackwise.core.assignors.measure.local_bound import best_local
+from rackwise.core.assignors.members import Member
+from rackwise.core.errors import InvalidConfig, InvalidMember, MissingDependency
+
+SMALL = [case for case in consumer_vectors("optimal_counts") if case["best_local"] < 500]
+EXPLAINED = [case for case in consumer_vectors("optimal")["cases"] if "explain" in case]
+
+
+def group(**racks):
+    """So many members in each rack; `none` is those without."""
+    return {
+        f"{rack}{number}": Member(topics=("t",), rack=None if rack == "none" else rack)
+        for rack, count in racks.items()
+        for number in range(count)
+    }
+
+
+def words(**counts):
+    """t="ab ab c": so many partitions with replicas in these racks."""
+    return replicas_in(t=" ".join(" ".join([word] * count) for word, count in counts.items()))
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: str(case["best_local"]))
+def test_vectors(case):
+    kinds = {racks.replace(",", "") or "-": n for racks, n in case["partitions_by_racks"].items()}
+    members = group(**case["members_by_rack"], none=case["members_without_rack"])
+    found = explain(members, words(**kinds))
+    assert (found.best_local, found.bottleneck) == (case["best_local"], tuple(case["bottleneck"]))
+    assert found.reachable == found.best_local + found.shortfall
+    assert found.shortfall == found.only_there - found.capacity or not found.bottleneck
+
+
+@pytest.mark.parametrize("case", EXPLAINED, ids=lambda case: case["id"])
+def test_vectors_of_whole_groups(case):
+    found = explain(members_of(case["members"]), case["topics"], target=case["target"])
+    wanted = {**case["explain"], "bottleneck": tuple(case["explain"]["bottleneck"])}
+    assert {name: getattr(found, name) for name in wanted} == wanted
+
+
+def test_the_drawn_example():
+    found = explain(group(a=1, b=2, c=2), words(a=9, b=3, c=3))
+    assert (found.partitions, found.best_local, found.reachable, found.unreachable) == (
+        15,
+        9,
+        15,
+        0,
+    )
+    assert found.bottleneck == ("a",)
+    assert (found.only_there, found.capacity, found.shortfall) == (9, 3, 6)
+    assert found.members_to_add == 4
+    assert found.text == (
+        "best 9 of 15 partitions local\n"
+        "limited by a: 9 partitions have replicas only there, 1 member can hold 3; "
+        "4 more members there would do"
+    )
+
+
+class TestMembersToAdd:
+    def test_one(self):
+        found = explain(group(a=1, b=2), words(a=3, b=2))
+        assert (found.members_to_add, found.shortfall) == (1, 1)
+        assert found.reason == (
+            "limited by a: 3 partitions have replicas only there, 1 member can hold 2; "
+            "1 more member there would do"
+        )
+
+    def test_they_are_dealt_over_the_racks_of_the_bottleneck(self):
+        found = explain(group(a=1, b=1, c=4), words(ab=12, c=6))
+        assert found.bottleneck == ("a", "b")
+        assert found.members_to_add == 4
+
+    def test_none_would_do_where_members_without_rack_take_their_share(self):
+        found = explain(group(a=1, b=2, none=1), words(a=3, b=3))
+        assert (found.best_local, found.bottleneck, found.members_to_add) == (5, ("a",), None)
+        assert found.reason.endswith("1 member can hold 2; no number of members there would do")
+
+    @given(
+        st.dictionaries(st.sampled_from(["a", "b", "c", "ab", "bc"]), st.integers(1, 9)),
+        st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1),
+        st.integers(0, 2),
+    )
+    def test_it_is_the_least_number_that_leaves_no_shortfall(self, kinds, members, rackless):
+        found = explain(group(**members, none=rackless), words(**kinds))
+        counts = {frozenset(word): count for word, count in kinds.items()}
+        enough = []
+        for more in range(10 * (sum(members.values()) + rackless) + 1):
+            grown = dict(members)
+            for number in range(more if found.bottleneck else 0):
+                grown[found.bottleneck[number % len(found.bottleneck)]] += 1
+            if best_local(counts, grown, rackless)[0] == found.reachable:
+                enough.append(more)
+        assert found.members_to_add == (next(iter(enough), None) if found.bottleneck else None)
+
+
+class TestNothingLimits:
+    def test_all_near_some_member_can_be_local(self):
+        found = explain(group(a=1, none=1), words(a=1, b=3))
+        assert (found.best_local, found.unreachable, found.members_to_add) == (1, 3, None)
+        assert (found.only_there, found.capacity) == (0, 0)
+        assert found.text == (
+            "best 1 of 4 partitions local\n"
+            "3 partitions not near any member\n"
+            "all that is near some member can be local"
+        )
+
+    def test_no_rack_and_no_meeting(self):
+        assert explain(group(none=2), words(a=1)).reason == "no member has a rack"
+        assert explain(group(b=2), words(a=1)).reason == "no partition is near any member"
+
+
+class TestTargetsAndLevels:
+    MEMBERS = group_of("t", m="/e/a", n="/w/c")
+
+    def racks(self):
+        return {"t": [["/e/b", "/e/a"], ["/e/b", "/w/c"], ["/e/b"], ["/e/a"]]}
+
+    @pytest.mark.parametrize(
+        ("target", "level", "reachable"),
+        [
+            ("follower", None, 3),
+            ("follower", 2, 3),
+            ("follower", 1, 4),
+            ("leader", None, 1),
+            ("leader", 1, 4),
+            ("nearest", 1, 4),
+        ],
+    )
+    def test_what_is_near(self, target, level, reachable):
+        found = explain(self.MEMBERS, self.racks(), target=target, level=level)
+        assert found.reachable == reachable
+
+    def test_leaders_only_there(self):
+        found = explain(self.MEMBERS, self.racks(), target="leader", level=1)
+        assert found.reason.startswith("limited by /e/a: 4 partitions have leaders only there, ")
+
+    @pytest.mark.parametrize("level", [0, 3])
+    def test_no_such_level(self, level):
+        with pytest.raises(InvalidConfig, match=f"level must be from 1 to 2; {level} was given"):
+            explain(self.MEMBERS, self.racks(), level=level)
+
+    def test_no_such_target(self):
+        with pytest.raises(InvalidConfig, match="target"):
+            explain(self.MEMBERS, self.racks(), target="far")
+
+    def test_no_member(self):
+        with pytest.raises(InvalidMember):
+            explain({}, self.racks())
+
+
+def test_differing_subscriptions_want_a_solver(monkeypatch):
+    hide_solver(monkeypatch)
+    members = {**group_of("t", m="a"), "n": Member(topics=("t", "u"), rack="b")}
+    with pytest.raises(MissingDependency) as raised:
+        explain(members, replicas_in(t="a", u="b"))
+    assert raised.value.hint == "pip install 'rackwise[plan]'"

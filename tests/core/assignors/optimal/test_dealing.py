@@ -1,0 +1,65 @@
+"""Units are dealt as drawn: one after the other, around, evenly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.assignors.optimal.dealing import dealt
+from rackwise.core.assignors.optimal.group import NOBODY
+
+
+def array(numbers):
+    return np.array(numbers, dtype=np.int64)
+
+
+def deal(way, units, **counts):
+    """To places m1, m2, ..: the place of each of so many units of one key."""
+    places = array([int(name[1:]) for name in counts])
+    keys = array([0] * len(counts))
+    made = dealt(array([0] * units), keys, places, array(list(counts.values())), way)
+    return made.tolist()
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ("one after the other", [1, 1, 1, 2, 3]),
+        ("around", [1, 2, 3, 1, 1]),
+        ("evenly", [1, 2, 3, 1, 1]),
+    ],
+)
+def test_the_drawn_ways(way, expected):
+    assert deal(way, 5, m1=3, m2=1, m3=1) == expected
+
+
+def test_evenly_is_not_around_where_places_take_more_and_less():
+    assert deal("evenly", 6, m1=2, m2=4) == [1, 2, 2, 1, 2, 2]
+    assert deal("around", 6, m1=2, m2=4) == [1, 2, 1, 2, 2, 2]
+
+
+def test_units_that_nobody_takes_are_the_last_ones():
+    assert deal("around", 4, m1=1, m2=1) == [1, 2, NOBODY, NOBODY]
+    assert deal("around", 2, m1=0) == [NOBODY, NOBODY]
+
+
+def test_keys_are_dealt_each_for_itself():
+    keys, place_keys = array([1, 0, 1, 0]), array([0, 1, 1])
+    made = dealt(keys, place_keys, array([7, 8, 9]), array([2, 1, 1]), "around")
+    assert made.tolist() == [8, 7, 9, 7]
+    only = dealt(keys, array([0, 1]), array([7, 8]), array([2, 2]), "around")
+    assert only.tolist() == [8, 7, 8, 7]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 3)), min_size=1),
+    st.sampled_from(["one after the other", "around", "evenly"]),
+    st.randoms(use_true_random=False),
+)
+def test_each_place_takes_what_it_takes(told, way, rng):
+    keys = [key for key, _, count in told for _ in range(count)]
+    rng.shuffle(keys)
+    place_keys, places, counts = map(array, zip(*told, strict=True))
+    made = dealt(array(keys), place_keys, places, counts, way).tolist()
+    had = sorted(zip(keys, made, strict=True))
+    assert had == sorted((key, place) for key, place, count in told for _ in range(count))

@@ -1,0 +1,376 @@
+"""One wrong setting is one finding, and every rule is judged or said not to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwise.core.fetch_diagnosis import (
+    READING_RULES,
+    GroupBest,
+    Probe,
+    ReadingFacts,
+    diagnose_reading,
+)
+from rackwise.core.findings import Finding
+from rackwise.core.model import Note
+from rackwise.core.racks import Rack
+from readings import LISTS, SELECTORS, diagnosed, facts, group, healthy, selectors, told
+from small_clusters import small_cluster
+
+NONE = dict.fromkeys((1, 2, 3))
+OTHER_SELECTOR = "com.example.Selector"
+
+
+LIMITED = GroupBest(partitions=3, local=2, best_local=2, is_better=False)
+
+
+def test_nothing_is_found_where_all_is_set():
+    found = diagnosed(healthy())
+    assert told(found) == []
+    assert found.not_checked == {}
+
+
+WRONG = {
+    "no broker.rack": (
+        {"racks": NONE, "groups": []},
+        ["reading-broker-rack at cluster"],
+    ),
+    "no broker.rack, members with racks": (
+        {"racks": NONE},
+        ["reading-broker-rack at cluster"],
+    ),
+    "one broker without rack": (
+        {"racks": {1: "a", 2: None, 3: "c"}},
+        ["reading-broker-rack at broker 2"],
+    ),
+    "an empty rack is no rack": (
+        {"racks": {1: "a", 2: "", 3: "c"}},
+        ["reading-broker-rack at broker 2"],
+    ),
+    "no selector": (
+        {"values": NONE},
+        ["reading-selector at cluster"],
+    ),
+    "selector on one broker only": (
+        {"values": {**NONE, 2: SELECTORS[2]}},
+        ["reading-selector at broker 1", "reading-selector at broker 3"],
+    ),
+    "selector missing on one broker": (
+        {"values": {**SELECTORS, 2: None}},
+        ["reading-selector at broker 2"],
+    ),
+    "another selector": (
+        {"values": {**SELECTORS, 3: OTHER_SELECTOR}},
+        ["reading-selector at broker 3"],
+    ),
+    "two kinds of racks": (
+        {"racks": {1: "use1-az1", 2: "us-east-1b", 3: "use1-az3"}, "groups": []},
+        ["reading-rack-kinds at cluster"],
+    ),
+    "consumer protocol": (
+        {"groups": [group(protocol="consumer", assignor="uniform")]},
+        ["reading-protocol at group billing"],
+    ),
+    "round robin": (
+        {"groups": [group(assignor="roundrobin")]},
+        ["reading-assignor at group billing"],
+    ),
+    "an assignor of one's own": (
+        {"groups": [group(assignor="mine")]},
+        ["reading-assignor at group billing"],
+    ),
+    "members without rack": (
+        {"groups": [group("a-c")]},
+        ["reading-member-rack at group billing"],
+    ),
+    "members in a rack that no broker has": (
+        {"groups": [group("aBc")]},
+        ["reading-client-rack at group billing, client rack B"],
+    ),
+    "too few replicas": (
+        {"lists": {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}},
+        ["reading-coverage at group billing, topic t"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_one_wrong_setting_is_one_finding(name):
+    options, expected = WRONG[name]
+    cluster = healthy(**options)
+    lacking = [
+        broker
+        for broker, configs in cluster.configs.brokers.items()
+        if SELECTORS[1] not in configs.values()
+    ]
+    racks = () if options.get("groups") == [] else ("b",)
+    if name.startswith(("one broker", "an empty")):
+        racks = ("a",)
+    best = {"billing": LIMITED} if name == "too few replicas" else None
+    found = diagnosed(cluster, client_racks=racks, named=dict.fromkeys(lacking), best=best)
+    assert told(found) == expected
+    assert all(each.hint and each.wanted and each.had for each in found)
+
+
+def test_a_broker_that_is_too_old_is_not_also_without_selector():
+    found = diagnosed(
+        healthy(values={**SELECTORS, 2: None}), versions={1: 18, 2: 10, 3: 11}, named={2: None}
+    )
+    assert told(found) == ["reading-fetch-version at broker 2"]
+    assert "2.4" in found[0].hint
+
+
+def test_the_consumer_protocol_tells_racks_also_where_it_tells_no_topics():
+    pattern = group("a-c", protocol="consumer", assignor="mine", topics=None)
+    assert told(diagnosed(healthy(groups=[pattern]))) == ["reading-member-rack at group billing"]
+
+
+def test_topics_that_are_listed_and_not_held_are_to_be_covered():
+    readers = group(topics=("t", "u"))
+    cluster = healthy(lists={**LISTS, "u-0": [1, 2]}, groups=[readers])
+    found = diagnosed(cluster, best={"billing": LIMITED})
+    assert told(found) == ["reading-coverage at group billing, topic u"]
+    assert found[0].wanted == "a replica of each of 1 partition in a, b, c"
+    assert found[0].had == "no replica of 1 in c"
+
+
+def test_coverage_is_no_matter_where_an_assignment_makes_all_local():
+    cluster = healthy(lists={"t-0": [1], "t-1": [2], "t-2": [3]})
+    assert told(diagnosed(cluster)) == []
+    assert "reading-coverage" not in diagnosed(cluster).not_checked
+    found = diagnosed(cluster, best={"billing": LIMITED})
+    assert told(found) == ["reading-coverage at group billing, topic t"]
+
+
+def test_a_better_assignment_is_told_with_its_price():
+    best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True, moves=9)}
+    found = diagnosed(healthy(), best=best)
+    assert told(found) == ["reading-best at group billing"]
+    assert found[0].wanted == "60 of 60 partitions read in the own rack"
+    assert found[0].had == "51; 9 moves to get there"
+
+
+def test_a_best_that_is_better_at_coarser_levels_alone_says_so():
+    best = {"billing": GroupBest(partitions=60, local=51, best_local=51, is_better=True, moves=2)}
+    found = diagnosed(healthy(), best=best)
+    assert found[0].wanted.endswith("read in the own rack, less across coarser levels")
+
+
+def test_moves_are_left_out_where_they_are_not_known():
+    best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True)}
+    assert diagnosed(healthy(), best=best)[0].had == "51"
+
+
+def test_what_the_consumer_protocol_loses_is_told_with_it():
+    best = {"billing": GroupBest(partitions=60, local=20, best_local=60, is_better=True)}
+    cluster = healthy(groups=[group(protocol="consumer", assignor="uniform")])
+    found = diagnosed(cluster, best=best)
+    assert told(found) == ["reading-protocol at group billing"]
+    assert found[0].had == (
+        "the consumer protocol, assignor uniform; 20 of 60 partitions read in the own rack, "
+        "60 possible"
+    )
+    assert "reading-best" in found.not_checked
+
+
+def test_a_server_side_assignor_of_ones_own_may_heed_racks():
+    assert told(diagnosed(healthy(groups=[group(protocol="consumer", assignor="mine")]))) == []
+    found = diagnosed(healthy(groups=[group(protocol="consumer", assignor=None)]))
+    assert found[0].had == "the consumer protocol"
+
+
+class TestNotChecked:
+    """No rule is passed in silence."""
+
+    def test_without_any_fact_every_rule_is_named(self):
+        found = diagnose_reading(ReadingFacts(cluster=small_cluster({}, {})))
+        assert told(found) == []
+        assert set(found.not_checked) == set(READING_RULES) - {"reading-fetch-version"}
+
+    def test_what_was_not_read_is_named_with_the_callers_reason(self):
+        why = dict.fromkeys(READING_RULES, "a reason")
+        reasons = diagnosed(healthy(), versions={}, best={}, not_read=why).not_checked
+        assert list(reasons) == list(READING_RULES)
+        assert reasons["reading-fetch-version"] == reasons["reading-best"] == "a reason"
+
+    def test_a_broker_that_did_not_tell_its_versions(self):
+        reasons = diagnosed(healthy(), versions={1: 18}).not_checked
+        assert reasons == {"reading-fetch-version": "the broker did not tell: broker 2, broker 3"}
+
+    def test_a_broker_that_is_not_live(self):
+        found = diagnosed(healthy(values={**NONE}, dead=[3]))
+        assert found.not_checked["reading-selector"] == "the broker is not live: broker 3"
+        assert found.counts["reading-selector"] == 2
+
+    @pytest.mark.parametrize("source", ["suppose", "reassignment"])
+    def test_a_cluster_from_a_file_has_no_configs(self, source):
+        cluster = replace(healthy(), source=source, configs=selectors({}))
+        assert "reading-selector" in diagnosed(cluster).not_checked
+
+    def test_no_configs_at_all_is_no_selector(self):
+        assert told(diagnosed(replace(healthy(), configs=selectors({})), named={})) == [
+            "reading-selector at cluster"
+        ]
+
+    def test_a_rack_that_may_be_of_the_broker_without_one(self):
+        found = diagnosed(healthy({1: "a", 2: None, 3: "c"}, groups=[]), client_racks=["b", "C"])
+        assert told(found) == [
+            "reading-broker-rack at broker 2",
+            "reading-client-rack at client rack C",
+        ]
+        assert found.not_checked["reading-client-rack"] == (
+            "a broker without rack may be in it: client rack b"
+        )
+
+    def test_groups_without_members(self):
+        reasons = diagnosed(healthy(groups=[group(""), group(name="x")])).not_checked
+        assert set(reasons.values()) == {"the group has no members: group billing"}
+
+    def test_a_group_that_is_not_stable(self):
+        rebalancing = group("--", assignor=None, state="PreparingRebalance", topics=None)
+        rebalancing = replace(
+            rebalancing, members=tuple(replace(m, partitions=()) for m in rebalancing.members)
+        )
+        found = diagnosed(healthy(groups=[rebalancing]), best={})
+        assert told(found) == []
+        why = "the group is PreparingRebalance, not Stable: group billing"
+        assert found.not_checked["reading-member-rack"] == why
+        assert found.not_checked["reading-assignor"] == why
+        assert found.not_checked["reading-coverage"] == why
+        assert found.not_checked["reading-best"] == why
+
+    def test_a_group_that_reads_nothing_known_and_one_that_is_in_no_rack(self):
+        gone = group(name="gone", topics=("gone",))
+        gone = replace(gone, members=tuple(replace(m, partitions=()) for m in gone.members))
+        best = {"gone": GroupBest(partitions=0, local=0, best_local=0, is_better=False)}
+        found = diagnosed(healthy(groups=[gone, group("--", name="rackless")]), best=best)
+        assert found.not_checked["reading-coverage"] == (
+            "no topic that it reads is known: group gone; "
+            "no member is in a rack of a broker: group rackless"
+        )
+
+    def test_a_group_whose_best_the_caller_does_not_tell(self):
+        known = replace(facts(healthy(), best={}), no_best={"billing": "a reason"})
+        assert diagnose_reading(known).not_checked == {"reading-best": "a reason: group billing"}
+        known = replace(known, not_read={"reading-best": "no solver"})
+        assert diagnose_reading(known).not_checked == {
+            "reading-best": "no solver; a reason: group billing"
+        }
+
+    def test_a_group_of_a_snapshot_that_does_not_tell(self):
+        cluster = healthy(
+            groups=[group("--", assignor=None, state=None, protocol=None, topics=None)]
+        )
+        reasons = diagnosed(cluster).not_checked
+        assert reasons["reading-protocol"] == "its protocol is not known: group billing"
+        assert "told when they joined" in reasons["reading-assignor"]
+
+    def test_a_fetch_that_failed(self):
+        known = facts(healthy(), client_racks=[])
+        failed = tuple(Probe(question=each.question, error="Timeout") for each in known.probes)
+        found = diagnose_reading(replace(known, probes=failed))
+        assert told(found) == []
+        assert found.not_checked["reading-probe"].startswith(
+            "the fetch failed with Timeout: t-1 at broker 2"
+        )
+
+    def test_a_client_rack_with_nothing_to_ask(self):
+        cluster = healthy(lists={"t-0": [2, 1], "t-1": [2, 3]}, groups=[])
+        found = diagnosed(cluster, client_racks=["b", "z"])
+        assert found.not_checked["reading-probe"] == (
+            "no partition that is led elsewhere has a replica in sync in the rack: client rack b; "
+            "no broker is in the rack: client rack z"
+        )
+
+    def test_a_replica_on_a_broker_that_is_not_known(self):
+        cluster = healthy(lists={"t-0": [1, 2, 9], "t-1": [1, 2], "t-2": [3, 1, 2]})
+        found = diagnosed(cluster, best={"billing": LIMITED})
+        assert found.not_checked["reading-coverage"] == (
+            "a replica's broker has no known rack: topic t"
+        )
+        assert found[0].had == "no replica of 1 in c"
+
+    def test_a_group_without_a_best(self):
+        assert diagnosed(healthy(), best={}).not_checked == {
+            "reading-best": "the best assignment is not known: group billing"
+        }
+
+
+def test_two_groups_are_judged_apart():
+    groups = [group(name="one"), group("a-c", name="two"), group("b", name="three")]
+    lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
+    best = {each.group: LIMITED for each in groups}
+    assert told(diagnosed(healthy(lists=lists, groups=groups), best=best)) == [
+        "reading-member-rack at group two",
+        "reading-coverage at group one, topic t",
+        "reading-coverage at group three, topic t",
+        "reading-coverage at group two, topic t",
+    ]
+
+
+def test_groups_that_were_not_visible_are_named():
+    notes = (
+        Note(kind="not-visible", text="group x: GroupAuthorizationFailed"),
+        Note(kind="torn", text="all changed"),
+    )
+    reasons = diagnosed(replace(healthy(), notes=notes)).not_checked
+    assert set(reasons.values()) == {"not visible: group x: GroupAuthorizationFailed"}
+    assert "reading-member-rack" in reasons
+
+
+def test_topics_of_the_group_that_are_not_there_are_no_matter():
+    assert told(diagnosed(healthy(groups=[group(topics=("gone", "t"))]))) == []
+
+
+def test_members_are_judged_by_what_they_have_where_topics_are_not_known():
+    lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
+    found = diagnosed(healthy(lists=lists, groups=[group(topics=None)]), best={})
+    assert told(found) == ["reading-coverage at group billing, topic t"]
+    assert found[0].had == "no replica of 1 in a, of 1 in b, of 1 in c"
+
+
+def test_a_finding_says_where_and_what_in_its_dict():
+    (only,) = diagnosed(healthy(groups=[group("aBc")]), client_racks=[])
+    assert isinstance(only, Finding)
+    told_of = only.as_dict()
+    assert (told_of["group"], told_of["client_rack"]) == ("billing", "B")
+    assert told_of["message"] == (
+        "group billing, client rack B: reading-client-rack: "
+        "wanted a rack of a broker: a, b, c; had B"
+    )
+    assert told_of["hint"] == 'racks are compared with their case: write "b"'
+
+
+def test_findings_are_a_sequence():
+    found = diagnosed(healthy(values=NONE, groups=[group(assignor="mine")]), named=NONE)
+    assert len(found) == len(found[:]) == 2
+    assert dict(found.counts) == {"reading-selector": 1, "reading-assignor": 1}
+    assert repr(found).startswith("ReadingFindings({'reading-selector': 1")
+
+
+@given(st.data())
+def test_every_rule_is_judged_or_named(data):
+    """Whatever the cluster: no exception, and the order of brokers does not matter."""
+    racks = {
+        each: data.draw(st.sampled_from(["a", "b", "A", None, "", "/eu/a"])) for each in range(1, 4)
+    }
+    values = {
+        each: data.draw(st.sampled_from([None, SELECTORS[1], OTHER_SELECTOR]))
+        for each in data.draw(st.sets(st.integers(1, 3)))
+    }
+    cluster = small_cluster(racks, LISTS, configs=selectors(values))
+    cluster = replace(cluster, groups=(group(data.draw(st.text("ab-B", max_size=3))),))
+    first = diagnosed(cluster)
+    turned = diagnosed(replace(cluster, brokers=tuple(reversed(cluster.brokers))))
+    assert list(first) == list(turned)
+    assert {each.rule for each in first} <= set(READING_RULES)
+
+
+def test_a_rack_is_compared_as_a_whole_text():
+    cluster = healthy({1: "a", 2: "b", 3: "c"})
+    assert cluster.brokers[0].rack == Rack("a")
+    assert told(diagnosed(cluster, client_racks=["a", "b", "c"])) == []

@@ -1,0 +1,24 @@
+"""What the text of a rack looks like."""
+
+from __future__ import annotations
+
+import pytest
+
+from assignments import consumer_vectors
+from rackwise.core.fetch_diagnosis import zone_kind
+
+
+@pytest.mark.parametrize(("rack", "kind"), consumer_vectors("zone_kind"))
+def test_zones_are_known_by_their_names(rack, kind):
+    assert zone_kind(rack) == kind
+
+
+@pytest.mark.parametrize(
+    "rack", ["", " use1-az1", "use1-az1\n", "USE1-AZ1", "use1-az\N{ARABIC-INDIC DIGIT ONE}", "a/b"]
+)
+def test_only_a_full_match_counts(rack):
+    assert zone_kind(rack) == "other"
+
+
+def test_a_path_is_a_path_whatever_follows():
+    assert zone_kind("/") == zone_kind("/a\nb") == "path"

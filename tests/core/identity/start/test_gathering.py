@@ -1,0 +1,228 @@
+"""What a start reads, in which order, and what it makes of nodes that cannot be read."""
+
+import pytest
+
+from identity_world import World
+from rackwise.core.identity.model import Generate, LogDir, Look, MetaProperties, Mode
+from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.nodes.store import (
+    CLUSTER_ID,
+    FENCE,
+    HOSTS,
+    IDS,
+    KNOWN,
+    MISSING_LEADER,
+    Create,
+)
+from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
+from rackwise.core.identity.start.acts import Gather, Sightings
+from rackwise.core.identity.start.gathering import (
+    Children,
+    Clock,
+    Host,
+    Number,
+    Read,
+    Registered,
+    Session,
+    Standings,
+    Used,
+    Watched,
+    gather,
+)
+
+SESSION = 5
+
+
+def host(**told):
+    return Host(**{"mode": Mode.ZOOKEEPER, "key": "h7", "nonce": "n", **told})
+
+
+def world_of(*ops, used=()):
+    world = World(used=frozenset(used))
+    world.commit(ops, SESSION)
+    return world
+
+
+def read(world, host_, action=None, asked=None, fired=frozenset()):
+    """The observation; `asked` gets each ask in order."""
+    reading, answer = gather(host_, action or Gather()), None
+    while True:
+        try:
+            ask = reading.send(answer)
+        except StopIteration as end:
+            return end.value
+        if asked is not None:
+            asked.append(ask)
+        match ask:
+            case Read(paths):
+                answer = {path: world.nodes.get(path) for path in paths}
+            case Children(path):
+                answer = world.children(path)
+            case Watched(paths):
+                answer = fired & set(paths)
+            case Standings(id_):
+                answer = standings(id_)
+            case _:
+                answer = {
+                    Registered: world.registered,
+                    Used: lambda: world.used,
+                    Clock: lambda: world.now_ms,
+                    Number: world.next_number,
+                    Session: lambda: SESSION,
+                }[type(ask)]()
+
+
+def standings(id_):
+    """Three partitions of that id: alone in sync, beside 1, and as the one replica."""
+    ids = {"orders": {id_, 1}, "clicks": {id_, 1}, "logs": {id_}}
+    return [
+        Standing(
+            topic=topic,
+            partition=id_,
+            replicas=frozenset(replicas),
+            isr=frozenset({id_} if topic == "orders" else replicas),
+        )
+        for topic, replicas in ids.items()
+    ]
+
+
+def mapping(key, broker_id):
+    return Create(f"{HOSTS}/{key}", b'{"version":0,"broker.id":%d}' % broker_id)
+
+
+class TestAllAnew:
+    def test_the_fence_is_read_first_and_claims_before_registrations(self):
+        asked = []
+        read(world_of(), host(), asked=asked)
+        assert asked[0].paths[0] == FENCE
+        kinds = [type(each).__name__ for each in asked]
+        assert kinds.index("Children") < kinds.index("Registered")
+
+    def test_others_mappings_are_read_where_an_id_is_told(self):
+        world = world_of(mapping("g", 7), mapping("x", 8))
+        assert read(world, host()).reserved == {}
+        told = read(world, host(configured=7))
+        assert [each.key for each in told.reserved[7]] == ["g"]
+        assert read(world, host(configured=-1)).reserved == {}
+        on_disk = LogDir(path="/a", meta=MetaProperties(version=0, broker_id=8))
+        assert set(read(world, host(log_dirs=(on_disk,))).reserved) == {7, 8}
+
+    def test_ones_of_others_that_cannot_be_read_are_no_matter_then(self):
+        world = world_of(Create(f"{HOSTS}/g", b"{"), mapping("x", 8))
+        assert set(read(world, host(configured=7)).reserved) == {8}
+
+    def test_ones_own_is_told_as_a_problem(self):
+        seen = read(world_of(Create(f"{HOSTS}/h7", b"{")), host())
+        assert seen.mapping is None
+        assert "h7" in seen.mapping_problem
+
+    def test_a_store_that_was_never_prepared(self):
+        world = world_of()
+        del world.nodes[FENCE]
+        with pytest.raises(StoreNotReady, match=FENCE):
+            read(world, host())
+
+    def test_the_clusters_id(self):
+        world = world_of(Create(CLUSTER_ID, b'{"version":"1","id":"abc"}'))
+        assert read(world, host()).cluster_id == "abc"
+        assert read(world, host(mode=Mode.KRAFT, cluster_id="k")).cluster_id == "k"
+        assert read(world_of(), host()).cluster_id is None
+
+    def test_whether_somebody_watches(self):
+        assert read(world_of(), host()).watch == "scan"
+        assert read(world_of(), host(is_watched=True)).watch == "leaderless"
+        led = world_of(Create(MISSING_LEADER, b"", ephemeral=True))
+        assert read(led, host(is_watched=True)).watch == "led"
+
+
+class TestMore:
+    def more(self, world, what, *, host_=None, base=None, **told):
+        own = host_ or host()
+        base = base or read(world, own)
+        return read(world, own, Gather(base=base, more=what, **told))
+
+    def test_ids_in_use_and_the_mappings_of_others(self):
+        world = world_of(mapping("g", 7), used=(7, 9))
+        seen = self.more(world, Look(at="used", row="D36"))
+        assert seen.used == {7, 9}
+        assert set(seen.reserved) == {7}
+
+    def test_nothing_follows_from_a_mapping_that_cannot_be_read(self):
+        world = world_of(Create(f"{HOSTS}/g", b"{"))
+        with pytest.raises(MappingCorrupt, match="/brokers/hosts/g"):
+            self.more(world, Look(at="used", row="D36"))
+
+    def test_a_number(self):
+        assert self.more(world_of(), Generate(row="D36")).generated == 1001
+        assert self.more(world_of(), Generate(row="D36"), host_=host(above=5)).generated == 6
+
+    def test_partitions_at_risk(self):
+        look = Look(at="at_risk", row="D26", id=7)
+        seen = self.more(self.served(), look, host_=host(log_dirs=(LogDir(path="/a"),)))
+        assert seen.at_risk == {7: ("orders-7",)}
+        assert seen.lost == {7: ("logs-7",)}
+        nobody = self.more(world_of(), look)
+        assert nobody.at_risk == {7: ("clicks-7", "orders-7")}
+        again = self.more(self.served(), Look(at="at_risk", row="D33", id=9), base=seen)
+        assert again.at_risk == {7: ("orders-7",), 9: ("orders-9",)}
+        assert again.lost == {7: ("logs-7",), 9: ("logs-9",)}
+
+    def served(self):
+        """A cluster in which broker 1 lives."""
+        world = world_of()
+        world.commit((Create(f"{IDS}/1", b"h1:9092", ephemeral=True),), SESSION)
+        return world
+
+    def test_what_another_dir_holds_is_neither_at_risk_nor_lost(self):
+        look = Look(at="at_risk", row="D26", id=7)
+        dirs = (
+            LogDir(path="/a"),
+            LogDir(path="/b", partitions=frozenset({"orders-7", "logs-7"})),
+        )
+        seen = self.more(self.served(), look, host_=host(log_dirs=dirs))
+        assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
+
+    def test_a_dir_that_cannot_be_read_may_hold_them_all(self):
+        look = Look(at="at_risk", row="D26", id=7)
+        dirs = (LogDir(path="/a", problem="EIO"),)
+        seen = self.more(world_of(), look, host_=host(log_dirs=dirs))
+        assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
+
+    def test_a_scan_sees_since_its_first_look(self):
+        look = Look(at="missing", row="D29")
+        world = world_of(used=(7, 9))
+        seen = self.more(world, look)
+        assert seen.missing_since_ms == {7: world.now_ms, 9: world.now_ms}
+        before = Sightings(session=SESSION, since_ms={7: 10, 9: 10})
+        own, base = host(), read(world, host())
+        action = Gather(base=base, more=look, seen=before)
+        kept = read(world, own, action, fired=frozenset({f"{IDS}/9"}))
+        assert kept.missing_since_ms == {7: 10, 9: world.now_ms}
+
+    def test_another_session_begins_anew(self):
+        before = Sightings(session=SESSION + 1, since_ms={7: 10})
+        world = world_of(used=(7,))
+        seen = self.more(world, Look(at="missing", row="D29"), seen=before)
+        assert seen.missing_since_ms == {7: world.now_ms}
+
+    def test_a_watchers_ids_are_those_it_knows_and_topics_are_read_before_a_number_alone(self):
+        leader = Create(MISSING_LEADER, b"", ephemeral=True)
+        world = world_of(Create(f"{KNOWN}/7", b""), leader, mapping("g", 7), used=(9,))
+        asked, own = [], host(is_watched=True)
+        seen = self.more(world, Look(at="missing", row="D29"), host_=own)
+        action = Gather(base=read(world, own), more=Look(at="missing", row="D29"))
+        assert read(world, own, action, asked).used == seen.used == {7}
+        assert Used() not in asked
+        assert set(seen.reserved) == {7}
+        drawn = read(world, own, Gather(base=seen, more=Generate(row="D36")), asked)
+        assert (drawn.used, drawn.generated) == ({7, 9}, 1001)
+        asked.clear()
+        assert read(world, own, Gather(base=drawn, more=Generate(row="D37")), asked).used == {7, 9}
+        assert Used() not in asked
+
+    def test_ids_in_use_are_not_read_twice(self):
+        world = world_of(used=(7,))
+        base = self.more(world, Look(at="used", row="D36"))
+        asked = []
+        read(world, host(), Gather(base=base, more=Look(at="missing", row="D29")), asked)
+        assert Used() not in asked

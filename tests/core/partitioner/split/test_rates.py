@@ -1,0 +1,82 @@
+"""Rates of producers, and the weights of racks of leaders."""
+
+import math
+
+import pytest
+
+from rack_splits import numbers, rates
+from rackwise.core.errors import SplitError
+from rackwise.core.partitioner.split.rates import RackColumns, RackRates, check_eps
+
+
+class TestRackRates:
+    def test_equal_whatever_the_order(self):
+        assert RackRates({"b": 1, "a": 2}) == RackRates({"a": 2, "b": 1}, {})
+        assert list(RackRates({"b": 1, "a": 2}).free) == ["a", "b"]
+
+    def test_kept_apart_from_what_they_were_made_of(self):
+        given = {"a": 1.0}
+        found = RackRates(given)
+        given["a"] = 2.0
+        assert found.free["a"] == 1
+
+    @pytest.mark.parametrize("rate", [-1, math.nan, math.inf, 2.0**64])
+    def test_what_is_no_rate(self, rate):
+        with pytest.raises(SplitError) as raised:
+            RackRates({"a": 1, "b\n": rate})
+        error = raised.value
+        assert error.message == f"a free rate from 0 to 2^63 is wanted; b\\x0a has {rate}"
+        assert error.hint == "measure it again; a rack that sends nothing has 0"
+        assert error.where == "b\n"
+        with pytest.raises(SplitError, match=r"^a pinned rate from 0"):
+            RackRates({}, {"a": rate})
+
+
+class TestRackColumns:
+    def test_columns_in_the_order_of_the_racks(self):
+        found = RackColumns.of(rates("b 3", "c 1"), numbers("a 1 b 2 c 1"))
+        assert found == RackColumns(
+            racks=("a", "b", "c"),
+            paths=(("a",), ("b",), ("c",)),
+            free=(0, 3, 0),
+            pinned=(0, 0, 1),
+            weights=(1, 2, 1),
+            mean=(1, 2, 1),
+        )
+        assert found.depth == 1
+
+    @pytest.mark.parametrize(
+        ("free", "weights", "message"),
+        [
+            ("a 1", "", "a rack with a weight above 0 is wanted; there is none"),
+            ("a 1", "a 0 b 0", "a rack with a weight above 0 is wanted; there is none"),
+            ("a 1", "a -1 b 2", "a weight from 0 to 2^63 is wanted; a has -1.0"),
+            ("a 1", "a nan b 2", "a weight from 0 to 2^63 is wanted; a has nan"),
+            ("/e/a 1", "/e 1", "racks of one depth are wanted; /e has 1 and /e/a has 2"),
+            ("/a 1", "b 1", "racks of one depth are wanted; /a has 1 and b has 1"),
+            ("/ 1", "/ 1", "a rack below the root is wanted; / was given"),
+            ("/a//b 1", "/a/b 1", 'rack path has an empty segment: "/a//b"'),
+        ],
+    )
+    def test_what_cannot_be_split(self, free, weights, message):
+        with pytest.raises(SplitError) as raised:
+            RackColumns.of(rates(free), numbers(weights))
+        assert raised.value.message == message
+        assert raised.value.hint
+
+    def test_pinned_bytes_without_leaders(self):
+        with pytest.raises(SplitError) as raised:
+            RackColumns.of(rates("a 1", "a 2 b 0 c 3"), numbers("a 1 b 0"))
+        error = raised.value
+        assert error.message == (
+            "leaders are wanted where bytes are pinned; c has 3.0 bytes_per_s and weight 0"
+        )
+        assert (error.where, error.hint) == ("c", "are the leaders missing in the snapshot?")
+
+
+@pytest.mark.parametrize("eps", [-0.1, math.nan])
+def test_what_is_no_bound(eps):
+    with pytest.raises(SplitError) as raised:
+        check_eps(eps)
+    assert raised.value.message == f"eps of 0 or more is wanted; {eps} was given"
+    assert raised.value.hint == "0.1 lets a rack take a tenth more than its even part"

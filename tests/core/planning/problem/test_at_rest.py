@@ -1,0 +1,90 @@
+"""A plan is made for a cluster at rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from rackwise.core.errors import InvalidSnapshot
+from rackwise.core.model import Note
+from rackwise.core.planning.problem.at_rest import assume_target, check_settled
+from small_clusters import small_cluster
+from strategies import clusters
+
+RACKS = {0: "/a", 1: "/b", 2: "/c", 3: "/a"}
+
+
+def moving(**fields):
+    told = {
+        "adding": {"t-0": [3]},
+        "removing": {"t-0": [2]},
+        "isr": {"t-0": [0, 1, 2]},
+        "leaders": {"t-0": 2, "t-1": 1},
+    } | fields
+    return small_cluster(RACKS, {"t-0": [0, 1, 3, 2], "t-1": [1, 2]}, **told)
+
+
+class TestCheck:
+    def test_at_rest(self):
+        check_settled(small_cluster(RACKS, {"t-0": [0, 1]}))
+
+    @pytest.mark.parametrize("half", [{"adding": {}}, {"removing": {}}, {}])
+    def test_one_that_moves(self, half):
+        with pytest.raises(InvalidSnapshot) as raised:
+            check_settled(moving(**half))
+        error = raised.value
+        assert error.message == (
+            "a cluster at rest is wanted; 1 partition is being reassigned: t-0"
+        )
+        assert (error.wanted, error.had) == (0, 1)
+        assert "--assume target" in error.hint
+
+    def test_many_are_counted_and_five_are_named(self):
+        names = [f"t-{i}" for i in range(7)]
+        cluster = small_cluster(
+            RACKS, {name: [0, 1] for name in names}, adding={name: [1] for name in names}
+        )
+        with pytest.raises(InvalidSnapshot) as raised:
+            check_settled(cluster)
+        assert raised.value.message.endswith(
+            "7 partitions are being reassigned: t-0, t-1, t-2, t-3, t-4 and 2 more"
+        )
+
+    @pytest.mark.parametrize("check", [check_settled, assume_target])
+    def test_a_torn_snapshot_is_of_no_moment(self, check):
+        cluster = small_cluster(
+            RACKS,
+            {"t-0": [0, 1]},
+            notes=[Note(kind="not-visible", text="x"), Note(kind="torn", text="brokers changed")],
+        )
+        with pytest.raises(InvalidSnapshot, match="this one is torn: brokers changed"):
+            check(cluster)
+
+
+class TestTarget:
+    def test_what_leaves_is_gone_and_what_comes_is_there(self):
+        first, second = assume_target(moving()).partitions
+        assert first.replicas == (0, 1, 3)
+        assert (first.isr, first.leader) == ((0, 1), None)
+        assert (first.adding, first.removing) == ((), ())
+        assert (second.replicas, second.leader) == ((1, 2), 1)
+
+    def test_a_leader_that_stays_leads(self):
+        first, _ = assume_target(moving(leaders={"t-0": 1, "t-1": 1})).partitions
+        assert first.leader == 1
+
+    def test_at_rest_it_is_the_same(self):
+        cluster = small_cluster(RACKS, {"t-0": [0, 1]})
+        assert assume_target(cluster) is cluster
+
+    @given(clusters())
+    def test_then_nothing_moves(self, cluster):
+        arrived = assume_target(replace(cluster, notes=()))
+        check_settled(arrived)
+        for before, after in zip(cluster.partitions, arrived.partitions, strict=True):
+            target = tuple(b for b in before.replicas if b not in before.removing)
+            assert after.replicas == target
+            assert set(after.isr) <= set(target) or not (before.adding or before.removing)
+            assert after.bytes == before.bytes

@@ -1,0 +1,85 @@
+"""Goals as policies: what each adds to the policy, and the brokers it cannot mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.planning.model import (
+    Add,
+    Balance,
+    Drain,
+    Goal,
+    Leaders,
+    Repair,
+    Replace,
+    SetReplication,
+)
+from rackwise.core.planning.problem.goals import wanted_by
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
+from rackwise.core.racks import Rack
+from small_clusters import small_cluster
+
+CLUSTER = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2]}, dead=[2])
+POLICY = Policy(brokers=BrokerPolicy(drain=(3,)))
+STILL = BalancePolicy(replicas="off", leaders="keep")
+
+
+class TestWhatGoalsAdd:
+    def test_balance_and_leaders_are_the_policy_itself(self) -> None:
+        for goal in (Balance(), Leaders()):
+            assert wanted_by(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, ())
+
+    def test_repair_leaves_loads_and_leaders_alone(self) -> None:
+        assert wanted_by(Repair(), CLUSTER, POLICY).policy == replace(POLICY, balance=STILL)
+
+    def test_drain_adds_to_the_drained(self) -> None:
+        wanted = wanted_by(Drain((1,)), CLUSTER, POLICY).policy
+        assert (wanted.brokers.drain, wanted.balance) == ((1, 3), STILL)
+
+    def test_drain_with_rebalance_keeps_the_balance_of_the_policy(self) -> None:
+        wanted = wanted_by(Drain((1,), rebalance=True), CLUSTER, POLICY).policy
+        assert wanted.balance == POLICY.balance
+
+    def test_replace_drains_the_old_and_lets_only_the_new_take(self) -> None:
+        wanted = wanted_by(Replace(((2, 3),)), CLUSTER, Policy())
+        assert wanted.policy.brokers.drain == (2,)
+        assert (wanted.takers, wanted.heirs) == ((3,), ((2, 3),))
+
+    def test_replication_is_a_last_block(self) -> None:
+        goal = SetReplication((("t", 3), ("*.log", 2)))
+        wanted = wanted_by(goal, CLUSTER, POLICY).policy
+        assert wanted.rules_of("t", ("zone",)).replication == 3
+        assert wanted.rules_of("a.log", ("zone",)).replication == 2
+        assert wanted.balance == STILL
+        assert wanted_by(replace(goal, rebalance=True), CLUSTER, POLICY).policy.balance != STILL
+
+    def test_added_brokers_are_live_and_empty(self) -> None:
+        goal = Add(((9, Rack("/c")), (1, Rack("/a"))))
+        brokers = wanted_by(goal, CLUSTER, POLICY).cluster.brokers
+        assert [(b.id, str(b.rack), b.is_live) for b in brokers] == [
+            (1, "/a", True),
+            (2, "/b", False),
+            (3, "/b", True),
+            (9, "/c", True),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        (Add(((1, Rack("/b")),)), "broker 1 is live in /a"),
+        (Add(((2, Rack("/b")),)), "broker 2 is dead in /b"),
+        (Replace(()), "or there is none"),
+        (Replace(((2, 3), (2, 1))), "one stands twice"),
+        (Replace(((2, 3), (1, 3))), "one stands twice"),
+        (Replace(((2, 3), (3, 1))), "one stands twice"),
+        (Replace(((1, 2),)), "broker 2 is not"),
+        (Replace(((1, 8),)), "broker 8 is not"),
+    ],
+)
+def test_brokers_that_a_goal_cannot_mean(goal: Goal, told: str) -> None:
+    with pytest.raises(InvalidConfig, match=told):
+        wanted_by(goal, CLUSTER, POLICY)

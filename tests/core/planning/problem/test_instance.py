@@ -1,0 +1,216 @@
+"""One problem as columns: brokers in canonical order, what rows hold, what is legal for them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from planning_problems import Problem, problems
+from rackwise.core.errors import InvalidConfig, InvalidPolicy, PartialRacks
+from rackwise.core.model import Ragged
+from rackwise.core.planning.model import Balance, Drain, Replace
+from rackwise.core.planning.problem.instance import Instance, contains, parts, sets_of
+from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.policy import (
+    AtLeast,
+    BrokerPolicy,
+    Policy,
+    RackCount,
+    RackPolicy,
+    TopicBlock,
+)
+from small_clusters import small_cluster
+
+
+class TestColumns:
+    def test_brokers_are_ordered_by_path_then_id(self) -> None:
+        cluster = small_cluster({1: "/b/x", 2: "/a/z", 3: "/a", 4: "/a/z"}, {"t-0": [4, 1]})
+        instance = Instance.of(cluster, Policy(), Balance())
+        assert instance.brokers.tolist() == [3, 2, 4, 1]
+        assert instance.held.row(0) == (2, 3)
+        assert instance.preferred.tolist() == [2]
+        assert (len(instance), instance.name(0)) == (1, "t-0")
+
+    def test_dead_and_drained_brokers_hold_nothing(self) -> None:
+        cluster = small_cluster(
+            {1: "/a", 2: "/a", 3: "/b"}, {"t-0": [1, 3], "t-1": [2, 3]}, dead=[1]
+        )
+        instance = Instance.of(cluster, Policy(), Drain((3,)))
+        assert instance.brokers.tolist() == [2]
+        assert [instance.held.row(row) for row in range(2)] == [(), (0,)]
+        assert instance.preferred.tolist() == [-1, 0]
+
+    def test_replication_of_the_policy_wins(self) -> None:
+        cluster = small_cluster({1: "/a", 2: "/b"}, {"a-0": [1], "t-0": [1]})
+        policy = Policy(topics=(TopicBlock(match=("t",), replication=2),))
+        instance = Instance.of(cluster, policy, Balance())
+        assert instance.replicas.tolist() == [1, 2]
+        assert [kind.replicas for kind in instance.kinds] == [1, 2]
+
+    def test_heirs_are_pinned_where_the_old_broker_was(self) -> None:
+        cluster = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2], "t-1": [1, 3]})
+        instance = Instance.of(cluster, Policy(), Replace(((2, 3),)))
+        assert [instance.pins.row(row) for row in range(2)] == [(1,), ()]
+        assert instance.is_open.tolist() == [False, True]
+
+    def test_an_empty_list_pins_nothing(self) -> None:
+        block = TopicBlock(match=("t",), pin={0: ()})
+        cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1]})
+        instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
+        assert not len(instance.pins.values)
+
+    def test_pins_on_unusable_brokers_are_lost(self) -> None:
+        cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [1]}, dead=[2])
+        block = TopicBlock(match=("t",), pin={0: (1, 2), 1: (1,)}, replication=2)
+        instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
+        assert instance.lost_pins.tolist() == [0]
+        assert "t-0 wants its pinned brokers; one of them is not usable" in impossible(instance)
+        assert not instance.is_legal(0, [0])
+        assert not instance.legal(Ragged.of([[0], [0]]))[0]
+
+    def test_empty_cluster(self) -> None:
+        instance = Instance.of(small_cluster({1: "/a"}, {}), Policy(), Balance())
+        assert (len(instance), instance.kinds, impossible(instance)) == (0, (), [])
+
+
+class TestRacklessBrokers:
+    LISTS = {"t-0": [1, 2]}  # noqa: RUF012
+
+    def test_some_racks_are_refused(self) -> None:
+        cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS, dead=[3])
+        with pytest.raises(PartialRacks, match="1 live broker of 2 has none: 2"):
+            Instance.of(cluster, Policy(), Balance())
+
+    @pytest.mark.parametrize("missing", ["one-rack", "unaware"])
+    def test_policy_says_what_they_mean(self, missing: str) -> None:
+        cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS)
+        policy = Policy(racks=RackPolicy(missing=missing))
+        instance = Instance.of(cluster, policy, Balance())
+        assert instance.is_legal(0, [0, 1]) == (missing == "unaware")
+
+    def test_without_any_rack_racks_do_not_count(self) -> None:
+        instance = Instance.of(small_cluster({1: None, 2: None}, self.LISTS), Policy(), Balance())
+        assert instance.leaves == 1
+        assert instance.is_legal(0, [0, 1])
+
+    def test_dollars_want_racks(self) -> None:
+        cluster = small_cluster({1: None, 2: None}, self.LISTS)
+        with pytest.raises(PartialRacks):
+            Instance.of(cluster, Policy(), Balance(), minimise="usd")
+
+
+def instance_of(problem: Problem) -> Instance | None:
+    try:
+        return problem.instance
+    except (InvalidConfig, InvalidPolicy):
+        return None
+
+
+@given(problems())
+def test_legal_sets_and_costs_are_those_of_the_slow_planner(problem: Problem) -> None:
+    asked = problem.question
+    instance = instance_of(problem)
+    if instance is None:
+        return
+    assert [text.split()[0] for text in impossible(instance)] == asked.impossible
+    ids = instance.brokers.tolist()
+    for row, partition in enumerate(asked.partitions):
+        legal = []
+        for chosen in combinations(range(len(ids)), asked.size(partition)):
+            names = frozenset(ids[b] for b in chosen)
+            is_legal = instance.is_legal(row, chosen)
+            assert is_legal == (names in asked.options[row])
+            if is_legal:
+                legal.append(list(chosen))
+                alone = np.full(len(chosen), row)
+                new = np.array([b for b in chosen if b not in instance.held.row(row)], np.int64)
+                cost = int(instance.cost_at(alone[: len(new)], new).sum())
+                assert cost == asked.cost(partition, names)
+        check_exchanges(instance, row, legal)
+
+
+def check_exchanges(instance: Instance, row: int, legal: list[list[int]]) -> None:
+    for chosen in legal:
+        for old in chosen:
+            for new in range(len(instance.brokers)):
+                after = sorted({*chosen, new} - {old})
+                wanted = new not in chosen and after in legal
+                assert instance.exchangeable(row, chosen, old, new) == wanted
+        assert not instance.exchangeable(row, chosen, -1, chosen[0])
+
+
+@given(problems())
+def test_rows_are_judged_alike_alone_and_together(problem: Problem) -> None:
+    instance = instance_of(problem)
+    if instance is None:
+        return
+    width = len(instance.brokers)
+    for shift in range(width):
+        sets = [
+            sorted((shift + i) % width for i in range(min(int(r), width + 1)))
+            for r in instance.replicas
+        ]
+        found = instance.legal(Ragged.of(sets)).tolist()
+        assert found == [instance.is_legal(row, chosen) for row, chosen in enumerate(sets)]
+
+
+class TestReasons:
+    CLUSTER = small_cluster({1: "/a", 2: "/a", 3: "/b", 4: "/b"}, {"t-0": [1, 3]})
+
+    @pytest.mark.parametrize(
+        ("block", "told"),
+        [
+            (TopicBlock(match=("*",), replication=5), "t-0 wants 5 brokers; 4 are usable"),
+            (
+                TopicBlock(match=("*",), replication=3, spread={"zone": "distinct"}),
+                "t-0 wants 3 distinct zones; 2 are usable",
+            ),
+            (
+                TopicBlock(match=("*",), replication=3, spread={"zone": AtLeast(3)}),
+                "t-0 wants 3 distinct zones; 2 are usable",
+            ),
+            (
+                TopicBlock(
+                    match=("*",),
+                    replication=3,
+                    count=(RackCount(rack="/a", min=3), RackCount(rack="/b", max=1)),
+                ),
+                "t-0 wants 3 replicas with /a 3, /b 0..1; no usable brokers allow it",
+            ),
+            (
+                TopicBlock(match=("*",), pin={0: (1, 2)}),
+                "t-0 wants 2 replicas spread as its rules say; 4 usable brokers do not allow it",
+            ),
+        ],
+    )
+    def test_rule_wanted_and_had(self, block: TopicBlock, told: str) -> None:
+        instance = Instance.of(self.CLUSTER, Policy(topics=(block,)), Balance())
+        assert impossible(instance) == [told]
+
+    def test_one_usable_broker(self) -> None:
+        cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1, 2]}, dead=[2])
+        instance = Instance.of(cluster, Policy(), Balance())
+        assert impossible(instance) == ["t-0 wants 2 brokers; 1 is usable"]
+
+    def test_pin_on_an_excluded_broker(self) -> None:
+        block = TopicBlock(match=("*",), pin={0: (2,)})
+        policy = Policy(brokers=BrokerPolicy(exclude=(2,)), topics=(block,))
+        instance = Instance.of(self.CLUSTER, policy, Balance())
+        assert impossible(instance) == ["t-0 wants a replica on broker 2; it takes none"]
+
+
+def test_sets_in_any_order() -> None:
+    sets = sets_of(np.array([2, 0, 2]), np.array([5, 1, 3]), 3)
+    assert [sets.row(row) for row in range(3)] == [(1,), (), (3, 5)]
+    assert contains(sets, np.array([0, 2, 2]), np.array([1, 3, 4]), 9).tolist() == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_rows_in_parts_that_fit() -> None:
+    assert [len(part) for part in parts(np.arange(10), 4, cells=20)] == [4, 3, 3]

@@ -1,0 +1,95 @@
+"""What is wrong with moves: each thing by name."""
+
+from dataclasses import replace
+
+import pytest
+
+from proved_plans import ZONES, grown, with_move
+from rackwise.core.planning.model import Move, Repair
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.policy import Policy, TopicBlock
+from small_clusters import small_cluster
+
+
+def test_moves_of_a_partition_that_is_not_there():
+    cluster, made = grown()
+    verdict = check(cluster, Policy(), with_move(made, 0, partition=9))
+    assert "t-9 is no partition" in verdict.problems
+
+
+def test_moves_of_a_topic_that_is_not_there():
+    cluster, made = grown()
+    verdict = check(cluster, Policy(), with_move(made, 0, topic="zz"))
+    assert any("is no partition" in problem for problem in verdict.problems)
+
+
+def test_moves_twice():
+    cluster, made = grown()
+    again = replace(made, moves=(*made.moves, made.moves[0]))
+    name = f"t-{made.moves[0].partition}"
+    assert check(cluster, Policy(), again).problems == (f"{name} is moved twice",)
+
+
+def test_moves_from_elsewhere():
+    cluster, made = grown()
+    verdict = check(cluster, Policy(), with_move(made, 0, before=(4, 5, 6)))
+    assert "is to have 4, 5, 6 before; the cluster has" in verdict.problems[0]
+
+
+def test_moves_that_move_nothing():
+    cluster, made = grown()
+    stays = with_move(made, 0, after=made.moves[0].before)
+    assert "its list stays" in " ".join(check(cluster, Policy(), stays).problems)
+
+
+@pytest.mark.parametrize("greatest", [4, 2**20, 2**20 + 1, 2**31 - 1])
+def test_ids_of_any_size(greatest):
+    cluster = small_cluster({1: "/a", 2: "/b", 3: "/c", greatest: "/c"}, {"t-0": [1, 2, greatest]})
+    assert check(cluster, Policy(), plan(cluster, Policy(), Repair())).is_proved
+    same = small_cluster({1: "/a", 2: "/b", 3: "/b", greatest: "/c"}, {"t-0": [1, 2, 3]})
+    made = plan(same, Policy(), Repair())
+    assert [max(move.after) for move in made.moves] == [greatest]
+    assert check(same, Policy(), made).is_proved
+    strange = replace(made.moves[0], after=(1, 2, greatest - 1))
+    told = check(same, Policy(), replace(made, moves=(strange,)))
+    if greatest > 4:
+        assert f"{greatest - 1} cannot be used" in " ".join(told.problems)
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ((1, 1, 3), "different brokers are wanted; the list is 1, 1, 3"),
+        ((1, 2, 9), "usable brokers are wanted; 9 cannot be used"),
+        ((1, 2), "3 replicas are wanted; the list is 1, 2"),
+        ((1, 4, 2), "the rules of its racks do not allow 1, 4, 2"),
+        ((), "3 replicas are wanted; the list is none"),
+    ],
+)
+def test_moves_to_sets_that_are_not_legal(after, told):
+    cluster, made = grown()
+    verdict = check(cluster, Policy(), with_move(made, 0, after=after))
+    assert not verdict.is_legal
+    name = f"t-{made.moves[0].partition}"
+    assert f"{name}: {told}" in verdict.problems
+
+
+def test_moves_that_leave_a_broken_rule():
+    cluster = small_cluster(ZONES, {"t-0": [1, 4, 2]})
+    made = plan(cluster, goal=Repair(), solver="exchange")
+    verdict = check(cluster, Policy(), replace(made, moves=()))
+    assert verdict.problems[0] == "t-0: the rules of its racks do not allow 1, 4, 2"
+
+
+def test_moves_without_a_pinned_broker_or_to_a_closed_one():
+    pinned = Policy(topics=(TopicBlock(match=("*",), pin={0: (4,)}),))
+    cluster = small_cluster(ZONES, {"t-0": [1, 2, 3]})
+    made = plan(cluster, pinned, Repair(), solver="exchange")
+    verdict = check(cluster, pinned, replace(made, moves=()))
+    assert verdict.problems[0] == "t-0: a replica on 4 is wanted; the list is 1, 2, 3"
+    closed = replace(Policy(), brokers=replace(Policy().brokers, exclude=(4,)))
+    made = plan(cluster, closed, Repair(), solver="exchange")
+    move = Move(topic="t", partition=0, topic_id=None, before=(1, 2, 3), after=(4, 2, 3), bytes=1)
+    verdict = check(cluster, closed, replace(made, moves=(move,)))
+    assert verdict.problems[0] == "t-0: brokers that may take replicas are wanted; 4 may not"

@@ -1,0 +1,63 @@
+"""Prices found in plans."""
+
+import numpy as np
+
+from rackwise.core.model import Ragged
+from rackwise.core.planning.model import Balance, Group
+from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.proof.dual_prices import Limits, prices_of
+from rackwise.core.planning.worth import MOST_PRICE
+from rackwise.core.policy import Policy, TopicBlock
+from small_clusters import small_cluster
+
+
+def found_for(lists, sets, groups, caps=None, policy=None):
+    cluster = small_cluster(dict.fromkeys(range(1, 5), "/a"), lists)
+    instance = Instance.of(cluster, policy or Policy(), Balance())
+    return prices_of(instance, Ragged.of(sets), Limits.of(instance, groups, caps or {}))
+
+
+def group(low, high, total):
+    return Group(brokers=(1, 2, 3, 4), low=(low,) * 4, high=(high,) * 4, total=total)
+
+
+def test_a_broker_that_had_to_give_is_dear():
+    found = found_for({"t-0": [1], "t-1": [1]}, [[0], [1]], [group(0, 1, 2)])
+    assert found.brokers.tolist() == [1, 0, 0, 0]
+    assert found.is_settled
+
+
+def test_a_broker_that_cannot_give_is_not_reached_through_its_pool():
+    groups = [
+        Group(brokers=(1, 2, 3), low=(0, 0, 1), high=(1, 1, 1), total=2),
+        Group(brokers=(4,), low=(1,), high=(1,), total=1),
+    ]
+    found = found_for({"t-0": [2], "t-1": [1], "t-2": [3]}, [[3], [0], [2]], groups)
+    assert found.brokers.tolist() == [1, 1, 0, 0]
+
+
+def test_without_groups_there_are_no_prices():
+    found = found_for({"t-0": [1], "t-1": [1]}, [[0], [1]], [])
+    assert found.brokers.tolist() == [0, 0, 0, 0]
+
+
+def test_a_plan_that_is_not_the_cheapest_has_prices_that_do_not_settle():
+    found = found_for({"t-0": [1], "t-1": [2]}, [[1], [0]], [group(0, 1, 2)])
+    assert not found.is_settled
+    assert int(np.abs(found.brokers).max()) <= MOST_PRICE
+
+
+def test_a_cap_has_a_price_where_it_forces_a_move():
+    policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+    caps = {"t": dict.fromkeys(range(1, 5), 1), "u": dict.fromkeys(range(1, 5), 1)}
+    lists = {"t-0": [1], "t-1": [1], "u-0": [2], "u-1": [2]}
+    found = found_for(lists, [[0], [1], [0], [1]], [group(0, 2, 4)], caps, policy)
+    assert found.topics.tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]]
+
+
+def test_a_cap_that_leaves_a_broker_out_is_no_limit_there():
+    policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
+    cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
+    instance = Instance.of(cluster, policy, Balance())
+    limits = Limits.of(instance, [], {"t": {1: 1}})
+    assert limits.caps.tolist() == [[1, len(instance)]]

@@ -1,0 +1,127 @@
+"""Leaders of plans, judged: who may lead, how many each, and how many are new."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, reject
+
+from planning_problems import PRICES, problems
+from rackwise.core.errors import Infeasible, InvalidPolicy
+from rackwise.core.planning.model import Leaders, Move
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, check_policy
+from small_clusters import small_cluster
+
+RACKS = {1: "/a", 2: "/b", 3: "/c"}
+LISTS = {"t-0": [1, 2, 3], "t-1": [1, 2, 3], "t-2": [1, 2, 3]}
+
+
+def made_of(policy=None, lists=LISTS, racks=RACKS, goal=None):
+    cluster, policy = small_cluster(racks, lists), policy or Policy()
+    return cluster, policy, plan(cluster, policy, goal or Leaders(), solver="exchange")
+
+
+def listed(cluster, **lists):
+    """Moves to other orders: `t0=(2, 1, 3)`."""
+    rows = {f"{p.topic}{p.partition}": p for p in cluster.partitions}
+    return tuple(
+        Move(
+            topic=rows[name].topic,
+            partition=rows[name].partition,
+            topic_id=None,
+            before=rows[name].replicas,
+            after=after,
+            bytes=1,
+        )
+        for name, after in lists.items()
+    )
+
+
+def test_fair_leaders_with_the_fewest_changes():
+    cluster, policy, made = made_of()
+    assert (made.verdict.cost, made.verdict.lower_bound) == (2, 2)
+    assert check(cluster, policy, made) == made.verdict
+
+
+def test_leaders_that_are_not_fair():
+    cluster, policy, made = made_of()
+    verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1, 3))))
+    assert not verdict.is_fair
+    told = "leaders: fair loads are wanted; broker 1 has 2 and could pass one on, to broker 3"
+    assert any(problem.startswith(told) for problem in verdict.problems)
+    assert "leaders: broker 1 is to lead 0 to 1 partitions; it leads 2" in verdict.problems
+
+
+def test_more_changes_than_are_wanted():
+    cluster, policy, made = made_of()
+    moves = listed(cluster, t0=(2, 1, 3), t1=(3, 1, 2), t2=(1, 3, 2))
+    assert check(cluster, policy, replace(made, moves=moves)).gap == 0
+    lists = {"t-0": [1, 2], "t-1": [2, 1]}
+    cluster, policy, made = made_of(lists=lists, racks={1: "/a", 2: "/b"})
+    verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
+    assert (verdict.gap, verdict.is_fair) == (2, True)
+    whole = plan(cluster, policy, solver="exchange")
+    verdict = check(cluster, policy, replace(whole, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
+    assert verdict.problems == ("2 preferred leaders are changed; 0 would do",)
+
+
+def test_a_leader_that_may_not_lead():
+    cluster, policy, made = made_of(Policy(brokers=BrokerPolicy(no_lead=(1,))))
+    verdict = check(cluster, policy, replace(made, moves=()))
+    assert "t-0: a leader that may lead it is wanted; it is 1" in verdict.problems
+
+
+def test_a_leader_that_is_not_usable():
+    cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4, 2, 3]}, dead=(4,))
+    made = plan(cluster, goal=Leaders(), solver="exchange")
+    assert check(cluster, Policy(), made) == made.verdict
+    told = "t-0: a leader that may lead it is wanted; it is one that is not usable"
+    assert told in check(cluster, Policy(), replace(made, moves=())).problems
+
+
+def test_a_partition_that_nobody_can_lead():
+    cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4]}, dead=(4,))
+    made = plan(cluster, goal=Leaders(), solver="exchange")
+    assert check(cluster, Policy(), made) == made.verdict
+
+
+def test_without_a_certificate():
+    cluster, policy, made = made_of()
+    verdict = check(cluster, policy, replace(made, certificates=()))
+    assert "a certificate of leaders is wanted; none is there" in verdict.problems
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"prices": {1: 7}}, "the prices of leaders give a bound of"),
+        ({"groups": ()}, "groups are wanted that hold every usable broker once"),
+    ],
+)
+def test_a_certificate_that_is_not_what_it_says(fields, told):
+    cluster, policy, made = made_of()
+    forged = replace(made, certificates=(replace(made.certificates[0], **fields),))
+    problems_found = check(cluster, policy, forged).problems
+    assert any(problem.startswith(told) for problem in problems_found)
+
+
+def test_totals_of_groups():
+    cluster, policy, made = made_of(lists={"t-0": [1, 2, 3], "t-1": [2, 1, 3]})
+    (group,) = made.certificates[0].groups
+    loose = replace(group, low=(0, 0, 0), high=(1, 1, 1), total=1)
+    certificate = replace(made.certificates[0], groups=(loose,), prices={}, lower_bound=0)
+    verdict = check(cluster, policy, replace(made, certificates=(certificate,)))
+    assert "leaders: groups of brokers are to lead 1 in all; they lead 2" in verdict.problems
+
+
+@given(problems())
+def test_leaders_of_any_cluster_are_proved(problem):
+    policy = replace(problem.policy, balance=BalancePolicy())
+    try:
+        check_policy(policy, problem.cluster)
+        made = plan(problem.cluster, policy, Leaders(), solver="exchange")
+    except (Infeasible, InvalidPolicy):
+        reject()
+    assert check(problem.cluster, policy, made, prices=PRICES) == made.verdict
+    assert made.verdict.is_proved

@@ -1,0 +1,171 @@
+"""Loads, groups and cuts that are not what they should be."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from proved_plans import GROWN, ZONES, grown, with_certificate
+from rackwise.core.planning.model import Repair
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, Slack, TopicBlock
+from small_clusters import small_cluster
+
+
+class TestLoads:
+    def test_outside_their_group(self):
+        cluster, made = grown()
+        verdict = check(cluster, Policy(), replace(made, moves=()))
+        assert not verdict.is_fair
+        assert "2 replicas are wanted on broker 1; it has 4" in verdict.problems
+
+    def test_with_groups_to_suit_them(self):
+        cluster, made = grown()
+        group = replace(
+            made.fair.groups[0], low=(4, 4, 4, 0, 0, 0), high=(4, 4, 4, 0, 0, 0), total=12
+        )
+        forged = replace(with_certificate(made, groups=(group,), prices={}), moves=())
+        verdict = check(cluster, Policy(), forged)
+        assert verdict.gap == 0
+        assert not verdict.is_fair
+        assert any("fair loads are wanted" in problem for problem in verdict.problems)
+
+    def test_with_groups_that_leave_other_fair_loads_out(self):
+        cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
+        made = plan(cluster, solver="exchange")
+        groups = made.fair.groups
+        assert (groups[0].low, groups[0].high, groups[0].total) == ((0, 0), (1, 1), 1)
+        narrow = replace(groups[0], low=(1, 0), high=(1, 0))
+        verdict = check(cluster, Policy(), with_certificate(made, groups=(narrow,)))
+        told = "groups of all fair loads are wanted; broker 2 may have one more and broker 1 one"
+        assert any(problem.startswith(told) for problem in verdict.problems)
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"brokers": (1, 2, 3, 4, 5, 5)}, "groups are wanted that hold every usable broker"),
+            ({"low": (3,) * 6}, "a low and a high of each broker, and a total between"),
+            ({"low": (1,)}, "a low and a high of each broker, and a total between"),
+            ({"total": 13}, "a low and a high of each broker, and a total between"),
+            (
+                {"low": (0,) * 6, "total": 11},
+                "11 replicas are wanted on brokers 1, 2, 3, 4, 5, 6 in all; there",
+            ),
+        ],
+    )
+    def test_with_groups_that_cannot_be(self, fields, told):
+        cluster, made = grown()
+        group = replace(made.fair.groups[0], **fields)
+        verdict = check(cluster, Policy(), with_certificate(made, groups=(group,)))
+        assert any(problem.startswith(told) for problem in verdict.problems)
+        assert not verdict.is_fair
+
+    def test_that_need_not_be_even(self):
+        cluster = small_cluster(ZONES, GROWN)
+        made = plan(cluster, goal=Repair(), solver="exchange")
+        other = grown()[1]
+        forged = with_certificate(made, groups=other.fair.groups)
+        assert "loads need not be even; groups of brokers are written" in (
+            check(cluster, Policy(), forged).problems
+        )
+
+    def test_with_slack_are_worked_out_anew(self):
+        cluster = small_cluster(ZONES, GROWN)
+        slack = Policy(balance=BalancePolicy(replicas=Slack(1)))
+        made = plan(cluster, slack, solver="exchange")
+        assert check(cluster, slack, made).is_proved
+        group = replace(made.fair.groups[0], high=(4,) * 6)
+        assert "the groups are not the fair loads and the slack around them" in (
+            check(cluster, slack, with_certificate(made, groups=(group,))).problems
+        )
+
+
+class TestCuts:
+    RACKS: ClassVar = {1: "/a", 2: "/a", 3: "/a", 4: "/b", 5: "/b", 6: "/c"}
+    LISTS: ClassVar = {
+        "t-0": [1, 2, 4],
+        "t-1": [2, 5, 6],
+        "t-2": [3, 4, 6],
+        "t-3": [1, 4, 6],
+        "t-4": [1, 5, 6],
+        "t-5": [2, 4, 6],
+    }
+
+    def made(self):
+        cluster = small_cluster(self.RACKS, self.LISTS)
+        return cluster, plan(cluster, solver="exchange")
+
+    def test_show_unequal_loads_to_be_fair(self):
+        cluster, made = self.made()
+        assert [cut.brokers for cut in made.fair.cuts] == [(6,), (4, 5, 6)]
+        assert check(cluster, Policy(), made).is_proved
+
+    def test_are_not_believed(self):
+        cluster, made = self.made()
+        cuts = (replace(made.fair.cuts[0], least=7), *made.fair.cuts[1:])
+        verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
+        assert "broker 6 must hold 6 replicas or more; 7 is written" in verdict.problems
+
+    def test_that_a_plan_does_not_keep(self):
+        lists = {**self.LISTS, "t-0": [1, 2, 5]}
+        cluster = small_cluster(self.RACKS, lists)
+        made = plan(cluster, solver="exchange")
+        verdict = check(cluster, Policy(), replace(made, moves=()))
+        assert "6 replicas are wanted on broker 6; it has 5" in verdict.problems
+
+    def test_are_of_usable_brokers(self):
+        cluster, made = self.made()
+        cuts = (replace(made.fair.cuts[0], brokers=(6, 7)), *made.fair.cuts[1:])
+        verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
+        assert "a cut of usable brokers is wanted; it is brokers 6, 7" in verdict.problems
+
+    def test_that_only_topic_caps_make_tight(self):
+        rules = (
+            TopicBlock(match=("t",), topic_spread="even"),
+            TopicBlock(match=("u",), pin={0: (1,), 1: (1,)}),
+        )
+        lists = {"t-0": [1], "t-1": [2], "u-0": [1], "u-1": [1]}
+        cluster, policy = small_cluster({1: "/a", 2: "/a"}, lists), Policy(topics=rules)
+        made = plan(cluster, policy, solver="exchange")
+        assert [(cut.brokers, cut.least) for cut in made.fair.cuts] == [((1,), 3)]
+        assert check(cluster, policy, made).is_proved
+        cuts = (replace(made.fair.cuts[0], least=4),)
+        forged = with_certificate(made, cuts=cuts)
+        told = "broker 1 must hold 3 replicas or more; 4 is written"
+        assert told in check(cluster, policy, forged).problems
+
+    def test_can_be_left_out(self):
+        cluster, made = self.made()
+        assert check(cluster, Policy(), with_certificate(made, cuts=())).is_proved
+
+    def test_of_many_brokers_are_cut_short_in_words(self):
+        racks = {id_: "/a" if id_ < 20 else "/b" for id_ in range(1, 21)}
+        lists = {f"t-{number}": [number + 1, 20] for number in range(19)}
+        cluster = small_cluster(racks, lists)
+        made = plan(cluster, solver="exchange")
+        big = next(group for group in made.fair.groups if len(group.brokers) > 12)
+        groups = tuple(
+            replace(group, total=99) if group == big else group for group in made.fair.groups
+        )
+        verdict = check(cluster, Policy(), with_certificate(made, groups=groups))
+        assert any(problem.endswith("11, 12 and 7 more") for problem in verdict.problems)
+
+
+def test_cuts_that_caps_force_are_believed_under_slack():
+    """Brokers 2 and 3 hold 5 by the caps, 4 by the racks alone; with slack a plan need not."""
+    lists = {"t-0": [2, 1], "t-1": [3], "t-2": [2], "u-0": [3, 2], "u-1": [1, 3], "u-2": [2, 3]}
+    cluster = small_cluster({1: "/a", 2: "/a", 3: "/b"}, lists)
+    block = TopicBlock(match=("*",), spread={"zone": "off"}, topic_spread="even")
+    policy = Policy(
+        balance=BalancePolicy(replicas=Slack(1)),
+        brokers=BrokerPolicy(weights={1: 4}),
+        topics=(block,),
+    )
+    made = plan(cluster, policy, solver="exchange")
+    assert made.certificates[0].cuts
+    assert made.verdict.is_proved, made.verdict.problems
+    cut = replace(made.certificates[0].cuts[0], least=6)
+    more = replace(made.certificates[0], cuts=(cut,))
+    verdict = check(cluster, policy, replace(made, certificates=(more, *made.certificates[1:])))
+    assert verdict.problems == ("brokers 2, 3 must hold 4 replicas or more; 6 is written",)

@@ -1,0 +1,90 @@
+"""What a plan tells beside its proof: found true of every plan, and false where it was forged."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, reject, settings
+
+from planner_vectors import CENTS
+from planning_problems import PRICES, problems
+from proved_plans import grown, with_move
+from rackwise.core.errors import Infeasible, InvalidPolicy
+from rackwise.core.model import PartitionTable
+from rackwise.core.planning.model import Leaders
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.planning.proof.stated_totals import untrue
+from rackwise.core.policy import Policy
+from small_clusters import small_cluster
+
+CLUSTER, MADE = grown()
+FIRST = MADE.moves[0]
+BROKERS = MADE.made_from.brokers
+
+
+FEWER = settings(max_examples=max(10, settings().max_examples // 4))
+
+
+def told(cluster, made, prices=()):
+    """What is wrong with a plan that is proved."""
+    verdict = check(cluster, Policy(), made, prices=prices)
+    assert verdict.is_proved
+    return untrue(cluster, Policy(), made, verdict, prices=prices)
+
+
+@FEWER
+@given(problems())
+def test_plans_tell_the_truth(problem):
+    try:
+        found = problem.plan("exchange")
+    except (InvalidPolicy, Infeasible):
+        reject()
+    assert untrue(*problem[:2], found, found.verdict, prices=PRICES) == ()
+
+
+@pytest.mark.parametrize(
+    ("forged", "sentence"),
+    [
+        (replace(MADE, cluster_id=None), "the cluster is small; not known is written"),
+        (
+            replace(MADE, made_from=replace(MADE.made_from, brokers={**BROKERS, 9: BROKERS[1]})),
+            "broker 9 is not as the plan says that it found it",
+        ),
+        (replace(MADE, verdict=replace(MADE.verdict, cost=0)), "the verdict: cost is 6; 0 is"),
+        (with_move(MADE, 0, bytes=77), f"t-{FIRST.partition}: bytes is 1; 77 is written"),
+        (with_move(MADE, 0, bytes=None), f"t-{FIRST.partition}: bytes is 1; not known is written"),
+        (with_move(MADE, 0, reasons=("pin",)), f"t-{FIRST.partition}: reasons is "),
+        (replace(MADE, moves=MADE.moves[::-1]), "moves are not in the order in which they are to"),
+        (replace(MADE, totals=replace(MADE.totals, moves=1)), "totals: moves is 6; 1 is written"),
+        (
+            replace(MADE, totals=replace(MADE.totals, repair_moves=6)),
+            "totals: repair_moves is 0; 6 is written",
+        ),
+    ],
+)
+def test_what_is_not_so_is_told(forged, sentence):
+    assert told(CLUSTER, MADE) == ()
+    [problem] = told(CLUSTER, forged)
+    assert problem.startswith(sentence)
+
+
+def test_dollars_are_compared_where_there_are_prices():
+    made = plan(CLUSTER, solver="exchange", prices=CENTS)
+    forged = replace(made, totals=replace(made.totals, usd_nano=1))
+    assert told(CLUSTER, made, CENTS) == told(CLUSTER, made) == told(CLUSTER, forged) == ()
+    assert told(CLUSTER, MADE, CENTS) == ()
+    [problem] = told(CLUSTER, forged, CENTS)
+    assert problem.startswith("totals: usd_nano is ")
+
+
+def test_a_plan_for_leaders_has_sums_too():
+    cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1, 2], "t-1": [1, 2]})
+    made = plan(cluster, goal=Leaders())
+    assert told(cluster, made) == ()
+    forged = replace(made, totals=replace(made.totals, leader_changes=0, steady_before=None))
+    assert len(told(cluster, forged)) == 2
+
+
+def test_nothing_to_move_is_told_too():
+    empty = replace(CLUSTER, partitions=PartitionTable.of([]), topics={})
+    assert told(empty, plan(empty, solver="exchange")) == ()

@@ -1,0 +1,106 @@
+"""Findings of a fleet as a table: those of core, cluster by cluster."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rackwise.core.audit import RULES, Severity, audit
+from rackwise.core.errors import InvalidPolicy
+from rackwise.core.policy import Policy
+from rackwise.core.policy.model import BrokerPolicy
+from small_fleets import cluster, parsed
+
+pytestmark = pytest.mark.spark
+
+
+def fleet_of(spark, clusters):
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+    return frames(spark, read_snapshots(*parsed(clusters))[0])
+
+
+BLIND = {"blind": [(1, 4), (2, 5), (1, 2)], "dead": [(1, 9), ()]}
+TWICE = {1: "/eu/a", 4: "/eu/a", 2: "/eu/b", 5: "/eu/b", 3: None}
+
+
+def test_rows_are_the_findings_of_core_in_their_order(spark):
+    from rackwise.pipeline.audit.findings import audited, findings
+    from rackwise.pipeline.schemas import FINDING
+
+    made = {
+        "b.json": cluster(TWICE, BLIND, cluster_id="b"),
+        "a.json": cluster(TWICE, BLIND, cluster_id="a", min_isr=1),
+        "fine.json": cluster(cluster_id="fine"),
+    }
+    found = findings(spark, audited(fleet_of(spark, made)))
+    assert found.schema == FINDING
+    expected = [
+        {"cluster": name, **finding.as_dict()}
+        for name, file in (("a", "a.json"), ("b", "b.json"), ("fine", "fine.json"))
+        for finding in audit(made[file])
+    ]
+    assert [row.asDict() for row in found.collect()] == expected
+    assert {"rack-missing", "spread-even", "dead-replica", "offline"} <= {
+        row["rule"] for row in expected
+    }
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.sampled_from([None, "/a/1", "/a/2", "/b/1"]), min_size=1, max_size=5),
+    st.lists(
+        st.lists(st.integers(1, 6), max_size=3, unique=True).map(tuple), min_size=1, max_size=6
+    ),
+)
+def test_they_are_those_of_core_whatever_the_cluster(spark, racks, lists):
+    from rackwise.pipeline.audit.findings import audited, findings
+
+    made = cluster(dict(enumerate(racks, start=1)), {"t": lists})
+    found = findings(spark, audited(fleet_of(spark, {"a.json": made})))
+    assert [row.asDict() for row in found.collect()] == [
+        {"cluster": "demo", **finding.as_dict()} for finding in audit(made)
+    ]
+
+
+def test_every_rule_is_judged_or_named_as_not_checked(spark):
+    from rackwise.pipeline.audit.findings import audited
+
+    (one,) = audited(fleet_of(spark, {"a.json": cluster()}))
+    fair = {"replica-balance", "leader-balance", "topic-spread"}
+    assert fair <= set(one.findings.not_checked) <= set(RULES)
+
+
+def test_the_worst_come_first_and_then_the_order_of_the_table(spark):
+    from rackwise.pipeline.audit.findings import audited, worst
+
+    made = {
+        "a.json": cluster(TWICE, {"dead": [(1, 2, 9)]}, cluster_id="a"),
+        "b.json": cluster(TWICE, BLIND, cluster_id="b"),
+    }
+    found = audited(fleet_of(spark, made))
+    rows = worst(found, 10_000)
+    order = list(Severity)
+    assert [order.index(row["severity"]) for row in rows] == sorted(
+        order.index(row["severity"]) for row in rows
+    )
+    errors = [row["cluster"] for row in rows if row["severity"] == "error"]
+    assert errors == sorted(errors)
+    assert len(rows) == sum(len(one.findings) for one in found)
+    assert worst(found, 3) == rows[:3]
+
+
+def test_a_policy_that_names_what_is_not_there_is_refused(spark):
+    from rackwise.pipeline.audit.findings import audited
+
+    policy = Policy(brokers=BrokerPolicy(drain=(99,)))
+    with pytest.raises(InvalidPolicy, match="99"):
+        audited(fleet_of(spark, {"a.json": cluster()}), policy)
+
+
+def test_no_finding_is_an_empty_table(spark):
+    from rackwise.pipeline.audit.findings import findings
+
+    assert findings(spark, []).collect() == []

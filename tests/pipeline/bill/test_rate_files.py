@@ -1,0 +1,146 @@
+"""Rate tables as Parquet: what a row must have, and what is no table of rates."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from io import BytesIO
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from rackwise.core.errors import InvalidRates
+from rackwise.core.traffic import RateRow
+from rackwise.pipeline.bill.rate_files import parse_rate_parquet
+
+TYPES = {
+    "cluster": pa.string(),
+    "topic": pa.string(),
+    "bytes_in_per_s": pa.int64(),
+    "client_group": pa.string(),
+    "bytes_out_per_s": pa.int64(),
+}
+ROW = dict.fromkeys(TYPES) | {"cluster": "demo", "topic": "orders", "bytes_in_per_s": 7}
+
+
+def packed(table):
+    file = BytesIO()
+    parquet.write_table(table, file)
+    return file.getvalue()
+
+
+def data_of(*rows, types=None, without=()):
+    kinds = {name: kind for name, kind in (TYPES | (types or {})).items() if name not in without}
+    return packed(pa.Table.from_pylist(list(rows), schema=pa.schema(list(kinds.items()))))
+
+
+def refused(data):
+    with pytest.raises(InvalidRates) as caught:
+        parse_rate_parquet(data, where="r.parquet")
+    return caught.value
+
+
+def test_rows_are_those_of_the_file_in_its_order():
+    rows = [ROW, ROW | {"bytes_in_per_s": None, "client_group": "g", "bytes_out_per_s": 0}]
+    small = {"bytes_in_per_s": pa.int32(), "topic": pa.large_string()}
+    assert parse_rate_parquet(data_of(*rows, types=small), where="r.parquet") == (
+        RateRow(cluster="demo", topic="orders", bytes_in_per_s=7),
+        RateRow(cluster="demo", topic="orders", client_group="g", bytes_out_per_s=0),
+    )
+
+
+def test_columns_of_groups_may_be_missing_and_others_are_not_read():
+    data = data_of(ROW, types={"owner": pa.int8()}, without=("client_group", "bytes_out_per_s"))
+    assert parse_rate_parquet(data, where="r") == (
+        RateRow(cluster="demo", topic="orders", bytes_in_per_s=7),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"cluster": None}, "the name of a cluster is wanted; it is null or empty", "name it"),
+        ({"topic": ""}, "the name of a topic is wanted; it is null or empty", "name it"),
+        (
+            {"bytes_in_per_s": None},
+            "a rate, in or out, is wanted; both are null",
+            "fill bytes_in_per_s in",
+        ),
+        (
+            {"client_group": "g"},
+            "a value of bytes_out_per_s is wanted; it is null or empty",
+            "client_group and bytes_out_per_s go together",
+        ),
+        (
+            {"bytes_out_per_s": 5},
+            "a value of client_group is wanted; it is null or empty",
+            "client_group and bytes_out_per_s go together",
+        ),
+    ],
+)
+def test_a_row_that_is_no_rate_has_its_number(changes, message, hint):
+    error = refused(data_of(ROW, ROW | changes))
+    assert error.message == f"r.parquet: row 1: {message}"
+    assert (error.hint, error.where) == (hint, "r.parquet: row 1")
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "hint"),
+    [
+        (b"cluster,topic\n", "Parquet is wanted; it begins b'clus'", "write CSV, or Parquet"),
+        (b"", "Parquet is wanted; it begins b''", "write CSV, or Parquet"),
+        (
+            data_of(ROW, without=("topic",)),
+            (
+                "a column topic is wanted; it has cluster, bytes_in_per_s, client_group, "
+                "bytes_out_per_s"
+            ),
+            "add the column",
+        ),
+        (
+            data_of(ROW, types={"bytes_in_per_s": pa.float64()}),
+            "an integer in column bytes_in_per_s is wanted; it has double",
+            "cast it",
+        ),
+        (
+            data_of({"cluster": 1, "topic": "t"}, types={"cluster": pa.int8()}),
+            "text in column cluster is wanted; it has int8",
+            "cast it",
+        ),
+    ],
+)
+def test_what_is_no_table_of_rates(data, message, hint):
+    error = refused(data)
+    assert (error.message, error.hint) == (f"r.parquet: {message}", hint)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        packed(pa.table([["a"], ["b"], ["c"]], names=["cluster", "topic", "topic"])),
+        data_of(ROW)[:-9],
+    ],
+)
+def test_what_pyarrow_cannot_read_has_its_reason(data):
+    error = refused(data)
+    assert error.message.startswith("r.parquet: Parquet is wanted; pyarrow says: ")
+    assert error.hint == "write CSV, or Parquet"
+
+
+GOLDEN = data_of(ROW, ROW | {"client_group": "g", "bytes_out_per_s": 5})
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(GOLDEN) - 1), st.integers(0, 255)), max_size=3),
+    st.integers(0, len(GOLDEN)),
+)
+def test_only_our_errors_leave(changes, end):
+    data = bytearray(GOLDEN)
+    for place, byte in changes:
+        data[place] = byte
+    with suppress(InvalidRates):
+        parse_rate_parquet(bytes(data), where="r")
+    with suppress(InvalidRates):
+        parse_rate_parquet(bytes(data[:end]), where="r")

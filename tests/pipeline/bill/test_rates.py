@@ -1,0 +1,162 @@
+"""Traffic modelled from rates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+
+from rackwise.core.racks import Rack
+from rackwise.core.traffic import RateRow, rates_of
+from small_fleets import CENT, DAY, DAY_NUMBER, DEMO_READERS, cluster, group, parsed, price
+
+pytestmark = pytest.mark.spark
+MIB = 2**20
+DAY_S = 86_400
+
+
+def fleet_of(spark, made, **more):
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+    return frames(spark, read_snapshots(*parsed({"a.json": made}))[0], **more)
+
+
+def modelled(spark, fleet, rows, days=(DAY,)):
+    from rackwise.pipeline.bill.rates import modelled
+
+    return modelled(spark, fleet, rates_of(rows), days)
+
+
+def rate(topic, in_, group=None, out=None):
+    return RateRow(
+        cluster="demo", topic=topic, bytes_in_per_s=in_, client_group=group, bytes_out_per_s=out
+    )
+
+
+def crossing(frame):
+    """Bytes per kind, and those that cross."""
+    total, cross = Counter(), Counter()
+    for row in frame.collect():
+        far = row.peer_rack if row.kind == 2 else row.client_rack
+        total[row.kind] += row.bytes
+        cross[row.kind] += row.bytes if far != row.broker_rack else 0
+    return total, cross
+
+
+class TestEvenCase:
+    """cross = P (1 - 1/R) + P (F - 1) + G P (1 - 1/R)."""
+
+    def fleet(self, spark):
+        orders = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
+        return fleet_of(spark, cluster(topics={"orders": orders}), groups=["g", "h"])
+
+    rates = (
+        rate("orders", 300 * MIB),
+        rate("orders", None, "g", 300 * MIB),
+        rate("orders", None, "h", 300 * MIB),
+    )
+
+    def test_bytes_per_second(self, spark):
+        total, cross = crossing(modelled(spark, self.fleet(spark), self.rates))
+        a_day = MIB * DAY_S
+        assert total == {0: 300 * a_day, 1: 600 * a_day, 2: 600 * a_day}
+        assert cross == {0: 200 * a_day, 1: 400 * a_day, 2: 600 * a_day}
+
+    def test_thirty_days_cost_60750_dollars(self, spark):
+        from rackwise.pipeline.bill.cost import priced, rolled_up
+        from rackwise.pipeline.bill.traffic import merged, traffic
+
+        fleet = self.fleet(spark)
+        days = [date(2026, 11, 1) + timedelta(days=n) for n in range(30)]
+        rows = merged(traffic(modelled(spark, fleet, self.rates, days), fleet))
+        twice = [price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)]
+        gold = priced(rows, fleet, prices=twice, levels=("region", "zone"), days=days)
+        by_kind = {row.kind: row.usd for row in rolled_up(gold, {"by_kind": ["kind"]}).collect()}
+        assert by_kind == {
+            "produce": Decimal(10125),
+            "replicate": Decimal(30375),
+            "fetch": Decimal(20250),
+        }
+
+
+def test_members_read_at_their_racks(spark):
+    fleet = fleet_of(spark, cluster(groups=[DEMO_READERS]))
+    found = modelled(spark, fleet, [rate("orders", None, "readers", 3)])
+    assert {(row.partition, row.client_rack, row.bytes) for row in found.collect()} == {
+        (0, fleet.codes.racks["/eu/b"], DAY_S),
+        (1, fleet.codes.racks["/eu/a"], DAY_S),
+        (2, fleet.codes.racks["/eu/c"], DAY_S),
+    }
+
+
+def test_a_partition_two_members_hold_is_read_once(spark):
+    both = group("g", ("m", "/eu/a", None, [("orders", 0)]), ("n", "/eu/b", None, [("orders", 0)]))
+    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[both]))
+    found = modelled(spark, fleet, [rate("orders", None, "g", 5)]).collect()
+    assert [(row.client_rack, row.bytes) for row in found] == [
+        (fleet.codes.racks["/eu/a"], 5 * DAY_S)
+    ]
+
+
+def test_a_member_without_rack_reads_from_an_unknown_one(spark):
+    idle = group("g", ("m", None, None, [("orders", 0)]))
+    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[idle]))
+    found = modelled(spark, fleet, [rate("orders", None, "g", 5)]).collect()
+    assert [(row.client_rack, row.client) for row in found] == [(0, 1)]
+
+
+def test_a_member_is_where_the_run_knows_it_to_be(spark):
+    from rackwise.pipeline.bill.rates import modelled
+
+    told = group("g", ("m", None, None, [("orders", 0)]), ("n", "/eu/a", None, [("orders", 1)]))
+    fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[told]))
+    where = {"m": Rack("/eu/c"), "n": Rack("/eu/b")}
+    found = modelled(
+        spark,
+        fleet,
+        rates_of([rate("orders", None, "g", 2)]),
+        [DAY],
+        lambda _, member: where[member.member_id],
+    )
+    assert {(row.partition, row.client_rack) for row in found.collect()} == {
+        (0, fleet.codes.racks["/eu/c"]),
+        (1, fleet.codes.racks["/eu/b"]),
+    }
+
+
+def test_every_byte_of_a_day_is_somewhere(spark):
+    lists = [(1, 2), (2,), (3, 1, 2), (2, 9), ()]
+    fleet = fleet_of(spark, cluster(topics={"odd": lists, "orders": [(1, 2)]}))
+    rows = [rate("odd", 7), rate("odd", None, "g", 11), rate("orders", 0)]
+    found = modelled(spark, fleet, rows, [DAY, DAY + timedelta(days=1)])
+    sums = Counter()
+    for row in found.collect():
+        sums[row.kind, row.day] += row.bytes
+        assert (row.source, row.quality, row.window_s) == (2, 2, DAY_S)
+    in_, out = 7 * DAY_S, 11 * DAY_S
+    copied = in_ // 5 * 4  # four copies: 1, 0, 2, 1, 0 followers of even shares
+    assert in_ % 5 == 0
+    assert sums == {
+        (kind, DAY_NUMBER + n): bytes_
+        for n in range(2)
+        for kind, bytes_ in ((0, in_), (1, out), (2, copied))
+    }
+
+
+def test_a_cluster_without_racks_has_unknown_ones(spark):
+    fleet = fleet_of(spark, cluster({1: None}, {"orders": [(1,)]}))
+    found = modelled(spark, fleet, [rate("orders", 5)]).collect()
+    assert [(row.client_rack, row.broker_rack, row.bytes) for row in found] == [(0, 0, 5 * DAY_S)]
+
+
+def test_topics_without_partitions_are_named(spark):
+    from rackwise.pipeline.bill.rates import unknown_topics
+
+    fleet = fleet_of(spark, cluster())
+    elsewhere = RateRow(cluster="other", topic="orders", bytes_in_per_s=5)
+    rows = [rate("orders", 5), rate("gone", 5), rate("gone", None, "g", 5), elsewhere]
+    assert unknown_topics(fleet, rates_of(rows)) == (("demo", "gone"), ("other", "orders"))
+    assert {row.topic for row in modelled(spark, fleet, rows).collect()} == {1}

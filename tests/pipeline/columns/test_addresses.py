@@ -1,0 +1,173 @@
+"""Address texts to integers, against Python's own reading of them."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, ip_address
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+ODD = """
+10.0.0.256 010.0.0.1 1.2.3 1.2.3.4.5 +1.2.3.4 -1.2.3.4 1..2.3 1.2.3.4:5 0.0.0.0 255.255.255.255
+:: ::1 1:: 1:2:3:4:5:6:7:8 1:2:3:4:5:6:7:: ::2:3:4:5:6:7:8 1::3:4:5:6:7:8 1::2:3:4:5:6:7:8 1:2:3
+::ffff:1.2.3.4 ::1.2.3.400 ::1.2.3.04 ::1.2.3 1:2:3:4:5:6:1.2.3.4 1:2:3:4:5:6:7:1.2.3.4 ::1.2.3.4.5
+1:2:3:4:5::1.2.3.4 1:2:3:4:5:6::1.2.3.4 a:1.2.3.4 :1.2.3.4 1.2.3.4:: 1::1.2.3.4:5 g::1 12345::
+1:::2 ::1:: :1 1: 2001:DB8::FF00:42:8329 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 8000:: : . 1 x
+1:2:3:4:5:6:7:8:9
+"""
+"""Texts at the edge of being an address, between blanks."""
+
+
+def drawn(rng):
+    """An address text of either family, or one that is damaged in one place."""
+    number = rng.getrandbits(128) & rng.getrandbits(128)
+    number &= (0xFFFF << rng.randrange(113)) | (0xFFFF << 112)
+    six = ip_address(number + 2**112)
+    text = rng.choice([str(six), six.exploded, str(IPv4Address(rng.getrandbits(32)))])
+    if rng.random() < 0.5:
+        return text
+    place = rng.randrange(len(text))
+    return text[:place] + rng.choice(":.0af19 ") + text[place + rng.randrange(2) :]
+
+
+def expected(text):
+    """Version, number of IPv4 or upper half of IPv6 as a signed long; None for no address."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if address.version == 4:
+        return 4, int(address)
+    high = int(address) >> 64
+    return 6, high - 2**64 if high >= 2**63 else high
+
+
+def numbers(text):
+    """What Python's own reading of a text gives, null as on Spark."""
+    from rackwise.pipeline.columns.addresses import NONE, address_number
+
+    ip, prefix = address_number(text)
+    return None if ip == NONE else ip, prefix if ip < NONE else None
+
+
+def told(row):
+    if row.ip is None:
+        return None
+    return (4, row.ip) if row.prefix is None else (6, row.prefix)
+
+
+def read(spark, texts):
+    from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+    from rackwise.pipeline.columns.address_columns import with_addresses
+
+    frame = with_addresses(
+        spark.createDataFrame([(t,) for t in texts], "t string"), {"": F.col("t")}
+    )
+    return frame.select("t", frame["_ip"].alias("ip"), frame["_prefix"].alias("prefix")).collect()
+
+
+@pytest.fixture(scope="module")
+def rows(spark):
+    rng = Random(7)
+    return read(
+        spark,
+        [
+            *ODD.split(),
+            "",
+            " 1.2.3.4",
+            "1.2.3.4\n",
+            "::1\n",
+            "::1.2.3.4\n",
+            "1:" * 50_000,
+            "::" + "0" * 50_000 + ":1.2.3.4",
+            *(drawn(rng) for _ in range(3000)),
+        ],
+    )
+
+
+@pytest.mark.spark
+def test_a_text_is_an_address_exactly_when_python_says_so(rows):
+    assert [(row.t, told(row)) for row in rows] == [(row.t, expected(row.t)) for row in rows]
+
+
+@pytest.mark.spark
+def test_its_numbers_are_the_same_in_columns_and_in_python(rows):
+    assert [(row.t, row.ip, row.prefix) for row in rows] == [(r.t, *numbers(r.t)) for r in rows]
+
+
+@pytest.mark.spark
+def test_ipv6_is_negative_and_equal_however_it_is_written(spark):
+    short, long, other, four = read(
+        spark, ["2001:db8::7", "2001:DB8:0:0:0:0:0:0007", "2001:db8::8", "32.1.13.184"]
+    )
+    assert short.ip == long.ip < 0
+    assert other.ip != short.ip
+    assert four.ip > 0
+
+
+@pytest.mark.spark
+def test_what_is_no_address_is_null(spark):
+    found = read(spark, [None, "fe80::1%eth0", "10.0.0.256"])
+    assert [(row.ip, row.prefix) for row in found] == [(None, None)] * 3
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), unique=True, max_size=12),
+    st.sampled_from([(1, 1), (1, 9_092), (2**40, 1), (2**40, 9_092)]),
+)
+def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
+    from rackwise.pipeline.columns.addresses import PairIndex
+
+    ip_step, small_step = apart
+    pairs = [(ip * ip_step, small * small_step) for ip, small in drawn]
+    asked = [(ip * ip_step, small * small_step) for ip in range(-6, 7) for small in range(-1, 5)]
+    asked += [(ip + 1, small) for ip, small in pairs] + [(ip, small + 1) for ip, small in pairs]
+    index = PairIndex((ip for ip, _ in pairs), (small for _, small in pairs))
+    rows = index.find(*np.array(asked, dtype=np.int64).T)
+    assert rows.tolist() == [pairs.index(each) if each in pairs else -1 for each in asked]
+
+
+@given(
+    st.sets(
+        st.builds(
+            int.__add__, st.sampled_from([-(2**63), -(2**60), 0, 2**63 - 30]), st.integers(0, 20)
+        )
+    )
+)
+def test_numbers_however_far_apart_are_found_and_no_others(drawn):
+    from rackwise.pipeline.columns.addresses import Places
+
+    ordered = sorted(drawn)
+    near = {number + step for number in (*ordered, 0) for step in (-2, -1, 0, 1, 2)}
+    asked = sorted({-(2**63), 2**63 - 1} | {n for n in near if -(2**63) <= n < 2**63})
+    places = Places(np.array(ordered, dtype=np.int64), np.arange(len(ordered)))
+    found = places.find(np.array(asked, dtype=np.int64))
+    assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
+
+
+def test_what_travels_to_workers_is_not_much_larger_than_the_numbers():
+    from pyspark.serializers import CloudPickleSerializer
+
+    from rackwise.pipeline.columns.addresses import SPARSEST, Places
+
+    ordered = np.arange(2**18) * (SPARSEST - 1)
+    places = Places(ordered, np.arange(2**18))
+    assert len(CloudPickleSerializer().dumps(places)) < 3 * ordered.nbytes
+    assert places.find(ordered[::999]).tolist() == list(range(0, 2**18, 999))
+    assert places.find(ordered[1:] - 1).max() == -1
+
+
+def test_a_reader_forgets_when_it_knows_too_many(monkeypatch):
+    from rackwise.pipeline.columns import addresses
+
+    monkeypatch.setattr(addresses, "MOST_REMEMBERED", 2)
+    reader = addresses.AddressReader()
+    for texts in (["10.0.0.1", "10.0.0.2", "::1"], ["10.0.0.3", None, "x"], ["10.0.0.1"]):
+        ip, prefix = reader.read(pa.array(texts, pa.string()))
+        known = [addresses.address_number(text or "") for text in texts]
+        assert list(zip(ip.tolist(), prefix.tolist(), strict=True)) == known

@@ -1,0 +1,281 @@
+"""Snapshots to frames: codes, history, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from rackwise.core.errors import InvalidRack, InvalidSnapshot
+from rackwise.core.model import Broker, Partition, PartitionTable
+from rackwise.core.racks import Rack, crossing_level
+from small_fleets import DEMO_READERS, cluster, group, parsed
+
+pytestmark = pytest.mark.spark
+
+
+def frames_of(spark, clusters, **more):
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+    return frames(spark, read_snapshots(*parsed(clusters))[0], **more)
+
+
+def rows(df, *columns):
+    return [tuple(row) for row in df.select(*columns).orderBy(*columns).collect()]
+
+
+def test_codes_follow_the_order_of_the_names_whatever_the_order_of_the_files(spark):
+    from rackwise.pipeline.fleet.fleet import fleet_frames
+
+    contents, parse = parsed(
+        {
+            "b.json": cluster(cluster_id="beta", groups=[group("z"), group("a")]),
+            "a.json": cluster({7: "/us/a", 2: None}, {"clicks": [(7, 2)]}, cluster_id="alpha"),
+        }
+    )
+    fleet = fleet_frames(spark, contents, parse)
+    again = fleet_frames(spark, contents[::-1], parse)
+    assert fleet.names == again.names
+    assert fleet.names.clusters == ("alpha", "beta")
+    assert fleet.names.topics == ("clicks", "orders")
+    assert fleet.names.clients == ("a", "z")
+    assert fleet.names.brokers == (
+        ("alpha", 2),
+        ("alpha", 7),
+        ("beta", 1),
+        ("beta", 2),
+        ("beta", 3),
+    )
+    assert rows(fleet.brokers, "broker", "broker_id", "rack", "addresses", "ports") == [
+        (1, 2, 0, ["10.0.0.2"], [9092]),
+        (2, 7, 6, ["10.0.0.7"], [9092]),
+        (3, 1, 2, ["10.0.0.1"], [9092]),
+        (4, 2, 3, ["10.0.0.2"], [9092]),
+        (5, 3, 4, ["10.0.0.3"], [9092]),
+    ]
+    assert rows(
+        fleet.partitions, "cluster", "topic", "partition", "replicas", "leader", "bytes"
+    ) == [
+        (1, 1, 0, [2, 1], 2, None),
+        (2, 2, 0, [3, 4], 3, None),
+        (2, 2, 1, [4, 5], 4, None),
+        (2, 2, 2, [5, 3], 5, None),
+    ]
+    assert rows(fleet.topics, "cluster", "topic", "name", "min_isr") == [
+        (1, 1, "clicks", 2),
+        (2, 2, "orders", 2),
+    ]
+
+
+def test_racks_have_a_code_for_every_ancestor(spark):
+    fleet = frames_of(spark, {"a.json": cluster({1: "/eu/a/r1", 2: "/us/b"})}, racks=[Rack("/eu")])
+    assert rows(fleet.racks, "rack", "path", "depth", "l1", "l2", "l3", "l4") == [
+        (1, "/eu", 1, 1, 0, 0, 0),
+        (2, "/eu/a", 2, 1, 2, 0, 0),
+        (3, "/eu/a/r1", 3, 1, 2, 3, 0),
+        (4, "/us", 1, 4, 0, 0, 0),
+        (5, "/us/b", 2, 4, 5, 0, 0),
+    ]
+    assert fleet.names.depth == 3
+
+
+def test_the_level_of_two_racks_is_that_of_core(spark):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from rackwise.pipeline.bill.cost import level
+
+    texts = ["/eu/a", "/eu/b", "/us/a", "/eu/a/r1", "/eu/a/r2", "/eu", "/", "/eu/b/r1/s/"[:-1]]
+    fleet = frames_of(spark, {"a.json": cluster()}, racks=map(Rack, texts))
+    depths = ("l1", "l2", "l3", "l4")
+    pairs = fleet.racks.alias("a").crossJoin(fleet.racks.alias("b"))
+    found = pairs.select(
+        "a.path",
+        "b.path",
+        level(
+            [F.col(f"a.{depth}") for depth in depths],
+            [F.col(f"b.{depth}") for depth in depths],
+            F.lit("known") == "known",
+        ),
+    ).collect()
+    assert len(found) == len(fleet.names.racks) ** 2
+    for a, b, crossed in found:
+        assert crossed == crossing_level(Rack(a), Rack(b)), (a, b)
+
+
+def test_a_broker_known_from_replica_lists_alone_has_a_code_and_no_row(spark):
+    fleet = frames_of(spark, {"a.json": cluster({1: "/eu/a"}, {"t": [(9, 1)]})})
+    assert fleet.codes.brokers == {("demo", 1): 1, ("demo", 9): 2}
+    assert rows(fleet.brokers, "broker") == [(1,)]
+    assert rows(fleet.partitions, "replicas", "leader") == [([2, 1], 2)]
+
+
+def test_adding_replicas_do_not_count_and_no_leader_is_zero(spark):
+    table = PartitionTable.of(
+        [Partition(topic="t", partition=0, replicas=(1, 2, 3), adding=(2,), isr=(1,), bytes=7)]
+    )
+    moving = cluster()
+    fleet = frames_of(spark, {"a.json": _with(moving, partitions=table)})
+    assert rows(fleet.partitions, "replicas", "leader", "isr", "bytes") == [([1, 3], 0, [1], 7)]
+
+
+def _with(value, **changes):
+    from dataclasses import replace
+
+    return replace(value, **changes)
+
+
+def test_a_cluster_without_partitions_takes_none_from_those_after_it(spark):
+    clusters = {f"{name}.json": cluster(cluster_id=name) for name in ("a", "c", "d")}
+    clusters["b.json"] = cluster(topics={}, cluster_id="b")
+    found = frames_of(spark, clusters).partitions
+    assert rows(found, "cluster", "partition") == [(c, p) for c in (1, 3, 4) for p in range(3)]
+
+
+def test_members_are_listed_by_topic(spark):
+    idle = group("idle", ("i", None, None, []))
+    fleet = frames_of(spark, {"a.json": cluster(groups=[DEMO_READERS, idle])})
+    columns = ("client_group", "member_id", "address", "rack", "topic", "partitions")
+    assert rows(fleet.members, *columns) == [
+        (1, "i", None, 0, 0, []),
+        (2, "m0", "10.1.0.2", 3, 1, [0]),
+        (2, "m1", "10.1.0.1", 2, 1, [1]),
+        (2, "m2", "10.1.0.3", 4, 1, [2]),
+    ]
+
+
+def test_further_names_get_codes_as_well(spark):
+    fleet = frames_of(
+        spark,
+        {"a.json": cluster()},
+        racks=[Rack("/us/x")],
+        groups=["batch"],
+        topics=[("demo", "gone"), ("elsewhere", "gone too")],
+    )
+    assert "/us/x" in fleet.codes.racks
+    assert "batch" in fleet.codes.clients
+    assert rows(fleet.topics, "topic", "name", "min_isr") == [(1, "gone", None), (3, "orders", 2)]
+
+
+class TestHistory:
+    def snapshots(self):
+        def at(time, leader):
+            return cluster(topics={"orders": [(leader, 3 - leader)]}, taken_at=time)
+
+        return {
+            "3.json": at("2026-11-01T10:40:00Z", 1),
+            "1.json": at("2026-11-01T08:20:00Z", 1),
+            "2.json": at("2026-11-01T10:00:00Z", 2),
+            "0.json": at("2026-11-01T08:10:00.000001Z", 2),
+        }
+
+    def test_a_snapshot_speaks_from_the_next_full_hour_on(self, spark):
+        fleet = frames_of(spark, self.snapshots())
+        hours = [datetime(2026, 11, 1, hour, tzinfo=UTC) for hour in (9, 10, 11)]
+        # The session's timestamps come back as local time; as epoch seconds they are themselves.
+        seconds = [int(hour.timestamp()) for hour in hours]
+        found = rows(
+            fleet.partitions.selectExpr(
+                "leader", "unix_timestamp(valid_from) f", "unix_timestamp(valid_to) t"
+            ),
+            "f",
+            "t",
+            "leader",
+        )
+        assert found == [
+            (seconds[0], seconds[1], 1),
+            (seconds[1], seconds[2], 2),
+            (seconds[2], None, 1),
+        ]
+        assert fleet.has_history
+        assert [s.file for s in fleet.latest] == ["3.json"]
+
+    def test_the_first_hours_that_snapshots_speak_for_are_told_by_cluster(self, spark):
+        other = cluster(cluster_id="other", taken_at="2026-11-01T12:00:00Z")
+        fleet = frames_of(spark, self.snapshots() | {"o.json": other})
+        midnight = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) // 3600
+        assert fleet.speaking == {
+            1: (midnight + 9, midnight + 10, midnight + 11),
+            2: (midnight + 12,),
+        }
+
+    def test_one_snapshot_is_no_history(self, spark):
+        assert not frames_of(spark, {"a.json": cluster()}).has_history
+
+    def test_a_cluster_without_id_is_named_for_its_file(self, spark):
+        fleet = frames_of(
+            spark,
+            {
+                "day1/shop.json.gz": cluster(cluster_id=None),
+                "day2/shop.json": cluster(cluster_id=None, taken_at="2026-11-02T00:00:00Z"),
+            },
+        )
+        assert fleet.names.clusters == ("shop",)
+        assert fleet.has_history
+
+
+class TestRefused:
+    def test_one_name_for_two_clusters(self, spark):
+        with pytest.raises(
+            InvalidSnapshot,
+            match=r"one cluster id is wanted .*demo; None is in a/demo\.json and demo in b\.json",
+        ) as caught:
+            frames_of(spark, {"b.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
+        assert caught.value.hint.startswith("rename one of the two files")
+
+    def test_nothing_at_all(self, spark):
+        with pytest.raises(InvalidSnapshot, match="at least one snapshot is wanted") as caught:
+            frames_of(spark, {})
+        assert "rackwise snapshot" in caught.value.hint
+
+    def test_what_the_parser_refuses_stands_beside_the_rest(self, spark):
+        from rackwise.pipeline.fleet.fleet import fleet_frames
+        from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+        def parse(content):
+            if content == b"bad.json":
+                raise InvalidSnapshot("no snapshot", where="$")
+            return cluster()
+
+        contents = [("good.json", b"good.json"), ("bad.json", b"bad.json")]
+        read, failed = read_snapshots(contents, parse)
+        assert [snapshot.file for snapshot in read] == ["good.json"]
+        assert [(one.file, one.error.message) for one in failed] == [("bad.json", "no snapshot")]
+        with pytest.raises(InvalidSnapshot, match="no snapshot"):
+            fleet_frames(spark, contents, parse)
+
+    @pytest.mark.parametrize("taken_at", ["yesterday", "2026-11-01T00:00:00+02:00", "2026-11-01"])
+    def test_a_time_that_is_not_utc(self, taken_at):
+        from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+        _, failed = read_snapshots(*parsed({"a.json": cluster(taken_at=taken_at)}))
+        assert "a time in UTC such as 2026-11-01T00:00:00Z is wanted" in failed[0].error.message
+        assert failed[0].error.hint
+
+    def test_a_rack_of_five_levels(self):
+        from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+        _, failed = read_snapshots(*parsed({"a.json": cluster({1: "/a/b/c/d/e"})}))
+        assert isinstance(failed[0].error, InvalidRack)
+        assert '"/a/b/c/d/e" has 5' in failed[0].error.message
+        assert failed[0].error.hint == "merge levels, for example /eu/a-row7"
+
+    def test_a_broker_without_address_where_flow_logs_are_read(self):
+        from rackwise.pipeline.fleet.snapshots import read_snapshots, require_addresses
+
+        blind = _with(cluster(), brokers=(Broker(id=4, rack=Rack("/eu/a"), host="b4"),))
+        read, _ = read_snapshots(*parsed({"a.json": blind}))
+        with pytest.raises(
+            InvalidSnapshot,
+            match=r"an IP address of every broker is wanted .* broker 4 of cluster demo has none",
+        ) as caught:
+            require_addresses(read)
+        assert caught.value.hint == "take the snapshot with `rackwise snapshot --resolve`"
+        assert caught.value.where == "a.json"
+        require_addresses(read_snapshots(*parsed({"a.json": cluster()}))[0])
+
+
+def test_a_large_table_keeps_its_rows(spark):
+    lists = [(1 + i % 3, 1 + (i + 1) % 3) for i in range(5000)]
+    fleet = frames_of(spark, {"a.json": cluster(topics={"t": lists}, size=3)})
+    assert fleet.partitions.groupBy().sum("bytes").collect()[0][0] == 15_000

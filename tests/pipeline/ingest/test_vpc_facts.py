@@ -1,0 +1,199 @@
+"""Facts out of flow logs: kinds, racks, hours, and the fate of rows that are no traffic."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from flow_rows import (
+    BROKER,
+    LOGGED,
+    NO_DATA,
+    NOON,
+    SECOND,
+    THIRD,
+    UNLOGGED,
+    answer,
+    bronze,
+    buckets_of,
+    fleet_of,
+    judged,
+)
+from small_fleets import cluster, group
+
+pytestmark = pytest.mark.spark
+
+HOUR_S = 3600
+A, B, C = 2, 3, 4
+"""Codes of /eu/a, /eu/b and /eu/c; 1 is /eu."""
+MEMBER, QUARREL = "10.1.0.50", "10.1.0.51"
+READERS = group(
+    "readers",
+    ("m0", "/eu/c", MEMBER, [("orders", 0)]),
+    ("m1", "/eu/b", QUARREL, [("orders", 1)]),
+    ("m2", "/eu/c", QUARREL, [("orders", 2)]),
+    ("m3", None, LOGGED, []),
+)
+OTHER = {7: "/eu/b"}
+CASES = {
+    "produce": {},
+    "fetch": answer(),
+    "request of a follower": {"srcaddr": SECOND},
+    "copy to a follower": answer(dstaddr=SECOND),
+    "client in a longer subnet": {"srcaddr": UNLOGGED},
+    "client in no subnet": {"srcaddr": "192.168.0.1"},
+    "client whose group member says its rack": {"srcaddr": MEMBER},
+    "client whose members disagree": {"srcaddr": QUARREL},
+    "client on the broker's host": {"srcaddr": BROKER},
+    "other cluster": {"dstaddr": "10.0.0.7"},
+    "broker of another cluster": {"srcaddr": "10.0.0.7"},
+    "other port": {"dstport": "22"},
+    "not TCP": {"protocol": "17"},
+    "SKIPDATA": {**NO_DATA, "log_status": "SKIPDATA"},
+    "NODATA": {**NO_DATA, "log_status": "NODATA"},
+    "rejected": {"action": "REJECT"},
+    "no action": {"action": "-"},
+    "rejected on another port": {"action": "REJECT", "dstport": "22"},
+    "the day before": {"start": str(NOON - 86_400), "end": str(NOON - 86_340)},
+    "the day after": {"start": str(NOON + 86_400), "end": str(NOON + 86_460)},
+    "an hour before the snapshot": {"start": str(NOON - 13 * HOUR_S)},
+}
+
+
+@pytest.fixture(scope="module")
+def facts(spark):
+    fleet = fleet_of(
+        spark,
+        {
+            "demo.json": cluster(groups=[READERS]),
+            "other.json": cluster(OTHER, {}, cluster_id="other"),
+        },
+    )
+    rows = [{"interface_id": f"eni-{n}"} | row for n, row in enumerate(CASES.values())]
+    rows = [{"end": str(int(row.get("start", NOON)) + 60)} | row for row in rows]
+    days = (date(2026, 10, 31), date(2026, 11, 1))
+    made = judged(spark, rows, fleet, side="auto", days=days)
+    return dict(zip(CASES, made, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "client_rack", "broker", "broker_rack", "peer", "peer_rack"),
+    [
+        ("produce", 0, A, 1, A, 0, 0),
+        ("fetch", 1, A, 1, A, 0, 0),
+        ("request of a follower", 2, 0, 2, B, 1, A),
+        ("copy to a follower", 2, 0, 1, A, 2, B),
+        ("client in a longer subnet", 0, C, 1, A, 0, 0),
+        ("client in no subnet", 0, 0, 1, A, 0, 0),
+        ("client whose group member says its rack", 0, C, 1, A, 0, 0),
+        ("client whose members disagree", 0, A, 1, A, 0, 0),
+        ("client on the broker's host", 0, 0, 1, A, 0, 0),
+        ("other cluster", 0, A, 4, B, 0, 0),
+        ("broker of another cluster", 0, 0, 1, A, 0, 0),
+    ],
+)
+def test_the_kind_and_the_racks_follow_from_who_is_who(
+    facts, case, kind, client_rack, broker, broker_rack, peer, peer_rack
+):
+    fact = facts[case]
+    assert fact.reason == "kept"
+    assert (fact.kind, fact.client_rack) == (kind, client_rack)
+    assert (fact.broker, fact.broker_rack) == (broker, broker_rack)
+    assert (fact.peer, fact.peer_rack) == (peer, peer_rack)
+    assert fact.cluster == (2 if case == "other cluster" else 1)
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        ("other port", "not-kafka"),
+        ("not TCP", "not-kafka"),
+        ("SKIPDATA", "skipdata"),
+        ("NODATA", "nodata"),
+        ("rejected", "rejected"),
+        ("no action", "rejected"),
+        ("rejected on another port", "rejected"),
+        ("the day before", "kept"),
+        ("the day after", "other-day"),
+    ],
+)
+def test_the_fate_is_the_first_that_holds(facts, case, reason):
+    assert facts[case].reason == reason
+
+
+@pytest.mark.connect
+def test_a_fact_says_when_how_much_and_from_which_source(facts):
+    fact = facts["produce"]
+    assert fact.window_start.timestamp() == NOON
+    assert (fact.window_s, fact.day) == (60, NOON // 86_400)
+    assert (fact.bytes, fact.packets, fact.source, fact.quality) == (1000, 7, 1, 0)
+    assert (fact.client_ip, fact.client, fact.topic, fact.partition) == (
+        *(10 * 2**24 + 2**16 + 7, 0, 0, None),
+    )
+
+
+def test_a_replicate_flow_has_no_client(facts):
+    assert facts["copy to a follower"].client_ip is None
+
+
+def test_hours_before_the_first_snapshot_are_estimates(facts):
+    assert facts["an hour before the snapshot"].quality == 2
+    assert facts["the day before"].quality == 2
+
+
+@pytest.mark.connect
+def test_columns_that_no_file_has_are_null_in_all_rows(spark):
+    from rackwise.pipeline.ingest.formats import flow_facts
+
+    lacking = ("pkt_srcaddr", "pkt_dstaddr", "malformed", "raw")
+    fleet = fleet_of(spark)
+    rows = bronze(
+        spark, [dict.fromkeys(lacking) | row for row in ({}, {"bytes": "x"}, {"action": "REJECT"})]
+    )
+    facts, wanted = (
+        sorted(
+            flow_facts(made, fleet, buckets_of(fleet), format="vpc").collect(),
+            key=lambda fact: fact.row_offset,
+        )
+        for made in (rows.drop(*lacking), rows)
+    )
+    assert facts == wanted
+    assert [fact.reason for fact in facts] == ["kept", "malformed:bytes", "rejected"]
+
+
+HOURS = {
+    "before all": (-11, BROKER, (2, A, 1)),
+    "the first snapshot's": (-9, BROKER, (0, A, 1)),
+    "its last hour": (-3, BROKER, (0, A, 1)),
+    "the second's first hour": (-2, BROKER, (0, C, 1)),
+    "long after": (9, BROKER, (0, C, 1)),
+    "a broker that came later": (-5, THIRD, (2, C, 3)),
+    "the same where it is told": (-1, THIRD, (0, C, 3)),
+    "a broker that left": (3, SECOND, (2, B, 2)),
+    "the same where it was told": (-5, SECOND, (0, B, 2)),
+}
+
+
+def test_racks_are_those_of_the_latest_snapshot_at_or_before_the_hour(spark):
+    fleet = fleet_of(
+        spark,
+        {
+            "a.json": cluster({1: "/eu/a", 2: "/eu/b"}, {}, taken_at="2026-11-01T01:20:00Z"),
+            "b.json": cluster({1: "/eu/c", 3: "/eu/c"}, {}, taken_at="2026-11-01T10:00:00Z"),
+        },
+    )
+    rows = [
+        {"dstaddr": broker, "start": str(NOON + hour * HOUR_S), "end": str(NOON + hour * HOUR_S)}
+        for hour, broker, _ in HOURS.values()
+    ]
+    copies = [answer(dstaddr=SECOND), answer(srcaddr=SECOND, dstaddr=THIRD, start=str(NOON - 9000))]
+    facts = judged(spark, [*rows, *copies], fleet)
+    assert {
+        case: (fact.quality, fact.broker_rack, fact.broker)
+        for case, fact in zip(HOURS, facts, strict=False)
+    } == {case: wanted for case, (_, _, wanted) in HOURS.items()}
+    assert [(f.kind, f.quality, f.broker, f.peer) for f in facts[-2:]] == [
+        (2, 2, 1, 2),
+        (2, 2, 2, 3),
+    ]

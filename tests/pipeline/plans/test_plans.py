@@ -1,0 +1,267 @@
+"""Plans of a fleet, one Spark task each: core's plans, their proof checked, every cluster told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+
+import pytest
+
+from planner_vectors import generated_cluster
+from rackwise.adapters import files
+from rackwise.core.audit import audit
+from rackwise.core.blast import blast_radius
+from rackwise.core.errors import BytesLost
+from rackwise.core.planning.model import Repair
+from rackwise.core.planning.plan import plan
+from rackwise.core.planning.proof.certificate import check
+from rackwise.core.policy import Policy
+from rackwise.core.traffic import prices_of
+from small_fleets import GIB, cluster, price
+
+pytestmark = pytest.mark.spark
+PRICES = (price(), price(provider="other"))
+RACKS = {1: "a", 2: "a", 3: "b", 4: "c"}
+
+
+def clusters():
+    """Clusters by name: two to mend, one that is well, one without price, three without a plan."""
+    random = generated_cluster("random", 12, 3, 600, 3)
+    sizes = random.partitions.bytes * 123_456_789
+    moving = cluster(RACKS, {"t": [(1, 3)]})
+    table = moving.partitions
+    found = {
+        "blind": cluster(RACKS, {"t": [(1, 2), (3, 1)]}, size=3 * GIB),
+        "deep": cluster({1: "/eu/a", 2: "/eu/a", 3: "/eu/b"}, {"t": [(1, 2)]}),
+        "fine": cluster(RACKS, {"t": [(1, 3)]}, size=GIB),
+        "moving": replace(moving, partitions=replace(table, adding=table.replicas)),
+        "partly": cluster({1: "a", 2: None}, {"t": [(1, 2)]}),
+        "random": replace(random, partitions=replace(random.partitions, bytes=sizes)),
+        "small": cluster({1: "a"}, {"<t>": [(1, 9)] * 7}),
+    }
+    return {name: replace(one, cluster_id=name) for name, one in found.items()}
+
+
+CLUSTERS = clusters()
+
+
+def planning(goal="repair"):
+    from rackwise.pipeline.plans.task import Planning
+
+    return Planning(
+        goal_name=goal,
+        parse=partial(files.parse_snapshot, where="a snapshot"),
+        sealed=files.sealed_for,
+    )
+
+
+def snapshots(chosen):
+    from rackwise.pipeline.fleet.snapshots import read_snapshots
+
+    contents = [(f"{name}.json", files.snapshot_bytes(one)) for name, one in chosen.items()]
+    return read_snapshots(contents, planning().parse)[0]
+
+
+def analyzed(spark, tables, **more):
+    from rackwise.pipeline.job import analyze
+    from rackwise.pipeline.request import AnalyzeRequest
+
+    request = AnalyzeRequest(
+        version="0.1.0",
+        snapshots=snapshots(CLUSTERS),
+        tables=str(tables),
+        prices=PRICES,
+        planning=planning(),
+        **more,
+    )
+    return analyze(spark, request)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return []
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory, steps):
+    return analyzed(
+        spark,
+        tmp_path_factory.mktemp("tables"),
+        progress=lambda number, of, name: steps.append(f"{number}/{of} {name}"),
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(made):
+    return {row["cluster"]: row for row in made.summary["plans"]["rows"]}
+
+
+@pytest.mark.connect
+def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
+    assert {name: row["status"] for name, row in rows.items()} == {
+        **dict.fromkeys(("blind", "deep", "fine", "random"), "planned"),
+        **dict.fromkeys(("moving", "partly"), "refused"),
+        "small": "infeasible",
+    }
+    assert rows["small"]["reason"].startswith("<t>-0 wants ")
+    assert rows["small"]["reason"].endswith("; and 2 more")
+    assert "a rack on every live broker is wanted" in rows["partly"]["reason"]
+    assert rows["partly"]["hint"]
+    assert "1 partition is being reassigned: t-0" in rows["moving"]["reason"]
+    for row in rows.values():
+        is_planned = row["status"] == "planned"
+        known = ("moves", "partitions", "cost", "lower_bound", "gap", "verdict", "solver", "file")
+        assert all((row[name] is not None) == is_planned for name in known), row
+        assert (row["reason"] is None) == is_planned
+
+
+def test_plans_are_those_of_core_proved_and_priced_to_the_nano(made, rows):
+    prices = tuple(prices_of(PRICES, "aws"))
+    for name, row in rows.items():
+        if row["status"] != "planned":
+            continue
+        used = () if name == "deep" else prices
+        wanted = plan(CLUSTERS[name], Policy(), Repair(), prices=used)
+        content = made.files[row["file"]]
+        read = files.parse_plan(content, where=row["file"])
+        assert read.moves == wanted.moves
+        assert read.made_from.snapshot_sha256 == files.fingerprint(CLUSTERS[name])
+        assert check(CLUSTERS[name], Policy(), read).is_proved
+        assert (row["moves"], row["cost"], row["lower_bound"], row["gap"], row["verdict"]) == (
+            wanted.totals.moves,
+            wanted.verdict.cost,
+            wanted.verdict.lower_bound,
+            0,
+            "proved",
+        )
+        nano = wanted.totals.usd_nano
+        assert row["usd"] == (None if nano is None else f"{Decimal(nano).scaleb(-9):.9f}")
+        assert row["solver"] == wanted.solver
+        assert row["file"] == f"plans/{list(rows).index(name) + 1:04}-{read.sha256[:8]}.json"
+    assert rows["blind"]["usd"] == "0.060000000"
+    assert (rows["fine"]["moves"], rows["fine"]["usd"]) == (0, "0.000000000")
+    assert rows["deep"]["bytes"] is None
+    assert rows["random"]["moves"] > 100
+
+
+def test_the_summary_adds_them_up(made, rows):
+    part = made.summary["plans"]
+    planned = [row for row in rows.values() if row["status"] == "planned"]
+    assert (part["goal"], part["clusters"], part["planned"], part["proved"]) == ("repair", 7, 4, 4)
+    assert part["moves"] == sum(row["moves"] for row in planned)
+    assert (part["bytes"], part["usd"]) == (None, None)
+    assert made.summary["csv"] == ["csv/findings.csv", "csv/blast.csv", "csv/plans.csv"]
+    assert len(list(made.csv["plans"][1])) == 7
+
+
+def test_tables_hold_plans_and_moves(spark, made, rows):
+    from rackwise.pipeline.schemas import PLAN, PLAN_SUMMARY
+
+    plans = spark.read.parquet(f"{made.tables}/gold/plan_summary")
+    assert plans.schema == PLAN_SUMMARY
+    assert [row.cluster for row in plans.collect()] == sorted(rows)
+    moves = spark.read.parquet(f"{made.tables}/gold/plan")
+    assert moves.schema == PLAN
+    found = [row.asDict() for row in moves.collect()]
+    for name in ("blind", "deep", "random"):
+        wanted = plan(
+            CLUSTERS[name], Policy(), Repair(), prices=tuple(prices_of(PRICES, "aws")[:0])
+        )
+        of_cluster = [row for row in found if row["cluster"] == name]
+        assert [(row["topic"], row["partition"], tuple(row["after"])) for row in of_cluster] == [
+            (move.topic, move.partition, move.after) for move in wanted.moves
+        ]
+        assert (
+            sum(len(set(r["after"]) - set(r["before"])) for r in of_cluster)
+            == (rows[name]["moves"])
+        )
+        assert all(row["reasons"] == ["spread-even"] for row in of_cluster)
+    nano = sum((row["usd"] for row in found if row["cluster"] == "random"), Decimal(0))
+    assert f"{nano:.9f}" == rows["random"]["usd"]
+
+
+def test_findings_and_losses_of_a_generated_cluster_are_those_of_core(spark, made):
+    one = CLUSTERS["random"]
+    gold = spark.read.parquet(f"{made.tables}/gold/finding").where("cluster = 'random'")
+    assert [row.asDict() for row in gold.collect()] == [
+        {"cluster": "random", **finding.as_dict()} for finding in audit(one)
+    ]
+    blast = spark.read.parquet(f"{made.tables}/gold/blast").where("cluster = 'random'")
+    assert [
+        (
+            row.rack,
+            row.partitions_offline,
+            row.leaders_lost,
+            row.replicas_lost,
+            row.bytes_to_restore,
+        )
+        for row in blast.collect()
+    ] == [
+        (loss.rack, len(loss.offline), loss.leaders_lost, loss.replicas_lost, loss.bytes_to_restore)
+        for loss in blast_radius(one)
+    ]
+
+
+def test_steps_are_told(made, steps):
+    assert made
+    assert steps[-2:] == ["10/12 gold: plans", "11/12 gold: proofs"]
+
+
+def test_twice_the_same(spark, made, tmp_path, monkeypatch):
+    """In rounds of two clusters, what is told between them is all that differs."""
+    from rackwise.pipeline.plans import plans
+
+    monkeypatch.setattr(plans, "LEAST_AT_ONCE", 2)
+    told = []
+    again = analyzed(spark, tmp_path, progress=lambda _number, _of, name: told.append(name))
+    assert again.summary == made.summary
+    assert again.files == made.files
+    assert told[-5:] == [
+        *(f"gold: plans, clusters {first} to {first + 1} of 7" for first in (1, 3, 5)),
+        "gold: plans, clusters 7 to 7 of 7",
+        "gold: proofs",
+    ]
+
+
+def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.plans import plans
+
+    monkeypatch.setattr(plans, "rounds", lambda latest: [latest[:1]])
+    chosen = {name: CLUSTERS[name] for name in ("deep", "fine")}
+    fleet = frames(spark, snapshots(chosen))
+    with pytest.raises(BytesLost, match="one row of plans for each of 2 clusters is wanted; 1"):
+        plans.plans(spark, fleet, planning(), str(tmp_path))
+
+
+@pytest.mark.long
+def test_a_cluster_whose_planning_breaks_stops_no_other_one(spark, tmp_path):
+    """One raises what nobody expects, one takes its process down with it; the others have plans."""
+    from rackwise.pipeline.fleet.fleet import frames
+    from rackwise.pipeline.plans.plans import plans
+
+    parse = planning().parse
+
+    def breaking(content):
+        found = parse(content)
+        if found.cluster_id == "blind":
+            raise ZeroDivisionError("a fault of ours")
+        if found.cluster_id == "random":
+            os._exit(9)
+        return found
+
+    fleet = frames(spark, snapshots(CLUSTERS))
+    made = plans(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
+    rows = {row["cluster"]: row for row in made.rows}
+    assert {name: row["status"] for name, row in rows.items()} == {
+        **dict.fromkeys(("blind", "random"), "failed"),
+        **dict.fromkeys(("deep", "fine"), "planned"),
+        **dict.fromkeys(("moving", "partly"), "refused"),
+        "small": "infeasible",
+    }
+    assert rows["blind"]["reason"] == "ZeroDivisionError: a fault of ours"
+    assert rows["random"]["reason"].startswith("its task ended: ")
+    assert all("please report it" in rows[name]["hint"] for name in ("blind", "random"))
+    assert sorted(made.files) == [rows["deep"]["file"], rows["fine"]["file"]]

@@ -1,0 +1,64 @@
+"""Where a server of Spark Connect is: told before Spark's own client asks for ten minutes."""
+
+import socket
+from contextlib import closing
+
+import pytest
+
+from rackwise.adapters.sandbox.ports import HOST, free_ports
+from rackwise.core.errors import InvalidConfig, Unreachable, WorldError
+from rackwise.pipeline.runtime import remotes
+
+TOKEN = "dapi-0123"  # noqa: S105 (one that must not be shown)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [("local", True), ("local[2]", True), ("sc://local", False), ("spark://local:7077", False)],
+)
+def test_a_local_place_is_this_process(place, expected):
+    assert remotes.is_local(place) is expected
+
+
+@pytest.mark.parametrize(
+    ("remote", "host"),
+    [
+        ("local[2]", "localhost"),
+        ("sc://spark-1", "spark-1"),
+        ("sc://spark-1:15003/;use_ssl=true;token=x", "spark-1"),
+        ("sc://[::1]:15002", "::1"),
+    ],
+)
+def test_the_host(remote, host):
+    assert remotes.host_of(remote) == host
+
+
+@pytest.mark.parametrize(
+    "remote", ["spark://h:7077", "h:15002", "sc://", "sc://h:port", "sc://h:99999", "yarn"]
+)
+def test_what_is_no_remote_is_refused_and_no_token_is_shown(remote):
+    with pytest.raises(InvalidConfig, match=r"--remote wants sc://HOST\[:PORT\]") as refused:
+        remotes.check_answers(f"{remote}/;token={TOKEN}")
+    assert refused.value.hint == "a Spark master goes to --master"
+    assert TOKEN not in str(refused.value.as_dict())
+
+
+def test_where_somebody_listens_nothing_is_said_and_where_nobody_does_it_is():
+    with closing(socket.create_server((HOST, 0))) as server:
+        port = server.getsockname()[1]
+        remotes.check_answers(f"sc://{HOST}:{port}")
+    remote = f"sc://{HOST}:{free_ports(1)[0]}/;token={TOKEN}"
+    with pytest.raises(Unreachable, match=f"wanted at {HOST}:.*; Connection refused") as refused:
+        remotes.check_answers(remote)
+    assert "start-connect-server.sh" in refused.value.hint
+    assert TOKEN not in str(refused.value.as_dict())
+
+
+def test_a_port_that_is_taken_is_told_before_a_server_is_started(monkeypatch):
+    with closing(socket.create_server((HOST, 0))) as server:
+        monkeypatch.setattr(remotes, "PORT", server.getsockname()[1])
+        with pytest.raises(WorldError, match=r"of this machine is wanted .*; it is taken") as told:
+            remotes.check_is_free()
+    assert "--remote sc://localhost" in told.value.hint
+    monkeypatch.setattr(remotes, "PORT", free_ports(1)[0])
+    remotes.check_is_free()

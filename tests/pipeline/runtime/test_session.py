@@ -1,0 +1,121 @@
+"""Sessions: quiet, in UTC, exact; an active one is taken as it is or refused."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from rackwise.core.errors import SessionConflict, SparkMissing
+from rackwise.pipeline.runtime.session import check_version, large_batches, session, settings
+
+
+def test_a_small_session_is_made_to_start_soon():
+    small = settings("local[2]", "small", {})
+    assert small["spark.sql.shuffle.partitions"] == "2"
+    assert "-XX:+UseSerialGC" in small["spark.driver.extraJavaOptions"]
+    assert "spark.sql.shuffle.partitions" not in settings("local[2]", "batch", {})
+
+
+def test_what_is_asked_for_wins():
+    assert settings("local", "small", {"spark.driver.memory": "3g"})["spark.driver.memory"] == "3g"
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"), [("local", True), ("local[2]", True), ("spark://h:7077", False)]
+)
+def test_only_local_masters_are_bound_to_loopback(master, expected):
+    assert ("spark.driver.host" in settings(master, "batch", {})) is expected
+
+
+@pytest.mark.spark
+@pytest.mark.connect
+def test_rows_go_to_python_through_a_file(spark):
+    def ways(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pylist([{"way": os.environ["PYTHON_UNIX_DOMAIN_ENABLED"]}])
+
+    made = spark.range(1).mapInArrow(ways, "way string").collect()
+    assert [row["way"] for row in made] == ["True"]
+
+
+def test_without_pyspark_the_pip_line_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(SparkMissing, match="PySpark is wanted") as missing, session():
+        pass
+    assert missing.value.hint == 'pip install "rackwise[spark]"'
+
+
+def test_a_master_and_a_remote_contradict_each_other():
+    asked = {"master": "local[2]", "remote": "sc://there/;token=t0k3n"}
+    with pytest.raises(SessionConflict, match="both were given") as refused, session(**asked):
+        pass
+    assert "t0k3n" not in str(refused.value.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("version", "is_fit"), [("3.5.4", False), ("4.1.1", False), ("4.2.0", True)]
+)
+def test_an_older_spark_is_refused(version, is_fit):
+    if is_fit:
+        check_version(version)
+        return
+    with pytest.raises(SessionConflict, match=f"this session runs {version}") as refused:
+        check_version(version)
+    assert refused.value.hint.startswith("start a Spark 4.2")
+
+
+@pytest.mark.spark
+@pytest.mark.connect
+def test_an_active_session_is_taken_and_left_running(spark):
+    with session() as same:
+        assert same is spark
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.spark
+@pytest.mark.connect
+def test_large_batches_are_for_the_time_of_an_action(spark):
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(key)
+    with large_batches(spark):
+        assert spark.conf.get(key) == "32768" != before
+    assert spark.conf.get(key) == before
+    with pytest.raises(ZeroDivisionError), large_batches(spark):
+        1 / 0  # noqa: B018 (an action that fails)
+    assert spark.conf.get(key) == before
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        ({"master": "spark://elsewhere:7077"}, "spark.master"),
+        ({"remote": "sc://elsewhere/;token=t0k3n"}, "spark.remote"),
+        ({"conf": {"spark.sql.session.timeZone": "CET"}}, "spark.sql.session.timeZone"),
+    ],
+)
+def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
+    with pytest.raises(SessionConflict, match="the active one has") as refused, session(**asked):
+        pass
+    assert refused.value.where == key
+    assert "stop the active session" in refused.value.hint
+    assert "t0k3n" not in str(refused.value.as_dict())
+    assert spark.range(1).count() == 1
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_a_session_of_our_own_is_in_utc_and_says_nothing():
+    script = (
+        "from rackwise.pipeline.runtime.session import session\n"
+        "with session(master='local[1]', profile='small') as spark:\n"
+        "    print(spark.conf.get('spark.sql.session.timeZone'), spark.range(5).count())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "UTC 5\n"
+    assert "WARN " not in done.stderr
+    assert "INFO" not in done.stderr

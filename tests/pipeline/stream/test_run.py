@@ -1,0 +1,296 @@
+"""Telemetry into tables: every message once, with its fate; Kafka's side is in another file."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from rackwise.core.errors import ConnectorMissing, InvalidConfig, InvalidFlows
+from rackwise.pipeline.stream.store import Batch, Store
+from refusals import called, check_refused
+from telemetry import AT_MS, KAFKA, ROW, arriving, message
+
+DAY = date(2026, 11, 1)
+DAY_NUMBER = 20758
+TOKEN = f"{7:016x}"
+HUGE = b'{"v":1,"x":"' + b"x" * (1 << 20) + b'"}'
+
+REASONS = [
+    (message(), "kept"),
+    (message(rows=[]), "kept"),
+    (message(rows=[("fetch", None, None, 1, 0)]), "kept"),
+    (message(revision=None), "kept"),
+    (HUGE, "malformed:size"),
+    (None, "malformed:json"),
+    (b"", "malformed:json"),
+    (b"\xff\xfe", "malformed:json"),
+    (message().replace(b'"e1"', b'"e\xff"'), "malformed:json"),
+    (b'{"v":1', "malformed:json"),
+    (b"[1]", "malformed:json"),
+    (message(v="one"), "malformed:json"),
+    (message(v=2), "malformed:version"),
+    (message(""), "malformed:emitter"),
+    (message(cluster=None), "malformed:cluster"),
+    (message(window_start_ms=-1), "malformed:window_start_ms"),
+    (message(window_start_ms=None), "malformed:window_start_ms"),
+    (message(window_start_ms=-(2**63), window_ms=2**63 - 1), "malformed:window_start_ms"),
+    (message(window_ms=0), "malformed:window_ms"),
+    (message(window_ms=86_400_001), "malformed:window_ms"),
+    (message(revision=-1), "malformed:revision"),
+    (message(rows=[ROW, ROW[:4]]), "malformed:rows"),
+    (message().replace(b'"rows": [[', b'"rows": [null, ['), "malformed:rows"),
+    (message(rows=[("steal", *ROW[1:])]), "malformed:kind"),
+    (message(rows=[(None, *ROW[1:])]), "malformed:kind"),
+    (message(rows=[(*ROW[:2], -1, 1, 1)]), "malformed:partition"),
+    (message(rows=[(*ROW[:3], None, 1)]), "malformed:broker_id"),
+    (message(rows=[(*ROW[:3], 2**31, 1)]), "malformed:broker_id"),
+    (message(rows=[(*ROW[:4], -5)]), "malformed:bytes"),
+    (message(rows=[(*ROW[:4], 1.5)]), "malformed:bytes"),
+    (message(rows=[(*ROW[:4], 2**63)]), "malformed:bytes"),
+    (message(minute=-3 * 24 * 60), "kept"),
+    (message(minute=-3 * 24 * 60 - 1), "too-late"),
+]
+
+
+@pytest.mark.spark
+class TestMessages:
+    @pytest.mark.connect
+    def test_each_has_one_reason_and_its_text_is_kept_where_it_is_malformed(self, spark):
+        from rackwise.pipeline.stream.messages import TELEMETRY, messages
+
+        values = [value for value, _ in REASONS]
+        kafka = spark.createDataFrame(arriving(values), KAFKA)
+        found = messages(kafka)
+        assert tuple(found.columns) == TELEMETRY
+        rows = sorted(found.collect(), key=lambda row: row.kafka_offset)
+        assert [row.reason for row in rows] == [reason for _, reason in REASONS]
+        assert [row.raw is not None for row in rows] == [
+            value is not None and reason != "kept" for value, reason in REASONS
+        ]
+        assert max(len(row.raw) for row in rows if row.raw) == 4096
+        assert {row.day for row in rows[:-2]} == {DAY_NUMBER}
+        assert [row.day for row in rows[-2:]] == [DAY_NUMBER - 3, DAY_NUMBER]
+        first = rows[0]
+        assert (first.emitter, first.window_start_ms, first.client_rack) == ("e1", AT_MS, "/eu/a")
+        assert [tuple(row) for row in first.rows] == [ROW]
+
+    def test_the_plan_has_no_python_in_it(self, spark, capsys):
+        from rackwise.pipeline.stream.messages import messages
+
+        messages(spark.createDataFrame(arriving([message()]), KAFKA)).explain()
+        plan = capsys.readouterr().out
+        assert "Physical Plan" in plan
+        assert "EvalPython" not in plan
+
+
+@pytest.mark.spark
+class TestBatches:
+    @pytest.mark.connect
+    def test_a_batch_counts_once_whatever_is_run_again(self, spark, tmp_path):
+        """Killed before the mark: written anew. After it: left as it is."""
+        from rackwise.pipeline.stream.run import keep_batch
+
+        store = Store(str(tmp_path))
+        first = spark.createDataFrame(arriving([message(), b"no"]), KAFKA)
+        half = tmp_path / "stream" / f"epoch={TOKEN}" / "batch_id=0" / "attempt=half"
+        half.mkdir(parents=True)
+        (half / "part-half.parquet").write_bytes(b"half")
+        keep_batch(first, 0, store=store, token=TOKEN)
+        (batch,) = store.batches()
+        assert batch == Batch(
+            token=TOKEN,
+            batch_id=0,
+            attempt=batch.attempt,
+            reasons={"kept": 1, "malformed:json": 1},
+            bytes=100,
+            offsets={"t-0": (0, 1)},
+            days=(DAY_NUMBER, DAY_NUMBER),
+        )
+        assert batch.messages == 2
+        assert not half.exists()
+        sums = spark.read.parquet(store.folder_of(batch, table="stream_gold")).collect()
+        assert [row.asDict() for row in sums] == [
+            {
+                "window_start": sums[0].window_start,
+                "cluster": "demo",
+                "kind": "produce",
+                "topic": "orders",
+                "client_group": None,
+                "client_rack": "/eu/a",
+                "broker_id": 1,
+                "rows": 1,
+                "bytes": 100,
+            }
+        ]
+        half.mkdir()
+        written = {path: path.stat().st_mtime_ns for path in half.parent.glob("*/*")}
+        keep_batch(first, 0, store=store, token=TOKEN)
+        assert not half.exists()
+        assert {path: path.stat().st_mtime_ns for path in half.parent.glob("*/*")} == written
+        assert store.batches() == (batch,)
+
+    @pytest.mark.long
+    def test_of_all_messages_of_a_window_one_is_accepted(self, spark, tmp_path):
+        from rackwise.pipeline.stream.compact import compact
+        from rackwise.pipeline.stream.run import keep_batch
+
+        late_s, next_day_s, too_late_s = 2 * 3600 + 61, 86_400, 3 * 86_400 + 61
+        again = message("e2", minute=1, rows=[(*ROW[:4], 9)])
+        told = [
+            message(rows=[(*ROW[:4], 1)]),
+            message(revision=1, rows=[(*ROW[:4], 2)]),
+            message(revision=1, rows=[(*ROW[:4], 3), ROW]),
+            again,
+            again,
+            b"no",
+            message("e9", minute=24 * 60),
+        ]
+        store = Store(str(tmp_path))
+        for number, rows in enumerate(
+            (
+                arriving(told),
+                arriving([message("e3")], late_s=late_s, first=10),
+                arriving([message("e4"), b"no"], late_s=too_late_s, first=11),
+                arriving([b"no", b"no"], late_s=next_day_s, first=13),
+            )
+        ):
+            keep_batch(spark.createDataFrame(rows, KAFKA), number, store=store, token=TOKEN)
+        not_committed = spark.createDataFrame(arriving([message("e5")], first=20), KAFKA)
+        from rackwise.pipeline.stream.messages import messages
+
+        messages(not_committed).write.parquet(store.folder(TOKEN, 4, "0"))
+        counts, folder = compact(spark, str(tmp_path), DAY)
+        assert counts.as_dict() == {
+            "messages": 7,
+            "accepted": 3,
+            "superseded": 1,
+            "duplicate": 2,
+            "quarantined": 1,
+            "conflicts": 1,
+            "late": 1,
+            "rows": 4,
+            "bytes": 3 + 100 + 9 + 100,
+            "batches": 2,
+            "reasons": {"malformed:json": 1},
+        }
+        found = spark.read.parquet(folder).orderBy("emitter", "bytes").collect()
+        assert [(row.emitter, row.bytes, row.source) for row in found] == [
+            ("e1", 3, "telemetry"),
+            ("e1", 100, "telemetry"),
+            ("e2", 9, "telemetry"),
+            ("e3", 100, "telemetry"),
+        ]
+        with pytest.raises(InvalidFlows, match="2026-11-01 to 2026-11-04"):
+            compact(spark, str(tmp_path), date(2026, 11, 3))
+
+    @pytest.mark.long
+    def test_sums_of_five_minutes_add_up_and_a_window_told_twice_counts_twice(
+        self, spark, tmp_path
+    ):
+        """Law: over the batches they are what was kept; once it is compacted, what counts."""
+        from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+        from rackwise.pipeline.stream.compact import compact
+        from rackwise.pipeline.stream.run import keep_batch
+
+        store = Store(str(tmp_path))
+        told = [message(minute=number, rows=[ROW, ROW]) for number in (0, 4, 5, 9, 10)]
+        for number, values in enumerate((told[:3], [*told[3:], b"no"], told[:2])):
+            rows = spark.createDataFrame(arriving(values, first=10 * number), KAFKA)
+            keep_batch(rows, number, store=store, token=TOKEN)
+        folders = [store.folder_of(each, table="stream_gold") for each in store.batches()]
+        windows = spark.read.parquet(*folders).groupBy("window_start", "topic", "broker_id")
+        found = windows.agg(F.sum("rows").alias("rows"), F.sum("bytes").alias("bytes"))
+        assert [
+            (row.window_start.minute, row["rows"], row["bytes"])
+            for row in found.orderBy("window_start").collect()
+        ] == [(0, 8, 800), (5, 4, 400), (10, 2, 200)]
+        assert sum(each.bytes for each in store.batches()) == 1400
+        assert compact(spark, str(tmp_path), DAY)[0].bytes == 1000
+
+    @pytest.mark.connect
+    def test_a_session_without_the_connector_is_told(self, spark, tmp_path):
+        from rackwise.pipeline.stream.run import StreamOptions, start
+
+        place = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "mark")}
+        with pytest.raises(ConnectorMissing) as missing:
+            start(spark, StreamOptions(bootstrap="127.0.0.1:1", topic="t", **place))
+        package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
+        assert missing.value.hint == f"start Spark with --packages {package}"
+        assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kafka.auto.offset.reset",
+        "kafka.Key.Deserializer",
+        "kafka.value.deserializer",
+        "kafka.key.serializer",
+        "kafka.value.serializer",
+        "kafka.enable.auto.commit",
+        "kafka.interceptor.classes",
+        "auto.offset.reset",
+        "acks",
+    ],
+)
+def test_what_spark_sets_itself_is_refused_at_once(key):
+    from rackwise.pipeline.stream.run import StreamOptions
+
+    place = {"bootstrap": "h:1", "topic": "t", "out": "o", "checkpoint": "c"}
+    with pytest.raises(InvalidConfig, match="is wanted"):
+        StreamOptions(**place, kafka={key: "x"})
+
+
+def test_the_connector_is_the_running_versions_unless_jars_are_named():
+    import pyspark
+
+    from rackwise.pipeline.stream.run import connector_conf
+
+    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    assert connector_conf({"a": "b"}) == {"a": "b", "spark.jars.packages": package}
+    assert connector_conf({"spark.jars": "x.jar"}) == {"spark.jars": "x.jar"}
+
+
+RUN = ["stream", "run", "--bootstrap-server", "h:1", "--out", "o", "--checkpoint", "c"]
+REFUSED = [
+    (
+        [*RUN, "--interval", "soon"],
+        "--interval wants a time such as 60s, 5m or 1h; soon was given",
+        "without --interval it takes what is there and ends",
+    ),
+    (
+        [*RUN, "--starting", "now"],
+        "--starting wants earliest or latest; now was given",
+        "a checkpoint that is there goes on where it was",
+    ),
+    (
+        [*RUN, "--kafka-option", "kafka.acks"],
+        "--kafka-option wants KEY=VALUE; kafka.acks was given",
+        "for example --kafka-option kafka.key=value",
+    ),
+    (
+        ["stream", "compact", "s.json", "--out", "o"],
+        "exactly one of --date and --yesterday is wanted",
+        "--date 2026-11-01, or --yesterday for a job that runs each night",
+    ),
+    (
+        ["stream", "compact", "s.json", "--out", "o", "--date", "today"],
+        "--date wants a day such as 2026-11-01; today was given",
+        "write year, month and day with hyphens",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "message", "hint"), REFUSED)
+def test_refused(command, message, hint):
+    check_refused(command, message, hint)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_day_without_messages_is_refused(tmp_path):
+    code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
+    assert (code, out) == (1, "")
+    assert "messages of 2026-11-01 are wanted; the days in the stream are none" in err

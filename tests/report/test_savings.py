@@ -1,0 +1,41 @@
+"""The lines that the report tells people to set or to run: they exist."""
+
+import importlib
+import re
+import shlex
+
+import pytest
+from typer.main import get_command
+
+from rackwise.cli.app import COMMANDS, app_of
+from rackwise.core.savings import CONDITIONS
+from rackwise.report.savings import SETTINGS, _bound
+
+LINES = [line for places in SETTINGS.values() for _, lines in places for line in lines]
+IMPORT = re.compile(r"from ([\w.]+) import (\w+(?:, \w+)*)")
+
+
+def test_each_lever_has_some():
+    assert set(SETTINGS) == set(CONDITIONS)
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("from ")])
+def test_what_is_imported_is_there(line):
+    module, names = IMPORT.fullmatch(line).groups()
+    there = vars(importlib.import_module(module))
+    assert [name for name in names.split(", ") if name not in there] == []
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("rackwise ")])
+def test_commands_have_their_options(line):
+    words = shlex.split(line)
+    command = get_command(app_of(*COMMANDS)).commands[words[1]]
+    options = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_a_bound_is_told_in_per_cent():
+    assert [_bound(eps) for eps in ("0", "0.05", "0.125", "1", "inf", None)] == [
+        *("0 %", "5 %", "12.5 %", "100 %", "no bound (KIP-1123)"),
+        None,
+    ]
