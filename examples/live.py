@@ -202,7 +202,7 @@ def kraft(java_home: Path) -> None:
         read = {"orders": consume(bootstrap, "orders", produced["orders"], "c")}
         seconds = time.monotonic() - started
         if read["orders"] != produced["orders"]:
-            raise Unexpected(f"{produced['orders']} bytes are wanted; {read['orders']} were read")
+            raise Unexpected(f"expected {produced['orders']} bytes, got {read['orders']}")
         print(f"produced {produced} bytes, consumed {read} bytes in {seconds:.1f} s")
         file, cluster_id = audited(bootstrap, "kraft", laid_blind(KRAFT, KRAFT_RACKS))
         replaced(bootstrap, KRAFT, 3)

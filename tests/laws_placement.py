@@ -41,7 +41,7 @@ def check_placement(
         assert set(row) <= set(rack_of), f"law of known brokers: {told}"
         if racks == "aware":
             had = len({rack_of[id_] for id_ in row})
-            assert had == spread, f"law of racks: {spread} racks are wanted; {told}, {had} racks"
+            assert had == spread, f"law of racks: expected {spread} racks, got {told}, {had} racks"
 
 
 def leaders_of(p: Placement, brokers: Sequence[Broker]) -> list[int]:

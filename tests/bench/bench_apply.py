@@ -81,11 +81,11 @@ def main() -> None:
             led(admin, BEFORE)
             ours = seconds(lambda: applied(cluster, there, folder / f"state-{number}"))  # noqa: B023
             if lists(admin, TOPIC) != dict(enumerate(AFTER)):
-                raise SystemExit("the lists of the plan are wanted; they are not there")
+                raise SystemExit("expected the lists of the plan, got they are not there")
             led(admin, AFTER)
             theirs = seconds(lambda: reassigned(java_home, cluster, back))
             if lists(admin, TOPIC) != dict(enumerate(BEFORE)):
-                raise SystemExit("the lists of before are wanted; they are not there")
+                raise SystemExit("expected the lists of before, got they are not there")
             ratios.append(ours / theirs)
             print(f"ours {ours:.2f} s, theirs {theirs:.2f} s", file=sys.stderr)
         tell(

@@ -123,7 +123,7 @@ def proof(spark: SparkSession) -> None:
 
     by_numpy = partial(lower_bound, cluster, Policy(), told)
     if (had := by_spark()) != (wanted := by_numpy()):
-        raise SystemExit(f"a bound of {wanted} is wanted; {had} was found")
+        raise SystemExit(f"expected a bound of {wanted}, got {had} was found")
     times = [(seconds(by_spark), seconds(by_numpy)) for _ in range(ROUNDS)]
     ours, peer = (min(column) for column in zip(*times, strict=True))
     say("bound", ours, peer)
@@ -148,7 +148,7 @@ def fleet(spark: SparkSession, folder: Path) -> None:
         return sum(one.totals.moves for one in found)
 
     if (had := on_spark()) != (wanted := by_core()):
-        raise SystemExit(f"{wanted} moves are wanted; {had} were found")
+        raise SystemExit(f"expected {wanted} moves, got {had} were found")
     times = [(seconds(on_spark), seconds(by_core) / CORES) for _ in range(ROUNDS)]
     ours, peer = (min(column) for column in zip(*times, strict=True))
     say("fleet", ours, peer)

@@ -115,7 +115,7 @@ def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowF
         buckets = subnet_buckets(subnets, fleet.codes.racks)
         fates = to_silver(spark, flows, form, fleet, buckets)
         if (had := (fates.rows_in, fates.rows_of(KEPT))) != wanted:
-            raise SystemExit(f"{wanted} is wanted; {had} was found")
+            raise SystemExit(f"expected {wanted}, got {had} was found")
         columns = FLOW_INPUT.names if form is FlowFormat.CANONICAL else VPC
         ours = partial(to_silver, spark, flows, form, fleet, buckets)
         floor = partial(scan, spark, scanned, columns)

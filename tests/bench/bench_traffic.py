@@ -160,7 +160,7 @@ def checked(facts: DataFrame, made: DataFrame) -> tuple[int, int]:
     wanted = facts.agg(F.sum("bytes")).collect()[0][0]
     rows, had = made.agg(F.count("*"), F.sum("bytes")).collect()[0]
     if wanted != had:
-        raise SystemExit(f"{wanted} bytes are wanted; {had} were found")
+        raise SystemExit(f"expected {wanted} bytes, got {had} were found")
     return rows, had
 
 
@@ -178,7 +178,7 @@ def compare(spark: SparkSession, folder: Path, count: int) -> None:
     group_rows, _ = checked(grouped, with_groups)
     with DuckDB(folder, rack_of, nets) as duck:
         if (had := duck.matrix()) != (rows, bytes_):
-            raise SystemExit(f"DuckDB: {(rows, bytes_)} is wanted; {had} was found")
+            raise SystemExit(f"DuckDB: expected {(rows, bytes_)}, got {had} was found")
         works = (
             *(partial(run, made), partial(run, scan(plain))),
             *(partial(run, with_groups), partial(run, scan(grouped))),

@@ -135,7 +135,10 @@ class TestExitCodes:
             (["audit", "extra"], "Got unexpected extra argument(s) (extra)"),
             (["audit", "--color"], "No such option: --color"),
             (["--color", "pink", "audit"], "Invalid value for '--color'"),
-            (["--max-input", "5 apples", "audit"], "a size such as 256MiB is wanted; '5 apples'"),
+            (
+                ["--max-input", "5 apples", "audit"],
+                "expected a size such as 256MiB, got '5 apples'",
+            ),
         ],
     )
     def test_a_usage_error_is_1_never_2(self, capsys, arguments, message):
@@ -300,7 +303,7 @@ class TestGlobalOptions:
 
     @pytest.mark.parametrize("text", ["", "0", "-1", "1.5MB", "5mb", "5Mbit", "MB", "٣", "1 MB"])
     def test_no_sizes(self, text):
-        with pytest.raises(InvalidConfig, match="a size such as 256MiB is wanted") as raised:
+        with pytest.raises(InvalidConfig, match="expected a size such as 256MiB") as raised:
             size_in_bytes(text)
         assert raised.value.hint == "units: B kB MB GB KiB MiB GiB; a bare number is bytes"
 

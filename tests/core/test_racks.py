@@ -47,7 +47,7 @@ class TestLevels:
             ("/eu/", 'rack path has an empty segment: "/eu/"', "slash"),
             (
                 "/a/b/c/d/e",
-                'rack path of at most 4 levels is wanted; "/a/b/c/d/e" has 5',
+                'expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
                 "merge levels",
             ),
         ],
@@ -114,7 +114,7 @@ class TestOneForm:
         with pytest.raises(InvalidRack) as caught:
             check_one_form([(1, Rack("a")), (2, Rack("/b")), (3, Rack("c"))])
         assert str(caught.value) == (
-            "one form of rack is wanted; broker 2 has the path /b and broker 1 the name a"
+            "expected one form of rack, got broker 2 has the path /b and broker 1 the name a"
         )
         assert "finish the migration" in caught.value.hint
 
@@ -189,7 +189,7 @@ class TestTree:
         assert RackTree.of([]).places(np.array([3, -1], dtype=np.int32)).tolist() == [0, 0]
 
     def test_mixed_forms_are_refused(self):
-        with pytest.raises(InvalidRack, match="one form of rack is wanted"):
+        with pytest.raises(InvalidRack, match="expected one form of rack"):
             RackTree.of([(1, Rack("a")), (2, Rack("/b"))])
 
     def test_segments_sort_as_bytes_not_as_texts(self):

@@ -181,7 +181,7 @@ class TestChoice:
         table = [row(source="a", row="line 2"), row(source="b", row="line 3")]
         with pytest.raises(
             InvalidPrices,
-            match=f"one price for level zone on {day} is wanted; two .*: line 2 and line 3",
+            match=f"expected one price for level zone on {day}, got two .*: line 2 and line 3",
         ) as caught:
             chosen(table, day=day)
         assert "delete one" in caught.value.hint
@@ -189,7 +189,7 @@ class TestChoice:
     def test_a_day_after_the_end_is_refused_with_a_line_to_add(self):
         with pytest.raises(
             InvalidPrices,
-            match="a price for level zone on 2026-11-01 is wanted; the row before ends",
+            match="expected a price for level zone on 2026-11-01, got the row before ends",
         ) as caught:
             chosen([row(valid_to=date(2026, 6, 1), row="line 2")])
         assert caught.value.hint == (

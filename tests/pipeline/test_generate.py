@@ -79,7 +79,7 @@ def test_equal_files_have_equal_bytes(tmp_path):
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(
-        InvalidConfig, match=r"a folder to write flows\.parquet to is wanted"
+        InvalidConfig, match=r"expected a folder to write flows\.parquet to"
     ) as caught:
         write_flow_parquet(tmp_path / "nowhere" / "flows.parquet", first_file(OPTIONS))
     assert caught.value.hint == "give --out a folder with room that you may write to"

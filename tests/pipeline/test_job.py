@@ -354,7 +354,7 @@ class TestUnhappy:
             job, "flow_facts", lambda *a, **k: whole(*a, **k).where("partition <> 1")
         )
         path = write_flows(tmp_path / "flows", demo_flows())
-        with pytest.raises(BytesLost, match="9 rows of all fates are wanted; 6 were found"):
+        with pytest.raises(BytesLost, match="expected 9 rows of all fates, got 6 were found"):
             analyzed(spark, tmp_path / "t", flows=[path])
 
     def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
@@ -364,7 +364,7 @@ class TestUnhappy:
         monkeypatch.setattr(gold, "priced", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'"))
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(
-            BytesLost, match="bytes of cross_rack for fetch of demo on 2026-11-01 are wanted; 0"
+            BytesLost, match="expected bytes of cross_rack for fetch of demo on 2026-11-01, got 0"
         ):
             analyzed(spark, tmp_path / "t", flows=[path])
 
@@ -381,14 +381,14 @@ class TestUnhappy:
 
     def test_deep_racks_want_names_to_be_priced(self, spark, tmp_path):
         path = write_flows(tmp_path / "flows", demo_flows())
-        with pytest.raises(InvalidPrices, match="names of 2 rack levels are wanted"):
+        with pytest.raises(InvalidPrices, match="expected names of 2 rack levels"):
             analyzed(spark, tmp_path / "t", flows=[path], levels=())
 
     def test_sums_beyond_63_bits_are_refused(self, spark, tmp_path):
         rows = [flow("produce", 1, 2**62), flow("produce", 1, 2**62)]
         path = write_flows(tmp_path / "flows", rows)
         with pytest.raises(
-            InvalidFlows, match="of at most 9223372036854775807 bytes in all are wanted"
+            InvalidFlows, match="expected of at most 9223372036854775807 bytes in all"
         ):
             analyzed(spark, tmp_path / "t", flows=[path])
 

@@ -143,7 +143,7 @@ class TestConnect:
         code, out, err = ran(*asked, "--remote", connect_server.remote)
         assert (code, out) == (4, "")
         error, hint = err.splitlines()
-        assert error.startswith("error: a session with spark.executor.memory=3g is wanted; the ")
+        assert error.startswith("error: expected a session with spark.executor.memory=3g, got the ")
         assert hint.endswith("leave spark.executor.memory out, or have the server started with it")
         assert not (tmp_path / "out").exists()
 
@@ -192,7 +192,7 @@ class TestCluster:
 def check_not_shared(code, out, err, folder):
     assert (code, out) == (4, "")
     assert (
-        f"error: a folder for tables that Spark sees as well is wanted; it does not see {HERE}"
+        f"error: expected a folder for tables that Spark sees as well, got it does not see {HERE}"
         in err
     )
     assert "hint: --tables URI" in err

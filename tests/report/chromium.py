@@ -163,7 +163,9 @@ def page(profile: Path) -> Iterator[Page]:
     """A browser with an empty profile, ended with the block."""
     browser = installed()
     if browser is None:
-        raise InvalidConfig("a browser is wanted; none of " + ", ".join(BROWSERS) + " is on PATH")
+        raise InvalidConfig(
+            "expected a browser, got none of " + ", ".join(BROWSERS) + " is on PATH"
+        )
     to_browser, writer = _pipe()
     reader, from_browser = _pipe()
     started = [browser, *FLAGS, f"--user-data-dir={profile}", "about:blank"]

@@ -323,7 +323,7 @@ class TestPlans:
         none = {"planned": 0, "proved": 0, "moves": 0, "bytes": 0, "usd": None}
         (row,) = document["plans"]["rows"]
         document["plans"] |= none
-        row |= {"status": "refused", "reason": "a cluster at rest is wanted", "hint": None}
+        row |= {"status": "refused", "reason": "expected a cluster at rest", "hint": None}
         page = page_of(document)
         assert "No plan for 1 cluster." in page.by_id("plans").text
         assert "Replicas to move" not in page.by_id("verdict").text

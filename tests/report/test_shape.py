@@ -26,7 +26,7 @@ def test_what_the_pipeline_gives_passes(case):
 @pytest.mark.parametrize("had", ["rackwise.summary/2", "rackwise.plan/1", None])
 def test_another_format_is_refused(had):
     error = refused(summary() | {"format": had})
-    assert str(error).startswith("a document of format rackwise.summary/1 is wanted; ")
+    assert str(error).startswith("expected a document of format rackwise.summary/1, got ")
     assert error.where == "$.format"
     assert "analyze" in error.hint
 
@@ -47,17 +47,17 @@ def test_a_missing_key_is_named_with_its_place():
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("verdict", "partitions"), True, "an integer is wanted; True was read"),
-        (("verdict", "partitions"), None, "an integer is wanted; None was read"),
-        (("verdict", "usd"), "NaN", "a decimal number is wanted; 'NaN' was read"),
-        (("verdict", "usd"), 1.5, "a decimal number is wanted; 1.5 was read"),
-        (("by_topic", 0, "share"), float("inf"), "a decimal number is wanted; inf was read"),
-        (("by_topic", 0, "topic"), 7, "a text is wanted; 7 was read"),
-        (("blast",), {}, "a list is wanted; {} was read"),
-        (("observed",), [], "an object is wanted; [] was read"),
-        (("method", "prices", 0, "is_checked"), 1, "true or false is wanted; 1 was read"),
-        (("method", "prices", 0, "source"), [], "a single value is wanted; [] was read"),
-        (("run_id",), 9, "a text is wanted; 9 was read"),
+        (("verdict", "partitions"), True, "expected an integer, got True"),
+        (("verdict", "partitions"), None, "expected an integer, got None"),
+        (("verdict", "usd"), "NaN", "expected a decimal number, got 'NaN'"),
+        (("verdict", "usd"), 1.5, "expected a decimal number, got 1.5"),
+        (("by_topic", 0, "share"), float("inf"), "expected a decimal number, got inf"),
+        (("by_topic", 0, "topic"), 7, "expected a text, got 7"),
+        (("blast",), {}, "expected a list, got {}"),
+        (("observed",), [], "expected an object, got []"),
+        (("method", "prices", 0, "is_checked"), 1, "expected true or false, got 1"),
+        (("method", "prices", 0, "source"), [], "expected a single value, got []"),
+        (("run_id",), 9, "expected a text, got 9"),
     ],
 )
 def test_a_value_of_another_type_is_refused(path, value, message):

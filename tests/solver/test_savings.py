@@ -212,12 +212,12 @@ class TestAssignment:
         from rackwise.core.assignors.optimal import assign as optimal
 
         def missing():
-            raise MissingDependency("ortools is wanted", wanted="ortools", had=None)
+            raise MissingDependency("expected ortools", wanted="ortools", had=None)
 
         assert solver.require_solver
         monkeypatch.setattr(optimal, "require_solver", missing)
         rows = saved(DEMO_FLOWS, DEMO).rows
-        assert reasons(rows, ALONE, ASSIGNMENT) == {"not known: ortools is wanted"}
+        assert reasons(rows, ALONE, ASSIGNMENT) == {"not known: expected ortools"}
 
     def test_partitions_without_a_leader_or_a_reader_take_no_part(self):
         made = cluster(
@@ -291,7 +291,7 @@ class TestLeaderMoves:
     )
     def test_leaders_are_as_cheap_without_a_flow(self, monkeypatch, error):
         def unavailable(_network):
-            raise error("a flow is wanted", wanted="a flow", had=None)
+            raise error("expected a flow", wanted="a flow", had=None)
 
         rng = Random(5)
         sets = [tuple(rng.sample((1, 2, 3), 2)) for _ in range(60)]

@@ -59,7 +59,7 @@ def size_in_bytes(text: str) -> int:
     unit = text[len(digits) :]
     if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
         raise InvalidConfig(
-            f"a size such as 256MiB is wanted; {escaped(text)!r} was given",
+            f"expected a size such as 256MiB, got {escaped(text)!r}",
             wanted=" ".join(filter(None, UNITS)),
             had=text,
             hint=f"units: {' '.join(filter(None, UNITS))}; a bare number is bytes",

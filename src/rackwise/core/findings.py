@@ -352,7 +352,7 @@ def _sort_key(columns: Mapping[str, NDArray[np.int64]], table: PartitionTable) -
 def _severity(name: str) -> Severity:
     if name not in set(Severity):
         raise InvalidConfig(
-            f"a severity of {', '.join(Severity)} is wanted; {escaped(name)} was given",
+            f"expected a severity of {', '.join(Severity)}, got {escaped(name)}",
             wanted=", ".join(Severity),
             had=name,
         )

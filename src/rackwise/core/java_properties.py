@@ -105,7 +105,7 @@ def _unescaped(text: str) -> str:
         return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
         raise InvalidProperties(
-            f"text without half a surrogate pair is wanted; {plain!a} was read",
+            f"expected text without half a surrogate pair, got {plain!a}",
             wanted="whole surrogate pairs",
             had=ascii(plain),
             hint="mend the escape",

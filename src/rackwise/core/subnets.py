@@ -192,7 +192,7 @@ def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
             )
         if subnet.network.prefixlen > bits(subnet.network.version):
             raise InvalidSubnets(
-                f"an IPv6 prefix of at most /{V6_BITS} is wanted; {subnet.network} was read",
+                f"expected an IPv6 prefix of at most /{V6_BITS}, got {subnet.network}",
                 wanted=V6_BITS,
                 had=subnet.network.prefixlen,
                 hint="give the whole /64 to one rack",

@@ -250,7 +250,7 @@ def check(summary: Mapping[str, Any]) -> None:
     had = summary.get("format") if isinstance(summary, dict) else summary
     if had != FORMAT:
         raise InvalidSummary(
-            f"a document of format {FORMAT} is wanted; {escaped(repr(had))[:80]} was read",
+            f"expected a document of format {FORMAT}, got {escaped(repr(had))[:80]}",
             wanted=FORMAT,
             had=escaped(str(had)),
             hint="run rackwise analyze again, or render it with the Rackwise that wrote it",
@@ -307,7 +307,7 @@ def _demand(is_right: bool, wanted: str, had: object, where: str) -> None:  # no
     if not is_right:
         shown = escaped(repr(had))[:40]
         raise InvalidSummary(
-            f"{wanted} is wanted; {shown} was read",
+            f"expected {wanted}, got {shown}",
             wanted=wanted,
             had=shown,
             hint="run rackwise analyze again: the summary was cut or edited",

@@ -106,7 +106,9 @@ def test_another_version_is_refused_with_the_line_that_mends_it(client, version)
 
 
 def test_what_is_no_consumer_is_refused():
-    with pytest.raises(UnsupportedClient, match="a consumer of kafka-python is wanted; object was"):
+    with pytest.raises(
+        UnsupportedClient, match="expected a consumer of kafka-python, got object was"
+    ):
         private.cluster_of(object(), "kafka-python")
 
 

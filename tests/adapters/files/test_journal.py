@@ -112,17 +112,17 @@ def test_damage_names_line_and_offset(tmp_path):
     with pytest.raises(InvalidPlan) as raised:
         open_journal(tmp_path, PLAN)
     assert raised.value.where == f"{path}:2"
-    assert f"line 2, offset {len(lines[0])}: a whole journal is wanted" in raised.value.message
+    assert f"line 2, offset {len(lines[0])}: expected a whole journal" in raised.value.message
     assert "check" in raised.value.message
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b"[]\n", "at, type and check are wanted"),
-        (b"{}\n", "at, type and check are wanted"),
-        (b'{"at":"a","check":"c","seq":2,"type":"go"}\n', "seq 1 is wanted; 2 was read"),
-        (b'{"at":"a","check":"c","seq":true,"type":"go"}\n', "seq 1 is wanted; True was read"),
+        (b"[]\n", "expected at, type and check"),
+        (b"{}\n", "expected at, type and check"),
+        (b'{"at":"a","check":"c","seq":2,"type":"go"}\n', "expected seq 1, got 2"),
+        (b'{"at":"a","check":"c","seq":true,"type":"go"}\n', "expected seq 1, got True"),
         (b'{"at":"a","check":"c","seq":1,"type":"go"}\n', "is wanted; c was read"),
         (b'{"at":"a","check":"c","seq":1,"size":0.5,"type":"go"}\n', "integers and texts"),
         (b"\0\0\0\n", "this line is damaged"),
@@ -144,7 +144,7 @@ def test_a_first_line_that_begins_nothing(tmp_path):
         journal.path.read_bytes(),
         newer.replace('"format"', f'"check":"{check}","format"').encode() + b"\n",
     ):
-        with pytest.raises(InvalidPlan, match=r"begin of rackwise.journal/1 is wanted"):
+        with pytest.raises(InvalidPlan, match=r"expected begin of rackwise.journal/1"):
             parse_journal(line, journal.path)
 
 
@@ -159,7 +159,7 @@ def test_lines_in_another_order_or_left_out_are_damage(tmp_path):
 def test_the_journal_of_another_plan_is_refused(tmp_path):
     begun(tmp_path).rename(journal_path(tmp_path, "aa" * 32))
     with pytest.raises(
-        InvalidPlan, match="the journal of plan aaaaaaaaaaaa is wanted; it is of 5f"
+        InvalidPlan, match="expected the journal of plan aaaaaaaaaaaa, got it is of 5f"
     ):
         open_journal(tmp_path, "aa" * 32)
 

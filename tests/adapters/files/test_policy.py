@@ -71,7 +71,7 @@ def test_a_policy_keeps_its_text(tmp_path):
 
 def test_the_cap_and_the_kind_of_file_are_the_readers(tmp_path):
     (tmp_path / "p.toml").write_text(TEXT)
-    with pytest.raises(InvalidConfig, match="at most 10 bytes are wanted"):
+    with pytest.raises(InvalidConfig, match="expected at most 10 bytes"):
         read_policy(tmp_path / "p.toml", max_bytes=10)
     with pytest.raises(InvalidConfig, match="is a folder; a regular file is wanted"):
         read_policy(tmp_path)
@@ -97,15 +97,16 @@ class TestBadInput:
                 'zone = "even" }',
                 'zone = "evn" }',
                 (
-                    'p.toml:15: topics[0].spread.zone: one of "even", "distinct", "off" or '
-                    '{ at_least = N } is wanted; "evn" was read'
+                    'invalid p.toml:15: topics[0].spread.zone: expected one of "even", '
+                    '"distinct", "off" or '
+                    '{ at_least = N }, got "evn"'
                 ),
                 "p.toml:15",
             ),
             (
                 "4 = 2",
                 "4 = 0",
-                ("p.toml:4: brokers.weights.4: an integer of 1 or more is wanted; 0 was read"),
+                ("invalid p.toml:4: brokers.weights.4: expected an integer of 1 or more, got 0"),
                 "p.toml:4",
             ),
             (
@@ -120,13 +121,13 @@ class TestBadInput:
             (
                 "replication = 3",
                 "replication = 3\nreplication = 4",
-                "p.toml:19: TOML is wanted; the parser says: Cannot overwrite a value",
+                "p.toml:19: expected TOML, got the parser says: Cannot overwrite a value",
                 "p.toml:19",
             ),
             (
                 "[4]\n",
                 "[4\n",
-                "p.toml:21: TOML is wanted; the parser says: Unclosed array",
+                "p.toml:21: expected TOML, got the parser says: Unclosed array",
                 "p.toml:21",
             ),
         ],
@@ -142,27 +143,27 @@ class TestBadInput:
         [
             (
                 'format = "rackwise.policy/2"',
-                ('p.toml:1: format: "rackwise.policy/1" is wanted; "rackwise.policy/2" was read'),
+                ('invalid p.toml:1: format: expected "rackwise.policy/1", got "rackwise.policy/2"'),
                 'begin the policy with format = "rackwise.policy/1", or upgrade rackwise',
             ),
             (
                 "x = " + "[" * 5000,
-                "p.toml: TOML is wanted; the parser says: nested too deep",
+                "p.toml: expected TOML, got the parser says: nested too deep",
                 "mend the file there; texts stand between quotes, tables between brackets",
             ),
             (
                 "x = 9223372036854775808",
-                "p.toml: TOML is wanted; the parser says: an integer of 64 bits is wanted",
+                "p.toml: expected TOML, got the parser says: expected an integer of 64 bits",
                 "mend the file there; texts stand between quotes, tables between brackets",
             ),
             (
                 "x = [{ y = -9223372036854775809 }]",
-                "p.toml: TOML is wanted; the parser says: an integer of 64 bits is wanted",
+                "p.toml: expected TOML, got the parser says: expected an integer of 64 bits",
                 "mend the file there; texts stand between quotes, tables between brackets",
             ),
             (
                 "\n\nx = \x1b",
-                "p.toml:3: TOML is wanted; the parser says: Invalid value",
+                "p.toml:3: expected TOML, got the parser says: Invalid value",
                 "mend the file there; texts stand between quotes, tables between brackets",
             ),
         ],
@@ -177,7 +178,7 @@ class TestBadInput:
     def test_not_utf_8(self):
         with pytest.raises(InvalidPolicy) as raised:
             parse_policy(b"a = 1\nb = '\xff'", where="p.toml")
-        assert raised.value.message == "p.toml:2: UTF-8 is wanted; byte 0xff was read"
+        assert raised.value.message == "invalid p.toml:2: expected UTF-8, got byte 0xff"
         assert raised.value.hint == "save the file as UTF-8"
 
     @pytest.mark.parametrize(

@@ -264,7 +264,9 @@ class TestRefusals:
         for act in (check_out, lambda out: put(out, NEW, "two")):
             with pytest.raises(OtherFormat) as raised:
                 act(tmp_path)
-            assert raised.value.message == (f"{manifest}: $.format: format 1 is wanted; 9 was read")
+            assert raised.value.message == (
+                f"invalid {manifest} at $.format: expected format 1, got 9"
+            )
             assert (raised.value.hint, raised.value.exit_code) == ("give another --out", 4)
         assert sorted(tmp_path.rglob("*")) == before
         with pytest.raises(InvalidConfig) as raised:
@@ -273,7 +275,7 @@ class TestRefusals:
 
     def test_a_manifest_of_a_stranger(self, tmp_path):
         (tmp_path / "manifest.json").write_text('{"name": "web app"}')
-        with pytest.raises(OtherFormat, match=r"format rackwise\.manifest/1 is wanted; none"):
+        with pytest.raises(OtherFormat, match=r"expected format rackwise\.manifest/1, got none"):
             put(tmp_path, OLD, "one")
 
     def test_a_file_of_the_users_is_not_replaced(self, tmp_path):

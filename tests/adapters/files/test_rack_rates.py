@@ -54,24 +54,24 @@ def test_any_rates_are_read_as_they_were(case):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('"rackwise-rates/1"', '"rackwise-rates/2"', "$.format: format 1 is wanted; 2 was read"),
+        ('"rackwise-rates/1"', '"rackwise-rates/2"', "$.format: expected format 1, got 2"),
         (
             '"rackwise-rates/1"',
             '"rackwise-split/1"',
-            '$.format: format rackwise-rates/1 is wanted; "rackwise-split/1" was read',
+            '$.format: expected format rackwise-rates/1, got "rackwise-split/1"',
         ),
-        ('"topic":"orders"', '"topic":""', "$.topic: a name without control characters is wanted"),
+        ('"topic":"orders"', '"topic":""', "$.topic: expected a name without control characters"),
         (',"topic":"orders"', "", '$: key "topic" is wanted; it is missing'),
         ('"b":1', '"b":-1', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
         ('"b":1', '"b":true', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
         ('"b":1', '"b":1e30', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
-        ('"b":1', '"b":NaN', "$.free_bytes_per_s.b: a finite number is wanted; NaN was read"),
+        ('"b":1', '"b":NaN', "$.free_bytes_per_s.b: expected a finite number, got NaN"),
         ('"b":1', '"a":1', '$.free_bytes_per_s: key "a" stands twice'),
-        ('"b":1', '"/b/c":1', '$.free_bytes_per_s: 2 levels, as /b/c is wanted; "a" was read'),
-        ('"b":1', '"/b//c":1', "$.free_bytes_per_s: /level/level is wanted"),
+        ('"b":1', '"/b/c":1', '$.free_bytes_per_s: expected 2 levels, as /b/c, got "a"'),
+        ('"b":1', '"/b//c":1', "$.free_bytes_per_s: expected /level/level"),
         ('"b":1', r'"b\u001b":1', "$.free_bytes_per_s: a name without control characters is"),
-        ("7", "7.5", "$.made_at_ms: milliseconds since 1970, UTC, is wanted; 7.5 was read"),
-        ('{"a":1e3}', "[]", "$.pinned_bytes_per_s: an object is wanted; an empty list was read"),
+        ("7", "7.5", "$.made_at_ms: expected milliseconds since 1970, UTC, got 7.5"),
+        ('{"a":1e3}', "[]", "$.pinned_bytes_per_s: expected an object, got an empty list"),
     ],
 )
 def test_what_are_no_rates(before, after, message):

@@ -95,19 +95,19 @@ class TestTheCap:
     def test_one_byte_over(self, file):
         error = refused(file(b"x" * (CAP + 1)))
         assert error.message.endswith(
-            f"plan.json: at most {CAP} bytes are wanted; it has {CAP + 1}"
+            f"plan.json: expected at most {CAP} bytes, got it has {CAP + 1}"
         )
         assert (error.wanted, error.hint) == (CAP, LARGER)
 
     def test_a_file_that_says_it_is_empty_and_is_not(self):
         error = refused("/proc/self/status", cap=10)
-        assert error.message == "/proc/self/status: at most 10 bytes are wanted; it has more"
+        assert error.message == "/proc/self/status: expected at most 10 bytes, got it has more"
 
     def test_it_holds_after_unpacking(self, file):
         assert len(read(file(gzip.compress(b"x" * CAP)))) == CAP
         error = refused(file(gzip.compress(b"x" * (CAP + 1))))
         assert error.message.endswith(
-            f"at most {CAP} bytes are wanted; it has more after unpacking"
+            f"expected at most {CAP} bytes, got it has more after unpacking"
         )
         assert error.hint == LARGER
 
@@ -162,14 +162,14 @@ class TestGzip:
         whole = gzip.compress(b'{"a":1}' * 20)
         for end in range(2, len(whole)):
             error = refused(file(whole[:end]), InvalidPlan, cap)
-            assert error.message.endswith("whole gzip data is wanted; it ends within a member")
+            assert error.message.endswith("expected whole gzip data, got it ends within a member")
             assert error.hint == DAMAGED
 
     def test_a_wrong_checksum_is_told(self, file):
         whole = bytearray(gzip.compress(b"{}"))
         whole[-6] ^= 1
         error = refused(file(bytes(whole)), InvalidPlan)
-        assert error.message.endswith("whole gzip data is wanted; its data or checksum is wrong")
+        assert error.message.endswith("expected whole gzip data, got its data or checksum is wrong")
         assert error.hint == DAMAGED
 
     def test_what_follows_the_last_member_is_told(self, file):

@@ -95,68 +95,71 @@ class TestBadInput:
         [
             (
                 ONE.replace('"version":1', '"version":2'),
-                "r.json: $.version: version 1 is wanted; 2 was read",
+                "invalid r.json at $.version: expected version 1, got 2",
                 "Kafka's rule: version 1 is the only one supported",
             ),
             (
                 ONE.replace('"version":1', '"version":true'),
-                "r.json: $.version: version 1 is wanted; true was read",
+                "invalid r.json at $.version: expected version 1, got true",
                 "Kafka's rule: version 1 is the only one supported",
             ),
             (
                 '{"partitions":[]}',
-                "r.json: $.partitions: at least one partition is wanted; an empty list was read",
+                (
+                    "invalid r.json at $.partitions: expected at least one partition, got an empty "
+                    "list"
+                ),
                 "Kafka's rule: Partition reassignment list cannot be empty",
             ),
             (
                 ONE.replace("[3,1]", "[]"),
                 (
-                    "r.json: $.partitions[0].replicas: at least one broker is wanted; "
-                    "an empty list was read"
+                    "invalid r.json at $.partitions[0].replicas: expected at least one broker, got "
+                    "an empty list"
                 ),
                 "Kafka's rule: Partition replica list cannot be empty",
             ),
             (
                 ONE.replace("[3,1]", "[3,1,3]"),
-                "r.json: $.partitions[0].replicas[2]: each broker once is wanted; 3 was read",
+                "invalid r.json at $.partitions[0].replicas[2]: expected each broker once, got 3",
                 "Kafka's rule: Partition replica lists may not contain duplicate entries",
             ),
             (
                 ONE.replace("}]}", '},{"topic":"e","partition":0,"replicas":[2]}]}'),
-                'r.json: $.partitions[1]: each partition once is wanted; "e-0" stands twice',
+                'r.json at $.partitions[1]: expected each partition once, got "e-0" stands twice',
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
             (
                 ONE.replace("[3,1]", '[3,1],"log_dirs":["any"]'),
                 (
-                    "r.json: $.partitions[0].log_dirs: as many log folders as replicas are "
+                    "r.json at $.partitions[0].log_dirs: as many log folders as replicas are "
                     "wanted, 2; 1 were read"
                 ),
                 "Kafka's rule: replicas and log_dirs are of one size; leave log_dirs out",
             ),
             (
                 ONE.replace("[3,1]", '[3,1],"log_dirs":["any","/data/1"]'),
-                'r.json: $.partitions[0].log_dirs[1]: "any" is wanted; "/data/1" was read',
+                'invalid r.json at $.partitions[0].log_dirs[1]: expected "any", got "/data/1"',
                 "racks do not decide the log folder; leave it out",
             ),
             (
                 ONE.replace("[3,1]", "[3,true]"),
-                "r.json: $.partitions[0].replicas[1]: a broker id is wanted; true was read",
+                "invalid r.json at $.partitions[0].replicas[1]: expected a broker id, got true",
                 IDS,
             ),
             (
                 ONE.replace(":0", ":-1"),
-                "r.json: $.partitions[0].partition: a partition number is wanted; -1 was read",
+                "invalid r.json at $.partitions[0].partition: expected a partition number, got -1",
                 None,
             ),
             (
                 ONE.replace('"e"', '"a\\u0000"'),
-                'r.json: $.partitions[0].topic: a topic name is wanted; "a\\x00" was read',
+                'invalid r.json at $.partitions[0].topic: expected a topic name, got "a\\x00"',
                 NAMES,
             ),
             (
                 "[]",
-                "r.json: $: an object is wanted; an empty list was read",
+                "invalid r.json at $: expected an object, got an empty list",
                 None,
             ),
         ],
@@ -217,14 +220,14 @@ class TestACluster:
         [
             (
                 '{"topic":"e","partition":1,"replicas":[1]}',
-                "topic e: partitions without a gap are wanted; 0 is missing, 1 was read",
+                "invalid topic e: expected partitions without a gap, got 0 is missing, 1",
             ),
             (
                 (
                     '{"topic":"e","partition":0,"replicas":[1]},'
                     '{"topic":"e","partition":2,"replicas":[1]}'
                 ),
-                "topic e: partitions without a gap are wanted; 1 is missing, 2 was read",
+                "invalid topic e: expected partitions without a gap, got 1 is missing, 2",
             ),
         ],
     )
@@ -240,16 +243,16 @@ class TestACluster:
         ("racks", "message", "where"),
         [
             ("1,a\n", 'column "broker" is wanted; it is missing; the header reads "1,a"', ":1"),
-            ("broker,rack\nx,a\n", 'broker: a broker id is wanted; "x" was read', ":2"),
-            ("broker,rack\n-1,a\n", 'broker: a broker id is wanted; "-1" was read', ":2"),
+            ("broker,rack\nx,a\n", 'broker: expected a broker id, got "x"', ":2"),
+            ("broker,rack\n-1,a\n", 'broker: expected a broker id, got "-1"', ":2"),
             (
                 "broker,rack\n2147483648,a\n",
-                'broker: a broker id of at most 2147483647 is wanted; "2147483648" was read',
+                'broker: expected a broker id of at most 2147483647, got "2147483648"',
                 ":2",
             ),
             (
                 "broker,rack\n1,a\n\n1,b\n",
-                'broker: a broker listed once is wanted; "1" was read',
+                'broker: expected a broker listed once, got "1"',
                 ":4",
             ),
         ],

@@ -207,7 +207,7 @@ class TestRoundTrip:
 
     def test_the_cap_is_the_readers(self, tmp_path):
         write_snapshot(cluster(), tmp_path / "s.json.gz")
-        with pytest.raises(InvalidConfig, match="at most 100 bytes are wanted"):
+        with pytest.raises(InvalidConfig, match="expected at most 100 bytes"):
             read_snapshot(tmp_path / "s.json.gz", max_bytes=100)
 
     def test_a_topic_without_partitions_stays(self):
@@ -255,7 +255,8 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         value["topics"][1]["partitions"][row]["isr"] = [True]
         assert refused(json.dumps(value).encode()).message == (
-            f"s.json: $.topics[1].partitions[{row}].isr[0]: a broker id is wanted; true was read"
+            (f"invalid s.json at $.topics[1].partitions[{row}].isr[0]: expected a broker id, "
+            f"got true")
         )
         value["topics"][1]["partitions"][row]["isr"] = [9]
         assert f"$.topics[1].partitions[{row}].isr[0]: a broker of the replicas 1" in (
@@ -267,12 +268,12 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         value[place].append(value["topics"][0]["partitions"][0])
         error = refused(json.dumps(value).encode())
-        assert error.message.startswith(f"s.json: $.{place}[{len(value[place]) - 1}]: key ")
+        assert error.message.startswith(f"s.json at $.{place}[{len(value[place]) - 1}]: key ")
 
     def test_a_partition_is_no_snapshot(self):
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         error = refused(json.dumps(value["topics"][0]["partitions"][0]).encode())
-        assert "format rackwise.snapshot/1 is wanted; none was read" in error.message
+        assert "expected format rackwise.snapshot/1, got none" in error.message
 
 
 def test_an_older_snapshot_knows_less_of_groups():
@@ -308,37 +309,36 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "replicas", value=[]),
                 (
-                    "$.topics[1].partitions[0].replicas: at least one broker is wanted; "
-                    "an empty list was read (and 5 more faults)"
+                    "$.topics[1].partitions[0].replicas: expected at least one broker, got "
+                    "an empty list (and 5 more faults)"
                 ),
                 AGAIN,
             ),
             (
                 put(*ORDERS, 0, "replicas", value=[1, 2, 3, 1]),
-                (
-                    "$.topics[1].partitions[0].replicas[3]: each broker once is wanted; "
-                    "1 was read twice"
-                ),
+                ("$.topics[1].partitions[0].replicas[3]: expected each broker once, got 1 twice"),
                 AGAIN,
             ),
             (
                 put(*ORDERS, 0, "isr", value=[1, 3, 1]),
-                "$.topics[1].partitions[0].isr[2]: each broker once is wanted; 1 was read twice",
+                "$.topics[1].partitions[0].isr[2]: expected each broker once, got 1 twice",
                 AGAIN,
             ),
             (
                 put(*ORDERS, 0, "isr", value=[1, 7]),
                 (
-                    "$.topics[1].partitions[0].isr[1]: a broker of the replicas 1,2,3 is wanted; "
-                    "7 was read"
+                    ("$.topics[1].partitions[0].isr[1]: expected a broker of the replicas "
+                    "1,2,3, got ")
+                    "7"
                 ),
                 AGAIN,
             ),
             (
                 put(*ORDERS, 0, "leader", value=7),
                 (
-                    "$.topics[1].partitions[0].leader: a broker of the replicas 1,2,3 is wanted; "
-                    "7 was read"
+                    ("$.topics[1].partitions[0].leader: expected a broker of the replicas "
+                    "1,2,3, got ")
+                    "7"
                 ),
                 AGAIN,
             ),
@@ -347,7 +347,7 @@ class TestNoCluster:
                 (
                     "$.topics[1].partitions[0].adding[0]: a broker of the replicas 1,2,3 "
                     "is wanted; "
-                    "8 was read"
+                    "got 8"
                 ),
                 AGAIN,
             ),
@@ -361,41 +361,39 @@ class TestNoCluster:
             ),
             (
                 put(*ORDERS, 1, "replicas", 0, value=True),
-                "$.topics[1].partitions[1].replicas[0]: a broker id is wanted; true was read",
+                "$.topics[1].partitions[1].replicas[0]: expected a broker id, got true",
                 IDS,
             ),
             (
                 put(*ORDERS, 0, "isr", 0, value=1.0),
-                "$.topics[1].partitions[0].isr[0]: a broker id is wanted; 1.0 was read",
+                "$.topics[1].partitions[0].isr[0]: expected a broker id, got 1.0",
                 IDS,
             ),
             (
                 put(*ORDERS, 0, "adding", 0, value=-1),
-                "$.topics[1].partitions[0].adding[0]: a broker id is wanted; -1 was read",
+                "$.topics[1].partitions[0].adding[0]: expected a broker id, got -1",
                 IDS,
             ),
             (
                 put(*ORDERS, 0, "leader", value=-1),
-                "$.topics[1].partitions[0].leader: a broker id or null is wanted; -1 was read",
+                "$.topics[1].partitions[0].leader: expected a broker id or null, got -1",
                 IDS,
             ),
             (
                 put(*ORDERS, 0, "leader", value=2**31),
-                (
-                    "$.topics[1].partitions[0].leader: a broker id or null is wanted; "
-                    "2147483648 was read"
-                ),
+                ("$.topics[1].partitions[0].leader: expected a broker id or null, got 2147483648"),
                 IDS,
             ),
             (
                 put(*ORDERS, 0, "bytes", value=-1),
-                "$.topics[1].partitions[0].bytes: a size in bytes or null is wanted; -1 was read",
+                "$.topics[1].partitions[0].bytes: expected a size in bytes or null, got -1",
                 None,
             ),
             (
                 put(*ORDERS, 0, "bytes_in_per_s", value="5"),
                 (
-                    "$.topics[1].partitions[0].bytes_in_per_s: bytes per second or null is wanted; "
+                    ("$.topics[1].partitions[0].bytes_in_per_s: expected bytes per second or "
+                    "null, got ")
                     '"5" was read'
                 ),
                 None,
@@ -403,19 +401,19 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "replicas", value={"1": 2}),
                 (
-                    "$.topics[1].partitions[0].replicas: a list of broker ids is wanted; "
-                    "an object was read"
+                    "$.topics[1].partitions[0].replicas: expected a list of broker ids, got "
+                    "an object"
                 ),
                 None,
             ),
             (
                 put(*ORDERS, 1, value=[1]),
-                "$.topics[1].partitions[1]: an object is wanted; a list was read",
+                "$.topics[1].partitions[1]: expected an object, got a list",
                 None,
             ),
             (
                 put(*ORDERS, value=None),
-                "$.topics[1].partitions: a list of partitions is wanted; null was read",
+                "$.topics[1].partitions: expected a list of partitions, got null",
                 None,
             ),
             (
@@ -433,25 +431,25 @@ class TestNoCluster:
             ),
             (
                 put("topics", 1, "name", value="__offsets"),
-                '$.topics[1].name: a topic listed once is wanted; "__offsets" is listed twice',
+                '$.topics[1].name: expected a topic listed once, got "__offsets" is listed twice',
                 "keep one of the two",
             ),
             (
                 put("groups", value=[GROUP, {**GROUP, "members": []}]),
-                '$.groups[1].group: a group listed once is wanted; "g" is listed twice',
+                '$.groups[1].group: expected a group listed once, got "g" is listed twice',
                 "keep one of the two",
             ),
             (
                 put("groups", value=[{**GROUP, "members": [MEMBER, MEMBER]}]),
                 (
-                    "$.groups[0].members[1].member_id: a member listed once is wanted; "
+                    "$.groups[0].members[1].member_id: expected a member listed once, got "
                     '"m" is listed twice'
                 ),
                 "keep one of the two",
             ),
             (
                 put("topics", 1, "name", value="a\x00b\x1b"),
-                '$.topics[1].name: a topic name is wanted; "a\\x00b\\x1b" was read',
+                '$.topics[1].name: expected a topic name, got "a\\x00b\\x1b"',
                 NAMES,
             ),
             (
@@ -472,37 +470,37 @@ class TestNoCluster:
             ),
             (
                 put("topics", 1, "is_internal", value=1),
-                "$.topics[1].is_internal: true or false is wanted; 1 was read",
+                "$.topics[1].is_internal: expected true or false, got 1",
                 None,
             ),
             (
                 put("brokers", 2, "id", value=1),
-                "$.brokers[2].id: a broker listed once is wanted; 1 is listed twice",
+                "$.brokers[2].id: expected a broker listed once, got 1 is listed twice",
                 "keep one of the two",
             ),
             (
                 put("brokers", 0, "id", value=True),
-                "$.brokers[0].id: a broker id is wanted; true was read",
+                "$.brokers[0].id: expected a broker id, got true",
                 IDS,
             ),
             (
                 put("brokers", 0, "addresses", 0, value="b1.example"),
-                '$.brokers[0].addresses[0]: an IP address is wanted; "b1.example" was read',
+                '$.brokers[0].addresses[0]: expected an IP address, got "b1.example"',
                 "rackwise snapshot --resolve writes them",
             ),
             (
                 put("brokers", 0, "port", value=65536),
-                "$.brokers[0].port: a port or null is wanted; 65536 was read",
+                "$.brokers[0].port: expected a port or null, got 65536",
                 None,
             ),
             (
                 put("brokers", 0, "rack", value=5),
-                "$.brokers[0].rack: a rack or null is wanted; 5 was read",
+                "$.brokers[0].rack: expected a rack or null, got 5",
                 None,
             ),
             (
                 put("brokers", value={}),
-                "$.brokers: a list of brokers is wanted; an object was read",
+                "$.brokers: expected a list of brokers, got an object",
                 None,
             ),
             (
@@ -510,19 +508,19 @@ class TestNoCluster:
                 (
                     "$.groups[0].members[0].partitions[0]: a pair of topic and partition "
                     "is wanted; "
-                    "a list was read"
+                    "got a list"
                 ),
                 None,
             ),
             (
                 put("groups", 0, "members", 0, "generation", value=-2),
-                "$.groups[0].members[0].generation: a generation or null is wanted; -2 was read",
+                "$.groups[0].members[0].generation: expected a generation or null, got -2",
                 None,
             ),
             (
                 put("groups", 0, "members", 0, "topics", value="orders"),
                 (
-                    "$.groups[0].members[0].topics: a list of topics or null is wanted; "
+                    "$.groups[0].members[0].topics: expected a list of topics or null, got "
                     '"orders" was read'
                 ),
                 None,
@@ -538,30 +536,30 @@ class TestNoCluster:
             ),
             (
                 put("configs", "brokers", value={"01": {}}),
-                '$.configs.brokers: a broker id as key is wanted; "01" was read',
+                '$.configs.brokers: expected a broker id as key, got "01"',
                 None,
             ),
             (
                 put("configs", "brokers", value={"9" * 5000: {}}),
-                f'$.configs.brokers: a broker id as key is wanted; "{"9" * 60}"... was read',
+                f'$.configs.brokers: expected a broker id as key, got "{"9" * 60}"...',
                 None,
             ),
             (
                 put("configs", "topics", value={"a\x1b": {}}),
                 (
-                    "$.configs.topics: a name without control characters is wanted; "
+                    "$.configs.topics: expected a name without control characters, got "
                     '"a\\x1b" was read'
                 ),
                 NAMES,
             ),
             (
                 put("configs", "topics", value=[]),
-                "$.configs.topics: an object is wanted; an empty list was read",
+                "$.configs.topics: expected an object, got an empty list",
                 None,
             ),
             (
                 put("configs", "topics", "orders", "k", value=5),
-                "$.configs.topics.orders.k: a text is wanted; 5 was read",
+                "$.configs.topics.orders.k: expected a text, got 5",
                 None,
             ),
             (
@@ -582,7 +580,7 @@ class TestNoCluster:
             ),
             (
                 put("source", value="guess"),
-                '$.source: one of kafka, reassignment, suppose is wanted; "guess" was read',
+                '$.source: expected one of kafka, reassignment, suppose, got "guess"',
                 None,
             ),
             (
@@ -592,22 +590,22 @@ class TestNoCluster:
             ),
             (
                 put("format", value="rackwise.snapshot/2"),
-                "$.format: format 1 is wanted; 2 was read",
+                "$.format: expected format 1, got 2",
                 "upgrade Rackwise, a newer one wrote this file",
             ),
             (
                 put("format", value="rackwise.snapshot/0"),
-                "$.format: format 1 is wanted; 0 was read",
+                "$.format: expected format 1, got 0",
                 "write the file again with this Rackwise",
             ),
             (
                 put("format", value="rackwise.plan/1"),
-                '$.format: format rackwise.snapshot/1 is wanted; "rackwise.plan/1" was read',
+                '$.format: expected format rackwise.snapshot/1, got "rackwise.plan/1"',
                 "is it the right file for this option?",
             ),
             (
                 put("format", value=None),
-                "$.format: format rackwise.snapshot/1 is wanted; none was read",
+                "$.format: expected format rackwise.snapshot/1, got none",
                 "is it the right file for this option?",
             ),
         ],
@@ -622,7 +620,7 @@ class TestNoCluster:
 
     def test_a_document_of_another_kind(self):
         assert refused(b"[]").message == (
-            "s.json: $.format: format rackwise.snapshot/1 is wanted; none was read"
+            "invalid s.json at $.format: expected format rackwise.snapshot/1, got none"
         )
 
     def test_the_first_row_is_told_first(self):
@@ -638,13 +636,16 @@ class TestNoCluster:
         rows[1]["isr"] = [1, 4, 5]
         value["topics"][0]["partitions"] = rows
         error = refused(json.dumps(value).encode())
-        assert error.message.startswith("s.json: $.topics[0].partitions[1].isr[1]: a broker of")
+        assert error.message.startswith("s.json at $.topics[0].partitions[1].isr[1]: a broker of")
         assert error.message.endswith("(and 4 more faults)")
 
     @pytest.mark.parametrize(
         ("rack", "message"),
         [
-            ("/a/b/c/d/e", 'broker 3: rack path of at most 4 levels is wanted; "/a/b/c/d/e" has 5'),
+            (
+                "/a/b/c/d/e",
+                'broker 3: expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
+            ),
             ("/a//b", 'broker 3: rack path has an empty segment: "/a//b"'),
             (
                 "/a\x1b",
@@ -653,7 +654,8 @@ class TestNoCluster:
             (
                 "use1-az1",
                 (
-                    "one form of rack is wanted; broker 1 has the path /eu/a and broker 3 the name "
+                    ("expected one form of rack, got broker 1 has the path /eu/a and broker 3 "
+                    "the name ")
                     "use1-az1"
                 ),
             ),
@@ -671,22 +673,23 @@ class TestNothingUnreadableIsWritten:
         [
             (
                 Partition(topic="orders", partition=0, replicas=(1, 2), leader=5),
-                "snapshot: orders-0.leader: a broker of the replicas 1,2 is wanted; 5 was read",
+                "invalid snapshot: orders-0.leader: expected a broker of the replicas 1,2, got 5",
             ),
             (
                 Partition(topic="orders", partition=0, replicas=()),
                 (
-                    "snapshot: orders-0.replicas: at least one broker is wanted; an empty list was "
+                    ("snapshot: orders-0.replicas: expected at least one broker, got an empty "
+                    "list was ")
                     "read"
                 ),
             ),
             (
                 Partition(topic="orders", partition=1, replicas=(1,)),
-                "snapshot: orders: partitions without a gap are wanted; 0 is missing",
+                "snapshot: orders: expected partitions without a gap, got 0 is missing",
             ),
             (
                 Partition(topic="new", partition=0, replicas=(1,)),
-                "snapshot: new: a topic of the cluster is wanted; an unknown one has partitions",
+                "snapshot: new: expected a topic of the cluster, got an unknown one has partitions",
             ),
         ],
     )

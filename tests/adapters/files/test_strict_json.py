@@ -45,26 +45,26 @@ class TestBadInput:
         [
             (
                 b'{"moves":[{},{},{},{"topic":"a","topic":"b"}]}',
-                'plan.json: $.moves[3]: key "topic" stands twice',
+                'plan.json at $.moves[3]: key "topic" stands twice',
                 "keep one of the two; which one was meant cannot be told",
                 "$.moves[3]",
             ),
             (
                 b'{"a":{"b":1,"b":2},"a":3}',
-                'plan.json: $.a: key "b" stands twice (and 1 more fault)',
+                'plan.json at $.a: key "b" stands twice (and 1 more fault)',
                 "keep one of the two; which one was meant cannot be told",
                 "$.a",
             ),
             (
                 b'{"moves":[{"bytes":NaN}]}',
-                "plan.json: $.moves[0].bytes: a finite number is wanted; NaN was read",
+                "invalid plan.json at $.moves[0].bytes: expected a finite number, got NaN",
                 "write null where a number is not known",
                 "$.moves[0].bytes",
             ),
             (
                 b"[-Infinity,Infinity,NaN]",
                 (
-                    "plan.json: $[0]: a finite number is wanted; -Infinity was read "
+                    "invalid plan.json at $[0]: expected a finite number, got -Infinity "
                     "(and 2 more faults)"
                 ),
                 "write null where a number is not known",
@@ -72,15 +72,15 @@ class TestBadInput:
             ),
             (
                 b'{"moves":[{"bytes":1e400}]}',
-                "plan.json: $.moves[0].bytes: a finite number is wanted; 1e400 was read",
+                "invalid plan.json at $.moves[0].bytes: expected a finite number, got 1e400",
                 "write null where a number is not known",
                 "$.moves[0].bytes",
             ),
             (
                 b'{"text":"9223372036854775808","bytes":9223372036854775808}',
                 (
-                    "plan.json: $.bytes: offset 38: an integer of 64 bits is wanted; "
-                    "9223372036854775808 was read"
+                    "invalid plan.json at $.bytes: offset 38: expected an integer of 64 bits, got "
+                    "9223372036854775808"
                 ),
                 f"integers run from {-(2**63)} to {2**63 - 1}",
                 "$.bytes",
@@ -88,54 +88,57 @@ class TestBadInput:
             (
                 b"[-9223372036854775809]",
                 (
-                    "plan.json: $[0]: offset 1: an integer of 64 bits is wanted; "
-                    "-9223372036854775809 was read"
+                    "invalid plan.json at $[0]: offset 1: expected an integer of 64 bits, got "
+                    "-9223372036854775809"
                 ),
                 f"integers run from {-(2**63)} to {2**63 - 1}",
                 "$[0]",
             ),
             (
                 b"[1" + b"0" * 5000 + b"]",
-                "plan.json: $[0]: offset 1: an integer of 64 bits is wanted; 1"
+                "plan.json at $[0]: offset 1: expected an integer of 64 bits, got 1"
                 + "0" * 39
-                + "... was read",
+                + "got ...",
                 f"integers run from {-(2**63)} to {2**63 - 1}",
                 "$[0]",
             ),
             (
                 b'{"topic":"a\\ud800b"}',
-                'plan.json: $.topic: text without a lone surrogate is wanted; "a\\ud800b" was read',
+                (
+                    "invalid plan.json at $.topic: expected text without a lone surrogate, got "
+                    '"a\\ud800b"'
+                ),
                 "a lone surrogate has no UTF-8; write the name as the cluster has it",
                 "$.topic",
             ),
             (
                 b'{"\\uDFFF":1}',
-                'plan.json: $: a key without a lone surrogate is wanted; "\\udfff" was read',
+                'invalid plan.json at $: expected a key without a lone surrogate, got "\\udfff"',
                 "a lone surrogate has no UTF-8; write the name as the cluster has it",
                 "$",
             ),
             (
                 b'{"a b":[{"x":NaN}]}',
-                'plan.json: $["a b"][0].x: a finite number is wanted; NaN was read',
+                'plan.json at $["a b"invalid ][0].x: expected a finite number, got NaN',
                 "write null where a number is not known",
                 '$["a b"][0].x',
             ),
             (
                 b"\xef\xbb\xbf{}",
-                "plan.json: offset 0: JSON without a byte order mark is wanted; one was read",
+                "invalid plan.json: offset 0: expected JSON without a byte order mark, got one",
                 "save the file as UTF-8 without a byte order mark",
                 "plan.json",
             ),
             (
                 b'{"a":"\xff"}',
-                "plan.json: offset 6: UTF-8 is wanted; byte 0xff was read",
+                "invalid plan.json: offset 6: expected UTF-8, got byte 0xff",
                 "save the file as UTF-8",
                 "plan.json",
             ),
             (
                 "{}".encode("utf-16-le"),
                 (
-                    "plan.json:1: column 2, offset 1: JSON is wanted; the parser says: "
+                    "plan.json:1: column 2, offset 1: expected JSON, got the parser says: "
                     "expecting property name enclosed in double quotes"
                 ),
                 (
@@ -146,14 +149,14 @@ class TestBadInput:
             ),
             (
                 b'{"a":1}\n{"a":2}',
-                "plan.json:2: column 1, offset 8: one document is wanted; a second begins",
+                "plan.json:2: column 1, offset 8: expected one document, got a second begins",
                 "keep one document in the file",
                 "plan.json:2",
             ),
             (
                 b'{"a":\n"b',
                 (
-                    "plan.json:2: column 1, offset 6: a whole JSON document is wanted; "
+                    "plan.json:2: column 1, offset 6: expected a whole JSON document, got "
                     "the file ends within it"
                 ),
                 "the file is cut off; write or fetch it again",
@@ -162,7 +165,7 @@ class TestBadInput:
             (
                 b"",
                 (
-                    "plan.json:1: column 1, offset 0: a whole JSON document is wanted; "
+                    "plan.json:1: column 1, offset 0: expected a whole JSON document, got "
                     "the file ends within it"
                 ),
                 "the file is cut off; write or fetch it again",
@@ -170,7 +173,10 @@ class TestBadInput:
             ),
             (
                 '["é",\x01]'.encode(),
-                "plan.json:1: column 6, offset 6: JSON is wanted; the parser says: expecting value",
+                (
+                    "plan.json:1: column 6, offset 6: expected JSON, got the parser says: "
+                    "expecting value"
+                ),
                 (
                     "mend the file there; strict JSON has no comments, no trailing commas, "
                     "no bare words"
@@ -180,7 +186,7 @@ class TestBadInput:
             (
                 b'["a\x00b"]',
                 (
-                    "plan.json:1: column 4, offset 3: JSON is wanted; the parser says: "
+                    "plan.json:1: column 4, offset 3: expected JSON, got the parser says: "
                     "invalid control character at"
                 ),
                 (
@@ -192,7 +198,7 @@ class TestBadInput:
             (
                 b'{"x":"[[[", "y":' + b"[" * 64 + b"]" * 64 + b"}",
                 (
-                    "plan.json: offset 79: at most 64 levels of nesting are wanted; "
+                    "plan.json: offset 79: expected at most 64 levels of nesting, got "
                     "a deeper one begins"
                 ),
                 "no file of Rackwise is nested so deep; is it the right file?",
@@ -201,7 +207,7 @@ class TestBadInput:
             (
                 b"[" * 100_000,
                 (
-                    "plan.json: offset 64: at most 64 levels of nesting are wanted; "
+                    "plan.json: offset 64: expected at most 64 levels of nesting, got "
                     "a deeper one begins"
                 ),
                 "no file of Rackwise is nested so deep; is it the right file?",

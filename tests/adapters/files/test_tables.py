@@ -86,32 +86,38 @@ class TestTables:
             ),
             (
                 b"a,b,a\n",
-                't.csv:1: each column once is wanted; one stands twice; the header reads "a,b,a"',
+                (
+                    "t.csv:1: expected each column once, got one stands twice; the header reads "
+                    '"a,b,a"'
+                ),
                 "begin the table with the line a,b,c",
             ),
             (
                 b"a,b\n1,2\n1,2,3\n1\n",
-                "t.csv:3: 2 cells are wanted; 3 were read (and 1 more fault)",
+                "invalid t.csv:3: expected 2 cells, got 3 (and 1 more fault)",
                 "put a cell that holds a comma between quotes",
             ),
             (
                 b'a,b\n"1,2\n',
-                "t.csv:2: CSV is wanted; the parser says: unexpected end of data",
+                "t.csv:2: expected CSV, got the parser says: unexpected end of data",
                 "close each quote, and double a quote within quotes",
             ),
             (
                 b"a,b\n1,\xff\n",
-                "t.csv:2: UTF-8 is wanted; byte 0xff was read",
+                "invalid t.csv:2: expected UTF-8, got byte 0xff",
                 "save the table as CSV in UTF-8",
             ),
             (
                 b"a,b\n1,x\x1by\n",
-                't.csv:2: b: text without control characters is wanted; "x\\x1by" was read',
+                'invalid t.csv:2: b: expected text without control characters, got "x\\x1by"',
                 None,
             ),
             (
                 b"a,b\n1," + b"x" * 140_000 + b"\n",
-                "t.csv:2: CSV is wanted; the parser says: field larger than field limit (131072)",
+                (
+                    "t.csv:2: expected CSV, got the parser says: field larger than field limit "
+                    "(131072)"
+                ),
                 "close each quote, and double a quote within quotes",
             ),
         ],
@@ -210,8 +216,8 @@ class TestPrices:
         with pytest.raises(InvalidPrices) as raised:
             parse_prices(text.encode(), where="p.csv")
         error = raised.value
-        assert error.message.startswith(f"p.csv:3: {column}: ")
-        assert f" is wanted; {had} was read" in error.message
+        assert error.message.startswith(f"invalid p.csv:3: {column}: expected ")
+        assert f", got {had}" in error.message
         assert error.where == "p.csv:3"
         ready = error.hint.removeprefix("for example: ")
         assert len(parse_prices(f"{HEADER}{ready}\n".encode(), where="p.csv")) == 1
@@ -261,7 +267,7 @@ class TestSubnets:
             read("cidr,rack\n10.0.0.0/16,a\n10.0.0.0/24,a\n10.0.0.0/16,b\n")
         file = tmp_path / "s.csv"
         assert raised.value.message == (
-            f"one rack for 10.0.0.0/16 is wanted; {file}:2 says a and {file}:4 says b"
+            f"expected one rack for 10.0.0.0/16, got {file}:2 says a and {file}:4 says b"
         )
         assert raised.value.hint == f"delete {file}:2 or {file}:4"
 
@@ -283,7 +289,7 @@ class TestSubnets:
 
     def test_not_utf_8(self, tmp_path):
         (tmp_path / "s.csv").write_bytes(b"cidr,rack\n\xff")
-        with pytest.raises(InvalidSubnets, match=r"s\.csv:2: UTF-8 is wanted; byte 0xff"):
+        with pytest.raises(InvalidSubnets, match=r"s\.csv:2: expected UTF-8, got byte 0xff"):
             read_subnets(tmp_path / "s.csv")
 
 
@@ -312,21 +318,24 @@ class TestRates:
     @pytest.mark.parametrize(
         ("row", "message"),
         [
-            (",t,1,,", "cluster: the name of a cluster is wanted; an empty cell was read"),
-            ("c,,1,,", "topic: the name of a topic is wanted; an empty cell was read"),
-            ("c,t,,,", "bytes_in_per_s: a rate, here or in bytes_out_per_s, is wanted; an empty"),
-            ("c,t,1,g,", "bytes_out_per_s: a value is wanted; an empty cell was read"),
-            ("c,t,1,,5", "client_group: a value is wanted; an empty cell was read"),
+            (",t,1,,", "cluster: expected the name of a cluster, got an empty cell"),
+            ("c,,1,,", "topic: expected the name of a topic, got an empty cell"),
+            (
+                "c,t,,,",
+                "bytes_in_per_s: expected a rate, here or in bytes_out_per_s,, got an empty",
+            ),
+            ("c,t,1,g,", "bytes_out_per_s: expected a value, got an empty cell"),
+            ("c,t,1,,5", "client_group: expected a value, got an empty cell"),
             (
                 "c,t,-1,,",
-                'bytes_in_per_s: bytes per second, an integer of 0 or more, is wanted; "-',
+                'bytes_in_per_s: expected bytes per second, an integer of 0 or more,, got "-',
             ),
             (
                 "c,t,1.5,,",
-                'bytes_in_per_s: bytes per second, an integer of 0 or more, is wanted; "',
+                'bytes_in_per_s: expected bytes per second, an integer of 0 or more,, got "',
             ),
             ("c,t,9223372036854775808,,", "bytes_in_per_s: bytes per second, an integer of 0 or"),
-            ("c,t,,g,5MB", "bytes_out_per_s: bytes per second, an integer of 0 or more, is wanted"),
+            ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 or more,"),
         ],
     )
     def test_bad_rows(self, row, message):
@@ -369,12 +378,12 @@ class TestClients:
             (
                 "client_id,rack\n,r\n",
                 InvalidRates,
-                "c.csv:2: client_id: one of client_id, client_group and principal is wanted; an",
+                "c.csv:2: client_id: expected one of client_id, client_group and principal, got an",
             ),
             (
                 "client_id,rack\na,r\na,s\n",
                 InvalidRates,
-                'c.csv:3: client_id: one rack per client is wanted; "a" was read',
+                'invalid c.csv:3: client_id: expected one rack per client, got "a"',
             ),
             ("client_id\na\n", InvalidRates, 'c.csv:1: column "rack" is wanted; it is missing'),
             ("client_id,rack\na,/x//y\n", InvalidRack, "c.csv:2: rack path has an empty segment"),
@@ -392,7 +401,7 @@ class TestClients:
 @pytest.mark.parametrize("read", [read_prices, read_rates, read_clients, read_subnets])
 def test_every_table_is_a_regular_file_within_the_cap(tmp_path, read):
     (tmp_path / "t.csv").write_bytes(b"x" * 11)
-    with pytest.raises(InvalidConfig, match="at most 10 bytes are wanted; it has 11"):
+    with pytest.raises(InvalidConfig, match="expected at most 10 bytes, got it has 11"):
         read(tmp_path / "t.csv", max_bytes=10)
     with pytest.raises(InvalidConfig, match="is a folder; a regular file is wanted"):
         read(tmp_path)

@@ -18,16 +18,16 @@ def test_a_row_for_each_partition(tmp_path):
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        (",0,1", "topic: the name of a topic is wanted; an empty cell was read"),
-        ("t,-1,1", 'partition: a partition number is wanted; "-1" was read'),
-        ("t,2147483648,1", 'partition: a partition number is wanted; "2147483648" was read'),
-        ("t,0,1.5", 'bytes_per_s: integer bytes_per_s >= 0 is wanted; "1.5" was read'),
-        ("t,0,", "bytes_per_s: integer bytes_per_s >= 0 is wanted; an empty cell was read"),
+        (",0,1", "topic: expected the name of a topic, got an empty cell"),
+        ("t,-1,1", 'partition: expected a partition number, got "-1"'),
+        ("t,2147483648,1", 'partition: expected a partition number, got "2147483648"'),
+        ("t,0,1.5", 'bytes_per_s: expected integer bytes_per_s >= 0, got "1.5"'),
+        ("t,0,", "bytes_per_s: expected integer bytes_per_s >= 0, got an empty cell"),
         (
             "t,0,9223372036854775808",
-            'bytes_per_s: integer bytes_per_s >= 0 is wanted; "9223372036854775808" was read',
+            'bytes_per_s: expected integer bytes_per_s >= 0, got "9223372036854775808"',
         ),
-        ("t,0,²", 'bytes_per_s: integer bytes_per_s >= 0 is wanted; "²" was read'),
+        ("t,0,²", 'bytes_per_s: expected integer bytes_per_s >= 0, got "²"'),
     ],
 )
 def test_what_is_no_weight(row, fault):
@@ -40,7 +40,8 @@ def test_a_partition_twice():
     with pytest.raises(InvalidWeights) as raised:
         parse_weights(f"{HEADER}t,1,1\nt,1,1\n".encode(), where="w.csv")
     assert (
-        raised.value.message == 'w.csv:3: partition: one row per partition is wanted; "1" was read'
+        raised.value.message
+        == 'invalid w.csv:3: partition: expected one row per partition, got "1"'
     )
     assert raised.value.hint == "keep one of its two lines"
 
@@ -48,15 +49,15 @@ def test_a_partition_twice():
 def test_no_row_at_all():
     with pytest.raises(InvalidWeights) as raised:
         parse_weights(HEADER.encode(), where="w.csv")
-    assert raised.value.message == "w.csv: at least one row is wanted; the table has none"
+    assert raised.value.message == "w.csv: expected at least one row, got the table has none"
     assert raised.value.hint == "without weights each partition counts as one: leave the table out"
 
 
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ("gone,0,1", 'topic: a topic of the cluster is wanted; "gone" was read'),
-        ("t,2,1", 'partition: a partition from 0 to 1 is wanted; "2" was read'),
+        ("gone,0,1", 'topic: expected a topic of the cluster, got "gone"'),
+        ("t,2,1", 'partition: expected a partition from 0 to 1, got "2"'),
     ],
 )
 def test_what_is_not_there(row, fault):

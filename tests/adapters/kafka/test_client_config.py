@@ -56,7 +56,7 @@ def test_properties_are_read_as_java_reads_them(written, text, settings):
 def test_variables_come_from_the_environment(written):
     path = written("ssl.truststore.location=${env:FOLDER}/ca.pem\n")
     assert settings_of(path, FOLDER="/x")["ssl.truststore.location"] == "/x/ca.pem"
-    with pytest.raises(InvalidConfig, match="environment variable FOLDER is wanted") as caught:
+    with pytest.raises(InvalidConfig, match="expected environment variable FOLDER") as caught:
         settings_of(path)
     assert caught.value.where == f"{path}:1"
     assert "export FOLDER" in caught.value.hint
@@ -163,7 +163,7 @@ def test_a_login_is_taken_from_the_jaas_line():
         ),
         (
             {"security.protocol": "SSL", "ssl.truststore.location": "/x.jks"},
-            "ssl.truststore.type PEM is wanted; JKS was given",
+            "expected ssl.truststore.type PEM, got JKS",
         ),
         (
             {
@@ -175,7 +175,7 @@ def test_a_login_is_taken_from_the_jaas_line():
         ),
         (
             {"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1,TLSv1.2"},
-            "ssl.enabled.protocols TLSv1.2, TLSv1.3 is wanted; TLSv1.1 was given",
+            "expected ssl.enabled.protocols TLSv1.2, TLSv1.3, got TLSv1.1",
         ),
         (
             {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "none"},

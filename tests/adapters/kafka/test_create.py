@@ -105,7 +105,9 @@ class TestRows:
 class TestRefusals:
     def test_a_name_that_is_taken(self, admin, topic):
         create_topic(admin, topic, Placement.of({0: [2, 1]}))
-        with pytest.raises(TopicExists, match=f"a new topic is wanted; {topic} exists") as caught:
+        with pytest.raises(
+            TopicExists, match=f"expected a new topic, got {topic} exists"
+        ) as caught:
             create_topic(admin, topic, Placement.of({0: [0]}))
         assert "--if-not-exists" in caught.value.hint
         are_shown(admin, topic, Placement.of({0: [2, 1]}))

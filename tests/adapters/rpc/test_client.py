@@ -131,7 +131,7 @@ class TestRows:
             with pytest.raises(RemoteProtocolError) as refused:
                 asked(admin, 3, 2)
             assert str(refused.value) == (
-                f"offset 0: rows of partitions 0 to 2 are wanted; {had} were read"
+                f"offset 0: expected rows of partitions 0 to 2, got {had}"
             )
 
     def test_the_key_may_be_moved_on_both_sides(self):
@@ -230,7 +230,7 @@ class TestWhatGoesWrong:
     def test_a_time_that_no_field_holds_is_not_sent(self, admin, shared, timeout_ms):
         before = len(shared.told("request"))
         options = CreateReplicaAssignmentOptions(timeout_ms=timeout_ms)
-        with pytest.raises(LocalProtocolError, match="an integer of 32 bits is wanted"):
+        with pytest.raises(LocalProtocolError, match="expected an integer of 32 bits"):
             admin.create_replica_assignment(1, 1, (), options)
         assert len(shared.told("request")) == before
 
@@ -315,7 +315,7 @@ class TestWhatGoesWrong:
 
     def test_a_client_of_another_version_is_refused(self, monkeypatch, shared):
         monkeypatch.setattr(client, "version", "3.1.0")
-        with pytest.raises(UnsupportedClient, match=r"kafka-python >=3\.0\.12,<3\.1 is wanted"):
+        with pytest.raises(UnsupportedClient, match=r"expected kafka-python >=3\.0\.12,<3\.1"):
             ReplicaAssignmentClient(bootstrap_servers=shared.bootstrap)
 
     def test_a_key_that_is_another_message_is_refused(self):

@@ -129,7 +129,7 @@ class TestAddresses:
         listening_socket(ServeConfig(host="0.0.0.0", port=0, log=print, tls=mutual)).close()  # noqa: S104
 
     def test_a_brokers_port_is_refused(self):
-        with pytest.raises(InvalidConfig, match="a port other than 9092 is wanted"):
+        with pytest.raises(InvalidConfig, match="expected a port other than 9092"):
             listening_socket(ServeConfig(port=9092, log=print))
 
     def test_a_port_that_is_taken_and_a_host_that_is_not_ours(self, shared):

@@ -68,13 +68,13 @@ class TestRequest:
         assert a_request(racks=("a", None)).rack_of(3) is None
 
     def test_no_brokers_and_no_rack_text_are_refused(self):
-        with pytest.raises(InvalidConfig, match="at least 1 broker is wanted; 0 were asked for"):
+        with pytest.raises(InvalidConfig, match="expected at least 1 broker, got 0 were asked for"):
             a_request(brokers=0)
         with pytest.raises(InvalidRack):
             a_request(racks=("a", ""))
 
     def test_each_broker_has_a_proxy_or_none_has(self):
-        with pytest.raises(InvalidConfig, match="each of 4 brokers is wanted; 2 were given"):
+        with pytest.raises(InvalidConfig, match="expected each of 4 brokers, got 2"):
             a_request(proxies=(1, 2))
 
     def test_proxies_are_advertised_by_a_listener_of_their_own(self, tmp_path):
@@ -179,7 +179,7 @@ class TestKraft:
         assert caught.value.message == "broker 0 is wanted out of the cluster; it is in after 0 s"
 
     def test_an_unknown_broker_and_an_absent_zookeeper_are_refused(self, kraft_cluster):
-        with pytest.raises(InvalidConfig, match="a broker of 0 to 3 is wanted; 9 was named"):
+        with pytest.raises(InvalidConfig, match="expected a broker of 0 to 3, got 9 was named"):
             kraft_cluster.kill(9)
         with pytest.raises(InvalidConfig, match="this one is in KRaft mode"):
             _ = kraft_cluster.zookeeper_connect

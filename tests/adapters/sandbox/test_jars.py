@@ -236,7 +236,7 @@ class TestFetching:
         with pytest.raises(InvalidConfig) as caught:
             fetched([a_jar()], places, environment)
         assert caught.value.message == (
-            f"a folder to keep jars in is wanted; {places.cache} cannot be written: File exists"
+            f"expected a folder to keep jars in, got {places.cache} cannot be written: File exists"
         )
         assert caught.value.hint == "set RACKWISE_CACHE to a folder of yours"
 

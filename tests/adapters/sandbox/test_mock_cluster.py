@@ -103,7 +103,7 @@ def test_no_broker_is_no_cluster():
 
 def test_a_library_without_the_mock_is_refused_with_the_line_that_mends_it():
     libc = ctypes.util.find_library("c")
-    with pytest.raises(MockClusterError, match="with a mock cluster is wanted") as caught:
+    with pytest.raises(MockClusterError, match="expected with a mock cluster") as caught:
         opened([Path(libc)])
     assert caught.value.hint.startswith("pip install 'confluent-kafka>=2.16'")
     with pytest.raises(MockClusterError, match="it is not in it"):

@@ -269,18 +269,18 @@ def test_a_password_or_key_that_others_may_read_is_exposed(settings, tmp_path, p
     ("lines", "said"),
     [
         ({"auth.secret.env": "X"}, "auth.secret.env is not understood"),
-        ({"auth.scheme": "kerberos"}, "digest or sasl is wanted"),
+        ({"auth.scheme": "kerberos"}, "expected digest or sasl"),
         ({"auth.scheme": "digest"}, "wanted together"),
         ({"auth.user": "kafka"}, "wanted together"),
-        ({"auth.password.env": "NOT_SET"}, "NOT_SET is wanted; it is not set"),
+        ({"auth.password.env": "NOT_SET"}, "expected NOT_SET, got it is not set"),
         ({"auth.password.env": "A", "auth.password.file": "/b"}, "one source of the password"),
         ({"auth.password.file": "/nowhere"}, "/nowhere cannot be read"),
         ({"acl.kafka": "kafka"}, "SCHEME:ID is wanted"),
         ({"acl.kafka": "sasl:kafka"}, "nobody to own the nodes"),
-        ({"acl.world.read": "perhaps"}, "true or false is wanted"),
+        ({"acl.world.read": "perhaps"}, "expected true or false"),
         ({"tls.ca": "/nowhere"}, "tls.ca /nowhere cannot be loaded"),
-        ({"tls.certificate": "/nowhere"}, "tls.ca is wanted"),
-        ({"tls.key": "/nowhere"}, "tls.ca is wanted"),
+        ({"tls.certificate": "/nowhere"}, "expected tls.ca"),
+        ({"tls.key": "/nowhere"}, "expected tls.ca"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_obeyed_are_refused(settings, lines, said):

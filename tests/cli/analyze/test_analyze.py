@@ -157,7 +157,7 @@ class TestResult:
         bad = write_flows(tmp_path, [flow("produce", 1, -1)])
         code, text, err = called(*arguments, "--flows", bad)
         assert (code, text) == (4, "")
-        assert said(err)[0].startswith("error: a share of at most 0.01 malformed rows is wanted")
+        assert said(err)[0].startswith("error: expected a share of at most 0.01 malformed rows")
         assert "or allow them with --max-quarantine 0.100000, which" in said(err)[1]
         assert read_published(out) == before
         assert runs_in(out) == {before.tables}
@@ -293,14 +293,14 @@ class TestRefused:
     def test_no_snapshot(self, tmp_path, place):
         (tmp_path / "empty").mkdir()
         told, advice = self.refused(tmp_path, snapshot=tmp_path / "empty" / place)
-        assert told.startswith("a snapshot is wanted; there is none at ")
+        assert told.startswith("expected a snapshot, got there is none at ")
         assert "rackwise snapshot" in advice
 
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             (b"{", "bad.json"),
-            (b'{"format": "rackwise.snapshot/2"}', "format 1 is wanted; 2 was read"),
+            (b'{"format": "rackwise.snapshot/2"}', "expected format 1, got 2"),
         ],
     )
     def test_no_snapshot_that_can_be_read(self, tmp_path, content, message):
@@ -314,7 +314,7 @@ class TestRefused:
         text = gzip.decompress(path.read_bytes()).replace(b'"/eu/a"', b'"/a/b/c/d/e"')
         (tmp_path / "deep.json").write_bytes(text)
         told, advice = self.refused(tmp_path, snapshot=tmp_path / "deep.json")
-        assert 'rack path of at most 4 levels is wanted; "/a/b/c/d/e" has 5' in told
+        assert 'expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5' in told
         assert "merge levels" in advice
 
     @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ class TestRefusedBeforeSpark:
 
     def test_that_there_is_no_spark(self, tmp_path):
         told, _ = self.refused(tmp_path, *LEVELS, *self.FLOWS, "--flow-format", "canonical")
-        assert told.startswith("Java 17 or later is wanted; found: no JAVA_HOME")
+        assert told.startswith("expected Java 17 or later, got found: no JAVA_HOME")
 
     @pytest.mark.parametrize("more", [(), ("--levels", "region")])
     def test_deep_racks_without_names(self, tmp_path, more):
@@ -417,7 +417,7 @@ class TestRefusedBeforeSpark:
         given = [snapshot_file(tmp_path), "--out", tmp_path / "out"]
         code, text, err = called("analyze", *given, "--master", "local", "--remote", "sc://h")
         assert (code, text) == (4, "")
-        assert err.startswith("error: a master or a remote is wanted; both were given, local and ")
+        assert err.startswith("error: expected a master or a remote, got both, local and ")
         assert "hint: --master runs the driver here, --remote asks a server" in err
 
 
@@ -431,7 +431,7 @@ class TestResultFolder:
         }[command]
         code, text, err = called(command, *arguments)
         assert (code, text) == ({"analyze": 4, "report": 1}[command], "")
-        assert "format 1 is wanted; 9 was read" in err
+        assert "expected format 1, got 9" in err
         assert ("give another --out" in err) == (command == "analyze")
 
     def test_a_folder_without_result_has_no_report(self, tmp_path):
@@ -472,7 +472,7 @@ class TestSparkRefused:
 
     def test_flows_that_are_not_there(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, "--flows", tmp_path / "no such", *demo_flow[2:])
-        assert told.startswith("flow files are wanted; Spark finds none at ")
+        assert told.startswith("expected flow files, got Spark finds none at ")
         assert "--flows" in hint
 
     @pytest.mark.parametrize(
@@ -480,12 +480,12 @@ class TestSparkRefused:
         [
             (
                 ["aws,*,zone,*,0.02,0,1073741824,2026-01-01,2026-06-01,list,true"],
-                "a price for level zone on 2026-11-01 is wanted; the row before ends 2026-06-01",
+                "expected a price for level zone on 2026-11-01, got the row before ends 2026-06-01",
                 "add to the table of --prices: aws,*,zone,*,<out>,<in>,1073741824,2026-11-01,",
             ),
             (
                 ["aws,*,zone,*,0.02,0,1073741824,2026-01-01,,list,true"] * 2,
-                "one price for level zone on 2026-11-01 is wanted; two rows fit equally",
+                "expected one price for level zone on 2026-11-01, got two rows fit equally",
                 "delete one of the two",
             ),
         ],
@@ -502,5 +502,5 @@ class TestSparkRefused:
         whole = job.flow_facts
         monkeypatch.setattr(job, "flow_facts", lambda *a, **k: whole(*a, **k).limit(0))
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
-        assert told == "1 rows of all fates are wanted; 0 were found, nothing was published"
+        assert told == "expected 1 rows of all fates, got 0 were found, nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")

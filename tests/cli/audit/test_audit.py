@@ -313,12 +313,12 @@ class TestRefused:
         [
             (
                 [],
-                "exactly one of --snapshot and --bootstrap-server is wanted",
+                "expected exactly one of --snapshot and --bootstrap-server",
                 "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             ),
             (
                 ["--snapshot", "s.json", "--bootstrap-server", "h:9092"],
-                "exactly one of --snapshot and --bootstrap-server is wanted",
+                "expected exactly one of --snapshot and --bootstrap-server",
                 "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             ),
             (
@@ -357,7 +357,7 @@ class TestRefused:
                 'no rack is called "/eu/z"',
                 "racks: /eu, /eu/a, /eu/b, /eu/c",
             ),
-            (["--max-input", "10"], "at most 10 bytes are wanted", "if the file is meant to be"),
+            (["--max-input", "10"], "expected at most 10 bytes", "if the file is meant to be"),
         ],
     )
     def test_what_the_cluster_or_the_audit_does_not_have(
@@ -389,7 +389,7 @@ class TestRefused:
         (tmp_path / "s.json").write_text('{"format":"rackwise.snapshot/2"}')
         assert run(["audit", "--snapshot", str(tmp_path / "s.json")]) == 1
         assert capsys.readouterr().err == (
-            f"error: {tmp_path / 's.json'}: $.format: format 1 is wanted; 2 was read\n"
+            f"error: invalid {tmp_path / 's.json'} at $.format: expected format 1, got 2\n"
             "hint: upgrade Rackwise, a newer one wrote this file\n"
         )
 

@@ -47,17 +47,17 @@ class TestPolicy:
             ),
             (
                 "brokers = { weights = { 1 = 0 } }",
-                "2: brokers.weights.1: an integer of 1 or more is wanted; 0 was read",
+                "invalid 2: brokers.weights.1: expected an integer of 1 or more, got 0",
                 "a broker that shall hold nothing stands in drain",
             ),
             (
                 "balance = { replicas = { slack = -1 } }",
-                "2: balance.replicas.slack: an integer of 0 or more is wanted; -1 was read",
+                "invalid 2: balance.replicas.slack: expected an integer of 0 or more, got -1",
                 'no slack at all is replicas = "even"',
             ),
             (
                 f'{TOPICS}count = [{{ rack = "/eu/a", min = 2, max = 1 }}]',
-                "4: topics[0].count[0]: min of at most max is wanted; min is 2 and max is 1",
+                "4: topics[0].count[0]: expected min of at most max, got min is 2 and max is 1",
                 "raise max or lower min; one number alone is exactly = N",
             ),
             (
@@ -66,7 +66,7 @@ class TestPolicy:
                     'count = [{ rack = "/eu/a", min = 1 }, { rack = "/eu/b", min = 2 }]'
                 ),
                 (
-                    "5: topics[0].count: counts that sum to at most replication 2 are wanted; "
+                    "5: topics[0].count: expected counts that sum to at most replication 2, got "
                     "they ask for 3"
                 ),
                 "lower min or exactly, or raise replication",
@@ -93,7 +93,7 @@ class TestPolicy:
             (
                 f"{TOPICS}spread = {{ level2 = {{ at_least = 2 }} }}",
                 (
-                    "4: topics[0].spread: topic orders: at_least alone is wanted; "
+                    "4: topics[0].spread: topic orders: expected at_least alone, got "
                     "it stands together with even"
                 ),
                 'set every other level to "off" and leave count out, or drop at_least',

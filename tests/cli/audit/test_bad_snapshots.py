@@ -34,7 +34,7 @@ class TestSnapshot:
                 '"replicas":[1,2]',
                 '"replicas":[]',
                 (
-                    f"{FIRST}.replicas: at least one broker is wanted; an empty list was read "
+                    f"invalid {FIRST}.replicas: expected at least one broker, got an empty list "
                     "(and 3 more faults)"
                 ),
                 AGAIN,
@@ -42,37 +42,37 @@ class TestSnapshot:
             (
                 '"replicas":[1,2]',
                 '"replicas":[1,2,1]',
-                f"{FIRST}.replicas[2]: each broker once is wanted; 1 was read twice",
+                f"invalid {FIRST}.replicas[2]: expected each broker once, got 1 twice",
                 AGAIN,
             ),
             (
                 '"leader":1',
                 '"leader":7',
-                f"{FIRST}.leader: a broker of the replicas 1,2 is wanted; 7 was read",
+                f"invalid {FIRST}.leader: expected a broker of the replicas 1,2, got 7",
                 AGAIN,
             ),
             (
                 '"isr":[1,2]',
                 '"isr":[1,7]',
-                f"{FIRST}.isr[1]: a broker of the replicas 1,2 is wanted; 7 was read",
+                f"invalid {FIRST}.isr[1]: expected a broker of the replicas 1,2, got 7",
                 AGAIN,
             ),
             (
                 '"adding":[]',
                 '"adding":[7]',
-                f"{FIRST}.adding[0]: a broker of the replicas 1,2 is wanted; 7 was read",
+                f"invalid {FIRST}.adding[0]: expected a broker of the replicas 1,2, got 7",
                 AGAIN,
             ),
             (
                 '"id":2,',
                 '"id":1,',
-                "$.brokers[1].id: a broker listed once is wanted; 1 is listed twice",
+                "$.brokers[1].id: expected a broker listed once, got 1 is listed twice",
                 "keep one of the two",
             ),
             (
                 '"/eu/a"',
                 '"/a/b/c/d/e"',
-                'broker 1: rack path of at most 4 levels is wanted; "/a/b/c/d/e" has 5',
+                'broker 1: expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
                 "merge levels, for example /eu/a-row7",
             ),
             (
@@ -108,7 +108,7 @@ class TestSnapshot:
                 (
                     '"bytes":null',
                     f'"bytes":{number}',
-                    f"{FIRST}.bytes: a finite number is wanted; {number} was read",
+                    f"invalid {FIRST}.bytes: expected a finite number, got {number}",
                     NAN,
                 )
                 for number in ("NaN", "Infinity", "1e400")
@@ -117,7 +117,7 @@ class TestSnapshot:
                 (
                     '"replicas":[1,2]',
                     f'"replicas":[1,{id_}]',
-                    f"{FIRST}.replicas[1]: a broker id is wanted; {id_} was read",
+                    f"invalid {FIRST}.replicas[1]: expected a broker id, got {id_}",
                     IDS,
                 )
                 for id_ in ("true", "1.0", "-1")
@@ -125,14 +125,14 @@ class TestSnapshot:
             (
                 '"orders"',
                 '"a\\ud800"',
-                '$.topics[0].name: text without a lone surrogate is wanted; "a\\ud800" was read',
+                '$.topics[0].name: expected text without a lone surrogate, got "a\\ud800"',
                 "a lone surrogate has no UTF-8; write the name as the cluster has it",
             ),
             *(
                 (
                     '"orders"',
                     f'"a\\u00{code}"',
-                    f'$.topics[0].name: a topic name is wanted; "a\\x{code}" was read',
+                    f'$.topics[0].name: expected a topic name, got "a\\x{code}"',
                     NAMES,
                 )
                 for code in ("00", "1b", "9b")
@@ -141,33 +141,33 @@ class TestSnapshot:
                 '"bytes":null',
                 '"bytes":9223372036854775808',
                 (
-                    f"{FIRST}.bytes: offset {OFFSET}: an integer of 64 bits is wanted; "
-                    "9223372036854775808 was read"
+                    f"invalid {FIRST}.bytes: offset {OFFSET}: expected an integer of 64 bits, got "
+                    "9223372036854775808"
                 ),
                 "integers run from -9223372036854775808 to 9223372036854775807",
             ),
             (
                 "null",
                 "[" * 70 + "]" * 70,
-                "offset 137: at most 64 levels of nesting are wanted; a deeper one begins",
+                "offset 137: expected at most 64 levels of nesting, got a deeper one begins",
                 "no file of Rackwise is nested so deep; is it the right file?",
             ),
             (
                 '{"brokers"',
                 '\ufeff{"brokers"',
-                "offset 0: JSON without a byte order mark is wanted; one was read",
+                "offset 0: expected JSON without a byte order mark, got one",
                 "save the file as UTF-8 without a byte order mark",
             ),
             (
                 "snapshot/1",
                 "snapshot/2",
-                "$.format: format 1 is wanted; 2 was read",
+                "$.format: expected format 1, got 2",
                 "upgrade Rackwise, a newer one wrote this file",
             ),
             (
                 "rackwise.snapshot/1",
                 "rackwise.plan/1",
-                '$.format: format rackwise.snapshot/1 is wanted; "rackwise.plan/1" was read',
+                '$.format: expected format rackwise.snapshot/1, got "rackwise.plan/1"',
                 "is it the right file for this option?",
             ),
         ],
@@ -184,7 +184,7 @@ class TestSnapshot:
             (
                 SNAPSHOT[:298],
                 (
-                    ":4: column 34, offset 298: a whole JSON document is wanted; "
+                    ":4: column 34, offset 298: expected a whole JSON document, got "
                     "the file ends within it"
                 ),
                 "the file is cut off; write or fetch it again",
@@ -193,13 +193,13 @@ class TestSnapshot:
                 SNAPSHOT * 2,
                 (
                     f":{LINES + 1}: column 1, offset {len(SNAPSHOT)}: "
-                    "one document is wanted; a second begins"
+                    "expected one document, got a second begins"
                 ),
                 "keep one document in the file",
             ),
             (
                 gzip.compress(SNAPSHOT, mtime=0)[:-9],
-                ": whole gzip data is wanted; it ends within a member",
+                ": expected whole gzip data, got it ends within a member",
                 "fetch or pack the file again",
             ),
         ],
@@ -216,8 +216,9 @@ class TestSnapshot:
         assert (code, out) == (1, "")
         assert parse(err.encode(), where="stderr", error=InvalidConfig) == {
             "error": "InvalidSnapshot",
-            "message": f"{file}: {FIRST}.leader: a broker of the replicas 1,2 is wanted; "
-            "7 was read",
+            "message": (f"invalid {file}: {FIRST}.leader: expected a broker of the replicas "
+            f"1,2, got ")
+            "7",
             "wanted": "a broker of the replicas 1,2",
             "had": "7",
             "hint": AGAIN,
@@ -249,7 +250,7 @@ class TestNoFile:
         command = ["audit", *(part for pair in whole.items() for part in pair)]
         check_refused(
             [*command, "--max-input", "2kB"],
-            f"{large}: at most 2000 bytes are wanted; it has 2001",
+            f"{large}: expected at most 2000 bytes, got it has 2001",
             "if the file is meant to be so large, raise --max-input",
             file=large,
         )
@@ -276,31 +277,31 @@ class TestReassignment:
             (
                 "[2,1]",
                 '[2,1],"log_dirs":["/data","any"]',
-                '$.partitions[1].log_dirs[0]: "any" is wanted; "/data" was read',
+                '$.partitions[1].log_dirs[0]: expected "any", got "/data"',
                 "racks do not decide the log folder; leave it out",
             ),
             (
                 '"version":1',
                 '"version":2',
-                "$.version: version 1 is wanted; 2 was read",
+                "$.version: expected version 1, got 2",
                 "Kafka's rule: version 1 is the only one supported",
             ),
             (
                 REASSIGNMENT[26:],
                 "[]}",
-                "$.partitions: at least one partition is wanted; an empty list was read",
+                "$.partitions: expected at least one partition, got an empty list",
                 "Kafka's rule: Partition reassignment list cannot be empty",
             ),
             (
                 '"partition":1',
                 '"partition":0',
-                '$.partitions[1]: each partition once is wanted; "t-0" stands twice',
+                '$.partitions[1]: expected each partition once, got "t-0" stands twice',
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
             (
                 '"partition":1',
                 '"partition":2',
-                "topic t: partitions without a gap are wanted; 1 is missing, 2 was read",
+                "invalid topic t: expected partitions without a gap, got 1 is missing, 2",
                 (
                     "give all partitions of each topic; "
                     "kafka-reassign-partitions --generate prints them"
@@ -309,7 +310,7 @@ class TestReassignment:
             (
                 "[2,1]",
                 "[2,2]",
-                "$.partitions[1].replicas[1]: each broker once is wanted; 2 was read",
+                "$.partitions[1].replicas[1]: expected each broker once, got 2",
                 "Kafka's rule: Partition replica lists may not contain duplicate entries",
             ),
         ],
@@ -323,7 +324,7 @@ class TestReassignment:
         [
             (
                 "1,a\n1,b\n",
-                ':3: broker: a broker listed once is wanted; "1" was read',
+                'invalid :3: broker: expected a broker listed once, got "1"',
                 "keep one of its two lines",
             ),
             (

@@ -184,14 +184,14 @@ class TestRefusals:
     def test_an_empty_client_rack(self, file):
         check_refused(
             [*file(healthy()), "--client-rack", ""],
-            "a client rack is wanted; nothing was given",
+            "expected a client rack, got nothing",
             "an empty client.rack is none: leave --client-rack out",
         )
 
     def test_a_group_that_is_not_there(self, file):
         check_refused(
             [*file(healthy()), "--group", "nobody"],
-            "group nobody is wanted; it is not among 1 consumer groups",
+            "expected group nobody, got it is not among 1 consumer groups",
             "known: billing",
         )
 
@@ -201,7 +201,7 @@ class TestRefusals:
     def test_no_source(self):
         check_refused(
             ["doctor"],
-            "exactly one of --snapshot and --bootstrap-server is wanted",
+            "expected exactly one of --snapshot and --bootstrap-server",
             "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
         )
 

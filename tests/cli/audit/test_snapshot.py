@@ -88,7 +88,7 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             "--topics, --groups, --client-config go with --bootstrap-server",
             "leave them out",
         ),
-        (["--bootstrap-server", "a"], "HOST:PORT is wanted; a was given", "kafka-1.internal:9092"),
+        (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (
             ["--bootstrap-server", "a:1", "--client-config", "/none"],
             "client settings /none cannot be read",

@@ -149,7 +149,7 @@ class TestRefused:
         cluster.put(7, b'{"version":0}')
         check_refused(
             ["upgrade", "check", "--zookeeper", cluster.zookeeper],
-            "/brokers/ids/7 $.version: a version from 1 on is wanted; 0 was read",
+            "invalid /brokers/ids/7 $.version: expected a version from 1 on, got 0",
             None,
         )
 
@@ -164,7 +164,7 @@ class TestRefused:
     def test_nobody_is_registered(self, cluster):
         check_refused(
             ["upgrade", "check", "--zookeeper", cluster.zookeeper],
-            f"registered brokers are wanted; {cluster.zookeeper} has none below /brokers/ids",
+            f"expected registered brokers, got {cluster.zookeeper} has none below /brokers/ids",
             "name the chroot that zookeeper.connect of the brokers has; KRaft has no such upgrade",
         )
 
@@ -179,21 +179,21 @@ HINTS = {
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["--member", "1"], "--member ID=SOFTWARE,IBP is wanted; 1 was given", "--member"),
+        (["--member", "1"], "expected --member ID=SOFTWARE,IBP, got 1", "--member"),
         (
             ["--member", "x=1.0,1.0"],
-            "--member ID=SOFTWARE,IBP is wanted; x=1.0,1.0 was given",
+            "expected --member ID=SOFTWARE,IBP, got x=1.0,1.0",
             None,
         ),
-        (["--member", "-1=1.0"], "--member ID=SOFTWARE,IBP is wanted; -1=1.0 was given", None),
-        (["--member", "1=x,0.9.0"], "a version of Kafka is wanted; x was given", "version"),
-        (["--client", "x"], "a version of Kafka is wanted; x was given", "version"),
+        (["--member", "-1=1.0"], "expected --member ID=SOFTWARE,IBP, got -1=1.0", None),
+        (["--member", "1=x,0.9.0"], "expected a version of Kafka, got x", "version"),
+        (["--client", "x"], "expected a version of Kafka, got x", "version"),
         (
             ["--member", "1=0.9.0.1,x"],
-            "an inter.broker.protocol.version is wanted; x was given",
+            "expected an inter.broker.protocol.version, got x",
             "ibp",
         ),
-        (["--to", "x"], "an inter.broker.protocol.version is wanted; x was given", "ibp"),
+        (["--to", "x"], "expected an inter.broker.protocol.version, got x", "ibp"),
     ],
 )
 def test_what_is_refused_before_anybody_is_asked(words, message, hint):

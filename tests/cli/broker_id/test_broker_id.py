@@ -295,7 +295,7 @@ def test_init_makes_the_nodes_once_and_check_writes_nothing(tmp_path):
 def test_a_store_has_to_be_named(tmp_path):
     code, _, err = called("broker-id", "list")
     assert code == 1
-    assert err.startswith("error: a store is wanted; neither --store nor ")
+    assert err.startswith("error: expected a store, got neither --store nor ")
     file = tmp_path / "server.properties"
     file.write_text("log.dirs=/tmp/x\n")
     assert called("broker-id", "list", "--server-properties", file)[0] == 1

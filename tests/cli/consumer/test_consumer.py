@@ -184,8 +184,8 @@ class TestWeights:
             "warning: billing: 1 x partition without weight, counted as 0 bytes/s: orders-1\n"
         )
         for row, message in (
-            ("gone,0,5", 'topic: a topic of the cluster is wanted; "gone" was read'),
-            ("orders,2,5", 'partition: a partition from 0 to 1 is wanted; "2" was read'),
+            ("gone,0,5", 'topic: expected a topic of the cluster, got "gone"'),
+            ("orders,2,5", 'partition: expected a partition from 0 to 1, got "2"'),
         ):
             more = self.weights(tmp_path, "orders,0,5", row)
             code, out, err = call("evaluate", self.value(), *more)
@@ -195,7 +195,7 @@ class TestWeights:
     def test_no_weight_above_zero(self, call, tmp_path):
         path = tmp_path / "w.csv"
         for rows, message in (
-            ((), "at least one row is wanted; the table has none"),
+            ((), "expected at least one row, got the table has none"),
             (
                 ("orders,0,0", "other,0,7"),
                 "a weight above 0 is wanted of what billing reads; there is none",
@@ -233,7 +233,7 @@ class TestWeights:
     def test_a_table_that_is_none(self, call, tmp_path):
         code, out, err = call("evaluate", self.value(), *self.weights(tmp_path, "orders,0,1.5"))
         assert (code, out) == (1, "")
-        assert 'w.csv:2: bytes_per_s: integer bytes_per_s >= 0 is wanted; "1.5" was read' in err
+        assert 'invalid w.csv:2: bytes_per_s: expected integer bytes_per_s >= 0, got "1.5"' in err
 
 
 class TestRacksOfMembers:
@@ -275,10 +275,10 @@ class TestRacksOfMembers:
     @pytest.mark.parametrize(
         ("option", "text", "message"),
         [
-            ("--rack", "m", "--rack MEMBER=RACK is wanted; m was given"),
-            ("--client-rack", "=a", "--client-rack GLOB=RACK is wanted; =a was given"),
-            ("--rack", ("m=a", "m=b"), "one --rack of a member is wanted; m was given a and b"),
-            ("--rack", "x=a", "--rack of a member is wanted; x is none of these groups"),
+            ("--rack", "m", "expected --rack MEMBER=RACK, got m"),
+            ("--client-rack", "=a", "expected --client-rack GLOB=RACK, got =a"),
+            ("--rack", ("m=a", "m=b"), "expected one --rack of a member, got m a and b"),
+            ("--rack", "x=a", "expected --rack of a member, got x is none of these groups"),
         ],
     )
     def test_what_is_no_rack_of_a_member(self, call, option, text, message):
@@ -323,8 +323,8 @@ class TestGroupsThatCannotBeJudged:
         assert code == 2
         assert out.startswith(HEADLINE)
         assert err == (
-            "warning: left out: group empty with members is wanted; it has none\n"
-            "warning: left out: group moving in state Stable is wanted; "
+            "warning: left out: expected group empty with members, got it has none\n"
+            "warning: left out: expected group moving in state Stable, got "
             "it is in PreparingRebalance\n"
         )
         told = document(call("simulate", value, "--json", "--quiet")[1])
@@ -333,9 +333,9 @@ class TestGroupsThatCannotBeJudged:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("empty", "group empty with members is wanted; it has none"),
-            ("moving", "group moving in state Stable is wanted; it is in PreparingRebalance"),
-            ("nobody", "group nobody is wanted; it is not among 2 consumer groups"),
+            ("empty", "expected group empty with members, got it has none"),
+            ("moving", "expected group moving in state Stable, got it is in PreparingRebalance"),
+            ("nobody", "expected group nobody, got it is not among 2 consumer groups"),
         ],
     )
     def test_by_name_they_are_errors(self, call, name, message):
@@ -357,7 +357,7 @@ class TestGroupsThatCannotBeJudged:
         code, out, err = call("evaluate", cluster([1]))
         assert (code, out) == (1, "")
         assert err == (
-            "error: at least 1 consumer group with members is wanted; 0 of 0 have\n"
+            "error: expected at least 1 consumer group with members, got 0 of 0 have\n"
             "hint: a snapshot has groups if it was taken with --groups\n"
         )
 
@@ -366,17 +366,17 @@ class TestGroupsThatCannotBeJudged:
         [
             (
                 ["PreparingRebalance", "Empty"],
-                "at least 1 consumer group in state Stable is wanted; 1 of 2 rebalances",
+                "expected at least 1 consumer group in state Stable, got 1 of 2 rebalances",
                 "try again, or give a snapshot",
             ),
             (
                 ["PreparingRebalance", "CompletingRebalance"],
-                "at least 1 consumer group in state Stable is wanted; 2 of 2 rebalance",
+                "expected at least 1 consumer group in state Stable, got 2 of 2 rebalance",
                 "try again, or give a snapshot",
             ),
             (
                 ["Empty"],
-                "at least 1 consumer group with members is wanted; 0 of 1 have",
+                "expected at least 1 consumer group with members, got 0 of 1 have",
                 "try again when consumers run, or give a snapshot of such a moment",
             ),
         ],

@@ -99,14 +99,17 @@ class TestSimulate:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--add", "a=x"], "--add RACK=N with N from 0 to 9999 is wanted; x was given"),
-            (["--add", "a=99999"], "--add RACK=N with N from 0 to 9999 is wanted; 99999 was given"),
+            (["--add", "a=x"], "expected --add RACK=N with N from 0 to 9999, got x"),
+            (["--add", "a=99999"], "expected --add RACK=N with N from 0 to 9999, got 99999"),
             (
                 [word for number in range(6) for word in ("--remove", f"m{number}")],
-                "at least 1 member is wanted; --remove names them all\nhint: leave one of them in",
+                (
+                    "expected at least 1 member, got --remove names them all\nhint: leave one of "
+                    "them in"
+                ),
             ),
-            (["--add", "4"], "--add RACK=N is wanted; 4 was given"),
-            (["--remove", "x"], "a member to remove is wanted; x is none"),
+            (["--add", "4"], "expected --add RACK=N, got 4"),
+            (["--remove", "x"], "expected a member to remove, got x is none"),
             (["--assignor", "uniform"], "assignor must be one of range, roundrobin, sticky, "),
             (["--rounds", "0"], "Invalid value for '--rounds'"),
         ],
@@ -208,5 +211,5 @@ class TestWithoutASolver:
     def test_rack_optimal_is_left_out_unless_asked_for(self, call):
         code, out, err = call("simulate", eighty_five())
         assert (code, out.splitlines()[-1].split()[0]) == (0, "cooperative-sticky")
-        assert err.startswith("warning: rack-optimal is left out: ortools is wanted")
+        assert err.startswith("warning: rack-optimal is left out: expected ortools")
         assert call("simulate", eighty_five(), "--assignor", "rack-optimal")[0] == 1

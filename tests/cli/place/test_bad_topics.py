@@ -26,7 +26,7 @@ class TestOptions:
             (
                 ["create", NAME],
                 (
-                    "--partitions and --replication-factor are wanted; --partitions and "
+                    "expected --partitions and --replication-factor, got --partitions and "
                     "--replication-factor are missing"
                 ),
                 "or give all rows by hand: --replica-assignment 5:4,3:2",
@@ -34,7 +34,7 @@ class TestOptions:
             (
                 ["create", NAME, "--partitions", 3],
                 (
-                    "--partitions and --replication-factor are wanted; --replication-factor is "
+                    "expected --partitions and --replication-factor, got --replication-factor is "
                     "missing"
                 ),
                 "or give all rows by hand: --replica-assignment 5:4,3:2",
@@ -122,7 +122,7 @@ class TestBadInput:
             ),
             (
                 [*sized(1, 1), "--broker-list", "9"],
-                "brokers of the cluster are wanted; --broker-list names 9",
+                "expected brokers of the cluster, got --broker-list names 9",
                 "the cluster has {ids}",
             ),
             (
@@ -137,7 +137,7 @@ class TestBadInput:
             ),
             (
                 ["--replica-assignment", "0:9"],
-                "brokers of the cluster are wanted; the row of partition 0 names 9",
+                "expected brokers of the cluster, got the row of partition 0 names 9",
                 "the cluster has {ids}",
             ),
             (
@@ -200,7 +200,7 @@ class TestBadInput:
         command = ["topic", "alter", NAME, "--bootstrap-server", cluster.bootstrap]
         check_refused(
             [*command, "--partitions", 3],
-            f"a topic of the cluster is wanted; {NAME} is not there",
+            f"expected a topic of the cluster, got {NAME} is not there",
             "topic create makes it; a topic that the principal may not describe is hidden",
         )
         assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
@@ -213,7 +213,7 @@ class TestBadInput:
         for text, number in (("0:1,1:2,2:0", 3), ("0:1,1:2,2:0,0:1,1:2", 5)):
             check_refused(
                 [*command, "--partitions", 4, "--replica-assignment", text],
-                f"rows for all 4 partitions are wanted; {number} were given",
+                f"expected rows for all 4 partitions, got {number}",
                 f"the first 2 are those that topic {NAME} has; they are skipped",
             )
         check_refused(

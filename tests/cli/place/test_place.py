@@ -252,14 +252,14 @@ class TestBadInput:
         [
             (
                 ["--broker-list", "0,6"],
-                "brokers of the cluster are wanted; --broker-list names 6",
+                "expected brokers of the cluster, got --broker-list names 6",
                 "the cluster has 0, 1, 2, 3, 4, 5",
             ),
             (["--broker-list", "4,0,4"], "broker 4 is listed twice", "name each broker once"),
             *(
                 (
                     ["--broker-list", f"0,{id_}"],
-                    f"a broker id of 0 to 2147483647 is wanted; --broker-list names {id_}",
+                    f"expected a broker id of 0 to 2147483647, got --broker-list names {id_}",
                     "for example --broker-list 1,2,3",
                 )
                 for id_ in (-1, 2**31, "9" * 5000)
@@ -276,7 +276,7 @@ class TestBadInput:
             ),
             (
                 ["--rack-mode", "safe", "--ignore-racks"],
-                "one rack mode is wanted; --disable-rack-aware and --rack-mode safe were given",
+                "expected one rack mode, got --disable-rack-aware and --rack-mode safe",
                 "leave one of them out",
             ),
             (
@@ -307,9 +307,7 @@ class TestBadInput:
     def test_a_second_format_beside_json(self, file):
         code, out, err = called(*asked(file(EVEN), 1, 1, "--json", "--format", "cli"))
         assert (code, out) == (1, "")
-        assert (
-            document(err)["message"] == "one format is wanted; --json and --format cli were given"
-        )
+        assert document(err)["message"] == "expected one format, got --json and --format cli"
 
     @pytest.mark.parametrize(
         ("rack", "message", "hint"),
@@ -324,7 +322,10 @@ class TestBadInput:
             ),
             (
                 "/eu/a",
-                "one form of rack is wanted; broker 4 has the path /eu/a and broker 0 the name a",
+                (
+                    "expected one form of rack, got broker 4 has the path /eu/a and broker 0 the "
+                    "name a"
+                ),
                 "finish the migration to paths, or give all brokers plain names",
             ),
         ],
@@ -337,7 +338,7 @@ class TestBadInput:
     def test_a_source_is_wanted(self):
         code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)
         assert (code, out) == (1, "")
-        assert err.startswith("error: exactly one of --snapshot and --bootstrap-server is wanted")
+        assert err.startswith("error: expected exactly one of --snapshot and --bootstrap-server")
 
 
 def test_a_placement_of_a_topic_is_read_with_its_running_reassignment():

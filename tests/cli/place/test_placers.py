@@ -84,7 +84,7 @@ class TestBuiltIn:
             (
                 "other",
                 {},
-                'a placer of kip36, unaware, striped, ring, levels is wanted; "other" was given',
+                'expected a placer of kip36, unaware, striped, ring, levels, got "other"',
                 "rackwise placers lists them; others come with the distribution that has them",
             ),
             (

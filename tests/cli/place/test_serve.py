@@ -304,12 +304,12 @@ class TestRefused:
             ),
             (
                 ["--api-key", "18"],
-                "an api key from 0 to 32767, not 3 or 18, is wanted; 18 was given",
+                "expected an api key from 0 to 32767, not 3 or 18, got 18",
                 "KIP-879 has 68; client and server must be given the same",
             ),
             (
                 ["--tls-cert", "cert.pem"],
-                "both --tls-cert and --tls-key are wanted; --tls-cert was given",
+                "expected both --tls-cert and --tls-key, got --tls-cert",
                 "give both, or no TLS at all",
             ),
         ],
@@ -320,7 +320,7 @@ class TestRefused:
     def test_by_serve_without_a_source(self):
         code, out, err = called("serve")
         assert (code, out) == (1, "")
-        assert err.startswith("error: exactly one of --snapshot and --bootstrap-server is wanted")
+        assert err.startswith("error: expected exactly one of --snapshot and --bootstrap-server")
 
     @pytest.mark.parametrize(
         ("words", "message", "hint"),

@@ -93,7 +93,7 @@ class TestExitCodes:
         assert code == 0
         code, out, err = topic(cluster, "create", *sized(2, 2))
         assert (code, out) == (1, "")
-        assert err.startswith(f"error: a new topic is wanted; {NAME} exists\nhint: ")
+        assert err.startswith(f"error: expected a new topic, got {NAME} exists\nhint: ")
         assert topic(cluster, "create", *sized(2, 2), "--if-not-exists") == (
             0,
             f"topic {NAME}: exists, 2 partitions of 2 replicas\n",
@@ -255,7 +255,7 @@ def check_racks_that_mix(cluster):
     for verb in ("create", "ensure"):
         check_refused(
             ["topic", verb, "mixed", *server, *sized(1, 1), "--placer", "kip36"],
-            "one form of rack is wanted; broker 0 has the path /a and broker 1 the name b",
+            "expected one form of rack, got broker 0 has the path /a and broker 1 the name b",
             "finish the migration to paths, or give all brokers plain names",
         )
     with closing(connect(cluster.bootstrap)) as admin:

@@ -25,9 +25,7 @@ class TestByHand:
     def test_too_few_and_too_many_carry_kafkas_text(self, text, number, added):
         with pytest.raises(InvalidAssignment) as caught:
             by_hand_rows(text, CLUSTER, "t", EXISTING, 4)
-        assert caught.value.message == (
-            f"rows for all 4 partitions are wanted; {number} were given"
-        )
+        assert caught.value.message == (f"expected rows for all 4 partitions, got {number}")
         assert caught.value.upstream[1] == (
             f"Attempted to add 2 additional partition(s), but only {added} assignment(s) were "
             "specified."

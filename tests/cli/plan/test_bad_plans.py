@@ -48,7 +48,7 @@ class TestCluster:
     def test_some_brokers_without_rack(self, refused):
         refused(
             ["balance"],
-            "a rack on every live broker is wanted; 1 live broker of 4 has none: 4",
+            "expected a rack on every live broker, got 1 live broker of 4 has none: 4",
             'set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
             racks=RACKS | {4: None},
         )
@@ -56,7 +56,7 @@ class TestCluster:
     def test_one_on_the_move(self, refused):
         refused(
             ["repair"],
-            "a cluster at rest is wanted; 1 partition is being reassigned: t-0",
+            "expected a cluster at rest, got 1 partition is being reassigned: t-0",
             "wait until they have arrived, or plan with --assume target",
             adding={"t-0": [2]},
         )
@@ -66,7 +66,7 @@ class TestCluster:
         write_snapshot(cluster, tmp_path / "s.json")
         check_refused(
             ["plan", "repair", "--snapshot", tmp_path / "s.json"],
-            "a snapshot of one moment is wanted; this one is torn: brokers changed",
+            "expected a snapshot of one moment, got this one is torn: brokers changed",
             "take the snapshot again when the cluster is quiet",
         )
 
@@ -100,7 +100,7 @@ class TestWishes:
             ),
             (
                 ["drain"],
-                "what to drain is wanted; nothing was given",
+                "expected what to drain, got nothing",
                 "for example: rackwise plan drain 7,8",
             ),
             (
@@ -149,7 +149,7 @@ class TestWishes:
         )
         refused(
             ["balance", "--minimise", "usd", "--prices", table, "--provider", "me"],
-            "a price for replicas copied across level zone is wanted; me has none",
+            "expected a price for replicas copied across level zone, got me has none",
             "add a row to the table of --prices, or plan with --minimise moves",
         )
 
@@ -268,22 +268,22 @@ class TestPlanFiles:
             (
                 '"after":[1,3,4]',
                 '"after":[1,3,1]',
-                "$.moves[0].after[2]: each broker once is wanted; 1 was read",
+                "$.moves[0].after[2]: expected each broker once, got 1",
             ),
             (
                 '"after":[1,3,4]',
                 '"after":[1,3,7]',
-                "$.moves[0].after[2]: a broker of made_from.brokers is wanted; 7 was read",
+                "$.moves[0].after[2]: expected a broker of made_from.brokers, got 7",
             ),
             (
                 '"before":[1,2,4]',
                 '"before":[1,3,4]',
-                "$.moves[0].after: another list than before is wanted; a list was read",
+                "$.moves[0].after: expected another list than before, got a list",
             ),
             (
                 '"partition":5',
                 '"partition":4',
-                '$.moves[1]: each partition once is wanted; "orders-4" stands twice',
+                '$.moves[1]: expected each partition once, got "orders-4" stands twice',
             ),
         ],
     )
@@ -299,7 +299,10 @@ class TestPlanFiles:
         write_snapshot(small_cluster(RACKS, LISTS), file)
         check_refused(
             ["proof", file, "--snapshot", file],
-            (f'{file}: $.format: format rackwise.plan/1 is wanted; "rackwise.snapshot/1" was read'),
+            (
+                f"invalid {file} at $.format: expected format rackwise.plan/1, got "
+                f'"rackwise.snapshot/1"'
+            ),
             "is it the right file for this option?",
             file=file,
         )
@@ -311,17 +314,17 @@ class TestKafkaJson:
         [
             (
                 '{"version":2,"partitions":[]}',
-                "$.version: version 1 is wanted; 2 was read (and 1 more fault)",
+                "$.version: expected version 1, got 2 (and 1 more fault)",
                 "Kafka's rule: version 1 is the only one supported",
             ),
             (
                 '{"version":1,"partitions":[]}',
-                "$.partitions: at least one partition is wanted; an empty list was read",
+                "$.partitions: expected at least one partition, got an empty list",
                 "Kafka's rule: Partition reassignment list cannot be empty",
             ),
             (
                 '{"partitions":[{"topic":"t","partition":0,"replicas":[1],"log_dirs":["/d"]}]}',
-                '$.partitions[0].log_dirs[0]: "any" is wanted; "/d" was read',
+                '$.partitions[0].log_dirs[0]: expected "any", got "/d"',
                 "racks do not decide the log folder; leave it out",
             ),
             (
@@ -329,7 +332,7 @@ class TestKafkaJson:
                     '{"partitions":[{"topic":"t","partition":0,"replicas":[1]},'
                     '{"topic":"t","partition":0,"replicas":[2]}]}'
                 ),
-                '$.partitions[1]: each partition once is wanted; "t-0" stands twice',
+                '$.partitions[1]: expected each partition once, got "t-0" stands twice',
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
         ],
@@ -354,9 +357,9 @@ class TestSuppositions:
                 'a rack of the cluster is wanted to lose; none is called "/mars"',
                 "racks: /a, /b, /c",
             ),
-            (["--lose-broker", "x"], '--lose-broker: a broker id is wanted; "x" was given', None),
-            (["--rf", "t"], '--rf: two sides of "=" are wanted; "t" was given', None),
-            (["--move", "1"], '--move: two sides of "=" are wanted; "1" was given', None),
+            (["--lose-broker", "x"], 'invalid --lose-broker: expected a broker id, got "x"', None),
+            (["--rf", "t"], 'invalid --rf: expected two sides of "=", got "t"', None),
+            (["--move", "1"], 'invalid --move: expected two sides of "=", got "1"', None),
             (
                 ["--rf", "t=2", "--rf", "q*=2"],
                 '--rf: a topic that matches "q*" is wanted; none does',

@@ -133,7 +133,7 @@ class TestRefused:
         b = tmp_path / "b.json"
         b.write_text("[]")
         check_refused(
-            ["diff", a, b], f"{b}: $: an object is wanted; an empty list was read", None, file=b
+            ["diff", a, b], f"invalid {b} at $: expected an object, got an empty list", None, file=b
         )
 
     def test_a_file_of_another_format_of_ours(self, tmp_path, write):
@@ -142,7 +142,7 @@ class TestRefused:
         b.write_text('{"format":"rackwise.plan/9"}')
         code, out, err = called("diff", a, b)
         assert (code, out) == (1, "")
-        assert "$.format: format 1 is wanted; 9 was read" in err
+        assert "$.format: expected format 1, got 9" in err
 
     def test_a_policy_for_what_is_not_audited_is_told(self, write, tmp_path):
         a, b = (write(name, "plan", plan_of()) for name in ("a.json", "b.json"))

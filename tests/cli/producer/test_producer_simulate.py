@@ -155,22 +155,22 @@ class TestRefused:
             ),
             (
                 ["--eps", "-1"],
-                "eps of 0 or more is wanted; -1.0 was given",
+                "expected eps of 0 or more, got -1.0",
                 "0.1 lets a rack take a tenth more than its even part",
             ),
             (
                 ["--eps", "nan"],
-                "eps of 0 or more is wanted; nan was given",
+                "expected eps of 0 or more, got nan",
                 "0.1 lets a rack take a tenth more than its even part",
             ),
             (
                 ["--usd-per-gib", "inf"],
-                "a price of 0 to 2^63 usd per GiB is wanted; inf was given",
+                "expected a price of 0 to 2^63 usd per GiB, got inf",
                 "0.02 is both sides of a crossing between zones at the list price of many clouds",
             ),
             (
                 ["--sticky-bytes", "0"],
-                "sticky_bytes above 0, up to 2^63, is wanted; 0 was given",
+                "expected sticky_bytes above 0, up to 2^63, got 0",
                 "use the producer's batch.size",
             ),
             (
@@ -188,7 +188,7 @@ class TestRefused:
     def test_options(self, tmp_path, options, message, hint):
         given = written(tmp_path, three_racks(), rates_text(UNEVEN))
         if message is None:
-            message = f"rates of other are wanted; {tmp_path / 'r.json'} has those of orders"
+            message = f"expected rates of other, got {tmp_path / 'r.json'} has those of orders"
         check_refused(["producer", "simulate", *given, *options], message, hint)
 
     @pytest.mark.parametrize(
@@ -210,8 +210,7 @@ class TestRefused:
         shown = fault.replace("\x1b", "\\x1b")
         check_refused(
             ["producer", "simulate", *given, "--fault", fault],
-            "--fault wants broker=3,at=10s,for=20s,kind=down, or kind=slow,rtt=300ms; "
-            f"{shown} was given",
+            f"--fault wants broker=3,at=10s,for=20s,kind=down, or kind=slow,rtt=300ms; got {shown}",
             "each of broker, at, for and kind once; rtt for kind=slow alone",
         )
 
@@ -224,7 +223,7 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN, topic="gone"))
         check_refused(
             ["producer", "simulate", *given],
-            "a topic of the cluster is wanted; gone is not in it",
+            "expected a topic of the cluster, got gone is not in it",
             "look at its spelling, and whether the principal may describe it",
         )
 
@@ -233,7 +232,7 @@ class TestRefused:
         given = written(tmp_path, cluster, rates_text(UNEVEN))
         check_refused(
             ["producer", "simulate", *given],
-            "a rack with a weight above 0 is wanted; there is none",
+            "expected a rack with a weight above 0, got there is none",
             "are the leaders missing in the snapshot?",
         )
 
@@ -249,7 +248,7 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text("/eu/a 1"))
         check_refused(
             ["producer", "simulate", *given],
-            "racks of one depth are wanted; /eu/a has 2 and use1-az1 has 1",
+            "expected racks of one depth, got /eu/a has 2 and use1-az1 has 1",
             "write all racks as paths of the same number of levels, or none as a path",
         )
 
@@ -258,8 +257,9 @@ class TestRefused:
         given = written(tmp_path, three_racks(), text)
         check_refused(
             ["producer", "simulate", *given],
-            f"{tmp_path / 'r.json'}: $.free_bytes_per_s.use1-az1: bytes_per_s, a number from 0 "
-            "to 2^63, is wanted; -5 was read",
+            (f"invalid {tmp_path / 'r.json'} at $.free_bytes_per_s.use1-az1: expected "
+            f"bytes_per_s, a number from 0 ")
+            "to 2^63, got -5",
             "measure it again; a rack that sends nothing has 0",
             file=tmp_path / "r.json",
         )
@@ -268,7 +268,7 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN, topic="or\u202eders"))
         check_refused(
             ["producer", "simulate", *given],
-            "a topic of the cluster is wanted; or\\u202eders is not in it",
+            "expected a topic of the cluster, got or\\u202eders is not in it",
             "look at its spelling, and whether the principal may describe it",
         )
 

@@ -129,7 +129,10 @@ class TestOut:
         rates = tmp_path / "r.json"
         check_refused(
             ["producer", "split", *given, "--out", str(rates)],
-            f'{rates}: $.format: format rackwise-split/1 is wanted; "rackwise-rates/1" was read',
+            (
+                f"invalid {rates} at $.format: expected format rackwise-split/1, got "
+                f'"rackwise-rates/1"'
+            ),
             "is it the right file for this option?",
             file=rates,
         )

@@ -146,7 +146,7 @@ class TestPartitions:
         error = stale(plan, facts)
         assert error.had == text
         assert error.message == (
-            f"the cluster that the plan was made from is wanted; 1 of 2 moves is stale: {text}"
+            f"expected the cluster that the plan was made from, got 1 of 2 moves is stale: {text}"
         )
         cleared = clear(plan, facts, allow_partial=True)
         assert (cleared.dropped, cleared.differences) == ((("orders", 0),), (text,))

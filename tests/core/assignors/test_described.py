@@ -23,7 +23,9 @@ class TestWhichGroup:
         assert named_group([billing(), Group(group="b")], "b") == Group(group="b")
 
     def test_an_unknown_one(self):
-        with pytest.raises(GroupNotFound, match="group x is wanted; it is not among 2") as raised:
+        with pytest.raises(
+            GroupNotFound, match="expected group x, got it is not among 2"
+        ) as raised:
             named_group([billing(), Group(group="b\n")], "x")
         assert raised.value.hint == r"known: b\x0a, billing"
         with pytest.raises(GroupNotFound) as raised:
@@ -32,7 +34,9 @@ class TestWhichGroup:
 
     @pytest.mark.parametrize("group", [Group(group="g"), billing(state="Dead")])
     def test_one_without_members(self, group):
-        with pytest.raises(GroupNotFound, match=r"group \w+ with members is wanted; it has none"):
+        with pytest.raises(
+            GroupNotFound, match=r"expected group \w+ with members, got it has none"
+        ):
             check_group(group)
 
     @pytest.mark.parametrize("protocol", ["classic", None])
@@ -40,7 +44,7 @@ class TestWhichGroup:
         with pytest.raises(GroupNotStable) as raised:
             check_group(billing(protocol=protocol, state="PreparingRebalance"))
         assert raised.value.message == (
-            "group billing in state Stable is wanted; it is in PreparingRebalance"
+            "expected group billing in state Stable, got it is in PreparingRebalance"
         )
         assert raised.value.hint == "try again, or give a snapshot"
 

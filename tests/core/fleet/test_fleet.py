@@ -318,7 +318,7 @@ class TestObserved:
     def test_a_cluster_without_any_leader(self):
         cluster = generated_fleet(SMALL).clusters[0]
         table = replace(cluster.partitions, leader=np.full_like(cluster.partitions.leader, -1))
-        with pytest.raises(InvalidSnapshot, match="a partition with a leader is wanted"):
+        with pytest.raises(InvalidSnapshot, match="expected a partition with a leader"):
             observed_fleet(SMALL, [replace(cluster, partitions=table)])
 
 
@@ -326,20 +326,20 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"clusters": 0}, "--clusters of 1 to 250 is wanted; 0 was given"),
-            ({"brokers": 0}, "--brokers of 1 to 30000 is wanted; 0 was given"),
-            ({"topics": 0}, "--topics of 1 to 1000000 is wanted; 0 was given"),
-            ({"racks": ()}, "--racks of 1 to 60 is wanted; 0 was given"),
-            ({"replication": 10}, "--rf of 1 to 9 is wanted; 10 was given"),
-            ({"days": 0}, "--days of 1 to 3660 is wanted; 0 was given"),
-            ({"flows": -1}, "--flows of 0 to 100000000000 is wanted; -1 was given"),
-            ({"seed": -1}, "--seed of 0 to 9223372036854775807 is wanted; -1 was given"),
-            ({"violations": 1.5}, "--violations of 0 to 1 is wanted; 1.5 was given"),
-            ({"bad_rows": 0.6}, "--bad-rows of 0 to 0.5 is wanted; 0.6 was given"),
-            ({"duplicates": float("nan")}, "--duplicates of 0 to 0.5 is wanted; nan was given"),
-            ({"log_version": 3}, "--log-version 2 or 5 is wanted; 3 was given"),
+            ({"clusters": 0}, "expected --clusters of 1 to 250, got 0"),
+            ({"brokers": 0}, "expected --brokers of 1 to 30000, got 0"),
+            ({"topics": 0}, "expected --topics of 1 to 1000000, got 0"),
+            ({"racks": ()}, "expected --racks of 1 to 60, got 0"),
+            ({"replication": 10}, "expected --rf of 1 to 9, got 10"),
+            ({"days": 0}, "expected --days of 1 to 3660, got 0"),
+            ({"flows": -1}, "expected --flows of 0 to 100000000000, got -1"),
+            ({"seed": -1}, "expected --seed of 0 to 9223372036854775807, got -1"),
+            ({"violations": 1.5}, "expected --violations of 0 to 1, got 1.5"),
+            ({"bad_rows": 0.6}, "expected --bad-rows of 0 to 0.5, got 0.6"),
+            ({"duplicates": float("nan")}, "expected --duplicates of 0 to 0.5, got nan"),
+            ({"log_version": 3}, "expected --log-version 2 or 5, got 3"),
             ({"first_day": date.max}, "days up to 9999-12-31 are wanted, the last one with a next"),
-            ({"racks": (Rack("a"), Rack("a"))}, "distinct racks are wanted; 2 were given"),
+            ({"racks": (Rack("a"), Rack("a"))}, "expected distinct racks, got 2"),
             (
                 {"shape": Shape.GROWN, "brokers": 5},
                 "shape grown on 5 brokers in 3 racks has room for replication 0; 3 was asked for",

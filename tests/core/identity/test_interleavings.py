@@ -61,7 +61,7 @@ def test_the_laws_hold_in_a_crowd_at_one_spare():
 
 
 BREAKS = {
-    "others may have moved since the fence was read": (
+    "got others may have moved since the fence": (
         CROWD,
         lambda op: isinstance(op, Put) and op.path == FENCE and op.version is not None,
         "I4",

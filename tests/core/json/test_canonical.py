@@ -81,7 +81,7 @@ def test_what_has_no_single_text_is_refused(value, had):
 
 
 def test_a_key_that_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="a key of text is wanted; int was given"):
+    with pytest.raises(TypeError, match="expected a key of text, got int"):
         canonical_json({"a": [{1: 2}]})
 
 

@@ -59,7 +59,7 @@ def test_a_key_is_named_escaped_and_cut():
 
 def test_the_cap():
     assert read_object(b'{"a":1}', most=7) == {"a": 1}
-    with pytest.raises(NotStrict, match="at most 6 bytes is wanted") as refused:
+    with pytest.raises(NotStrict, match="expected at most 6 bytes") as refused:
         read_object(b'{"a":1}', most=6)
     assert refused.value.offset == 6
 

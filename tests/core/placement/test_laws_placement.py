@@ -24,7 +24,7 @@ def placed(*rows, first=0):
     [
         (placed((0, 0)), "distinct brokers: partition 0 is"),
         (placed((0, 1), (0, 7)), "known brokers: partition 1 is"),
-        (placed((0, 3)), "racks: 2 racks are wanted; partition 0 is"),
+        (placed((0, 3)), "racks: expected 2 racks, got partition 0 is"),
         (placed((0, 1, 2)), "replication: 2 was asked"),
         (placed((0, 1), (0, 1), (1, 2)), "rows: 2 were asked, 3 made"),
         (placed((0, 1), (0, 1), first=4), "rows: from 0 was asked, from 4 made"),

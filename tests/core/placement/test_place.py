@@ -205,7 +205,7 @@ class TestChangeReplication:
             change_replication(self.EXISTING, SIX, 3, placer=placer)
         assert (
             str(caught.value)
-            == f'a placer that changes the replication is wanted; "{placer.name}" does not'
+            == f'expected a placer that changes the replication, got "{placer.name}" does not'
         )
         assert caught.value.hint == "--placer levels"
 
@@ -215,7 +215,7 @@ class TestChangeReplication:
             change_replication(self.EXISTING, brokers, 1)
         assert (
             str(caught.value)
-            == "unfenced brokers of the cluster are wanted; partition 4 is on broker 2"
+            == "expected unfenced brokers of the cluster, got partition 4 is on broker 2"
         )
         assert "start that broker" in caught.value.hint
 

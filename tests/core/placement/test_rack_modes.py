@@ -80,8 +80,8 @@ def test_the_order_of_brokers_changes_nothing(brokers, mode):
     ("ids", "message"),
     [
         ([3, 4, 4], "broker 4 is listed twice"),
-        ([0, -1], "a broker id of 0 to 2147483647 is wanted; -1 was given"),
-        ([2**31], "a broker id of 0 to 2147483647 is wanted; 2147483648 was given"),
+        ([0, -1], "expected a broker id of 0 to 2147483647, got -1"),
+        ([2**31], "expected a broker id of 0 to 2147483647, got 2147483648"),
     ],
 )
 def test_ids_that_no_cluster_has_are_refused(ids, message):

@@ -119,12 +119,12 @@ class TestWhatIsRefused:
 
     def test_loads_that_cannot_meet(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def stuck(*_: object, **__: object) -> None:
-            raise NoFlow("a flow of all 3 units is wanted; there is none")
+            raise NoFlow("expected a flow of all 3 units, got there is none")
 
         monkeypatch.setattr(front, "by_exchange", stuck)
         with pytest.raises(Infeasible, match="loads that meet") as raised:
             found(GROWN)
-        assert raised.value.impossible == ("a flow of all 3 units is wanted; there is none",)
+        assert raised.value.impossible == ("expected a flow of all 3 units, got there is none",)
 
     def test_a_cluster_on_the_move(self) -> None:
         moving = small_cluster(RACKS, {"t-0": [1, 2, 3]}, adding={"t-0": [3]})

@@ -121,7 +121,7 @@ class TestTopics:
         )
         refused(
             policy,
-            "topics[0].count: topic u: counts that sum to at most replication 1 are wanted; "
+            "topics[0].count: topic u: expected counts that sum to at most replication 1, got "
             "they ask for 2",
         )
 
@@ -139,7 +139,7 @@ class TestTopics:
         policy = Policy(topics=(TopicBlock(match=("u",), count=counted, count_others="none"),))
         refused(
             policy,
-            "topics[0].count: topic u: counts that sum to at most replication 1 are wanted; "
+            "topics[0].count: topic u: expected counts that sum to at most replication 1, got "
             "they ask for 2",
         )
         check_policy(replace(policy, topics=(replace(policy.topics[0], replication=2),)), TREE)
@@ -147,7 +147,7 @@ class TestTopics:
     def test_levels_left_out_are_even(self):
         refused(
             block(spread={"level2": AtLeast(2)}),
-            "topics[0].spread: topic t: at_least alone is wanted; it stands together with even",
+            "topics[0].spread: topic t: expected at_least alone, got it stands together with even",
         )
         check_policy(block(spread={"level1": "off", "level2": AtLeast(2)}), TREE)
         check_policy(block(spread={"zone": AtLeast(2)}), ZONES)

@@ -21,7 +21,7 @@ def refused(message, hint, *, levels=(), key="count", **block):
 
 def test_counts_that_sum_to_more_than_replication():
     refused(
-        "counts that sum to at most replication 3 are wanted; they ask for 4",
+        "expected counts that sum to at most replication 3, got they ask for 4",
         "raise replication",
         replication=3,
         count=[{"rack": "/eu", "exactly": 2}, {"rack": "/us", "min": 2}],
@@ -41,7 +41,7 @@ def test_more_pinned_brokers_than_replication():
 @pytest.mark.parametrize("other", ["even", "distinct"])
 def test_at_least_beside_another_spread(other):
     refused(
-        f"at_least alone is wanted; it stands together with {other}",
+        f"expected at_least alone, got it stands together with {other}",
         'set every other level to "off"',
         key="spread",
         spread={"level1": other, "level2": {"at_least": 2}},
@@ -50,7 +50,7 @@ def test_at_least_beside_another_spread(other):
 
 def test_at_least_beside_count():
     refused(
-        "at_least alone is wanted; it stands together with even and count",
+        "expected at_least alone, got it stands together with even and count",
         "leave count out",
         key="spread",
         spread={"level1": "even", "level2": {"at_least": 2}},

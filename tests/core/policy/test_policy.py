@@ -199,78 +199,81 @@ def in_block(**table):
     return {"topics": [{"match": ["*"], **table}]}
 
 
-COUNT_FORM = "topics[0].count[0]: rack with exactly, or with min, max or both, is wanted"
+COUNT_FORM = "topics[0].count[0]: expected rack with exactly, or with min, max or both,"
 SPREAD_FORM = 'one of "even", "distinct", "off" or { at_least = N } is wanted'
 WRONG = {
-    "racks no table": ({"racks": 3}, "racks: a table is wanted; 3 was read"),
+    "racks no table": ({"racks": 3}, "racks: expected a table, got 3"),
     "levels no list": (
         {"racks": {"levels": "zone"}},
-        'racks.levels: a list is wanted; "zone" was read',
+        'invalid racks.levels: expected a list, got "zone"',
     ),
-    "level no text": ({"racks": {"levels": [1]}}, "racks.levels[0]: a text is wanted; 1 was read"),
+    "level no text": (
+        {"racks": {"levels": [1]}},
+        "invalid racks.levels[0]: expected a text, got 1",
+    ),
     "level twice": (
         {"racks": {"levels": ["a", "a"]}},
         'racks.levels[1]: "a" stands twice',
     ),
     "five levels": (
         {"racks": {"levels": ["a", "b", "c", "d", "e"]}},
-        "racks.levels: at most 4 levels are wanted; 5 were read",
+        "invalid racks.levels: expected at most 4 levels, got 5",
     ),
     "missing": (
         {"racks": {"missing": "maybe"}},
-        'racks.missing: one of "error", "one-rack", "unaware" is wanted; "maybe" was read',
+        'invalid racks.missing: expected one of "error", "one-rack", "unaware", got "maybe"',
     ),
     "true is no id": (
         {"brokers": {"drain": [True]}},
-        "brokers.drain[0]: an integer of 0 or more is wanted; true was read",
+        "invalid brokers.drain[0]: expected an integer of 0 or more, got true",
     ),
     "id twice": ({"brokers": {"drain": [4, 4]}}, "brokers.drain[1]: broker 4 stands twice"),
     "weight 0": (
         {"brokers": {"weights": {"4": 0}}},
-        "brokers.weights.4: an integer of 1 or more is wanted; 0 was read",
+        "invalid brokers.weights.4: expected an integer of 1 or more, got 0",
     ),
     "weight of no id": (
         {"brokers": {"weights": {"x": 1}}},
-        'brokers.weights.x: a key that is an integer of 0 or more is wanted; "x" was read',
+        'invalid brokers.weights.x: expected a key that is an integer of 0 or more, got "x"',
     ),
     "slack below 0": (
         {"balance": {"replicas": {"slack": -1}}},
-        "balance.replicas.slack: an integer of 0 or more is wanted; -1 was read",
+        "invalid balance.replicas.slack: expected an integer of 0 or more, got -1",
     ),
     "balance": (
         {"balance": {"replicas": {}}},
-        'balance.replicas: one of "even", "off" or { slack = N } is wanted; a table was read',
+        'balance.replicas: one of "even", "off"expected  or { slack = N }, got a table',
     ),
     "failover 1": (
         {"balance": {"failover": 1}},
-        "balance.failover: one of true, false is wanted; 1 was read",
+        "invalid balance.failover: expected one of true, false, got 1",
     ),
     "minimise": (
         {"cost": {"minimise": "time"}},
-        'cost.minimise: one of "moves", "bytes", "usd" is wanted; "time" was read',
+        'invalid cost.minimise: expected one of "moves", "bytes", "usd", got "time"',
     ),
-    "prices": ({"cost": {"prices": ""}}, 'cost.prices: a text is wanted; "" was read'),
+    "prices": ({"cost": {"prices": ""}}, 'invalid cost.prices: expected a text, got ""'),
     "fail_on": (
         {"audit": {"fail_on": "fatal"}},
-        'audit.fail_on: one of "error", "warning", "info", "never" is wanted; "fatal" was read',
+        'invalid audit.fail_on: expected one of "error", "warning", "info", "never", got "fatal"',
     ),
     "rack_loss": (
         {"audit": {"rack_loss": "zone"}},
-        'audit.rack_loss: one of "off" or a list of levels is wanted; "zone" was read',
+        'invalid audit.rack_loss: expected one of "off" or a list of levels, got "zone"',
     ),
     "rack_loss level": (
         {"audit": {"rack_loss": ["row"]}},
         'audit.rack_loss[0]: no level is called "row"',
     ),
     "rule": ({"audit": {"ignore": ["spread"]}}, 'audit.ignore[0]: no rule is called "spread"'),
-    "topics": ({"topics": {}}, "topics: a list is wanted; a table was read"),
+    "topics": ({"topics": {}}, "topics: expected a list, got a table"),
     "no match": (
         {"topics": [{"replication": 3}]},
-        "topics[0]: match with one glob or more is wanted; it is missing or empty",
+        "topics[0]: expected match with one glob or more, got it is missing or empty",
     ),
     "empty match": (
         {"topics": [{"match": []}]},
-        "topics[0]: match with one glob or more is wanted; it is missing or empty",
+        "topics[0]: expected match with one glob or more, got it is missing or empty",
     ),
     "level": (
         in_block(spread={"row": "even"}),
@@ -282,19 +285,19 @@ WRONG = {
     ),
     "at_least 0": (
         in_block(spread={"zone": {"at_least": 0}}),
-        "topics[0].spread.zone.at_least: an integer of 1 or more is wanted; 0 was read",
+        "invalid topics[0].spread.zone.at_least: expected an integer of 1 or more, got 0",
     ),
     "replication": (
         in_block(replication=1.0),
-        "topics[0].replication: an integer of 1 or more is wanted; 1.0 was read",
+        "invalid topics[0].replication: expected an integer of 1 or more, got 1.0",
     ),
     "topic_spread": (
         in_block(topic_spread="on"),
-        'topics[0].topic_spread: one of "off", "even" is wanted; "on" was read',
+        'invalid topics[0].topic_spread: expected one of "off", "even", got "on"',
     ),
     "count_others": (
         in_block(count_others=None),
-        'topics[0].count_others: one of "none", "any" is wanted; nothing was read',
+        'invalid topics[0].count_others: expected one of "none", "any", got nothing',
     ),
     "count form": (
         in_block(count=[{"rack": "a", "exactly": 1, "min": 1}]),
@@ -306,7 +309,7 @@ WRONG = {
     ),
     "min over max": (
         in_block(count=[{"rack": "a", "min": 3, "max": 1}]),
-        "topics[0].count[0]: min of at most max is wanted; min is 3 and max is 1",
+        "topics[0].count[0]: expected min of at most max, got min is 3 and max is 1",
     ),
     "rack twice": (
         in_block(count=[{"rack": "a", "min": 1}, {"rack": "a", "max": 1}]),
@@ -318,15 +321,15 @@ WRONG = {
     ),
     "root rack": (
         in_block(count=[{"rack": "/", "min": 1}]),
-        'topics[0].count[0].rack: a rack below the root is wanted; "/" was read',
+        'invalid topics[0].count[0].rack: expected a rack below the root, got "/"',
     ),
     "pin key": (
         in_block(pin={"-1": [4]}),
-        'topics[0].pin.-1: a key that is an integer of 0 or more is wanted; "-1" was read',
+        'invalid topics[0].pin.-1: expected a key that is an integer of 0 or more, got "-1"',
     ),
     "hostile text": (
         {"racks": {"missing": "\x1b[31m"}},
-        'racks.missing: one of "error", "one-rack", "unaware" is wanted; "\\x1b[31m" was read',
+        'invalid racks.missing: expected one of "error", "one-rack", "unaware", got "\\x1b[31m"',
     ),
 }
 

@@ -102,7 +102,7 @@ class TestAssignment:
 
     def test_the_key_may_be_moved(self):
         assert isinstance(read(assignment(api_key=70), api_key=70), Call)
-        with pytest.raises(RemoteProtocolError, match="api key 68 version 0 was read"):
+        with pytest.raises(RemoteProtocolError, match="got api key 68 version 0"):
             read(assignment(), api_key=70)
 
     def test_an_answer_is_framed_under_its_correlation_id(self):
@@ -123,7 +123,7 @@ class TestNotAnswered:
         with pytest.raises(RemoteProtocolError) as refused:
             read(header(key, version, version=1))
         assert str(refused.value) == (
-            f"offset 0: a message that is served is wanted; api key {key} version {version} was "
+            f"offset 0: expected a message that is served, got api key {key} version {version} was "
             "read"
         )
 
@@ -136,7 +136,7 @@ class TestNotAnswered:
             "software": lambda text: versions(4, software=text),
         }[where]
         assert isinstance(read(made(short)), bytes)
-        with pytest.raises(RemoteProtocolError, match="of up to 256 characters is wanted"):
+        with pytest.raises(RemoteProtocolError, match="expected of up to 256 characters"):
             read(made(long))
 
     @given(st.data())

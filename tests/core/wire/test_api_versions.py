@@ -54,7 +54,7 @@ class TestRequest:
         request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
         assert write_api_versions_request(request, version=version) == b""
         assert read_api_versions_request(b"", version=version) == ApiVersionsRequest()
-        with pytest.raises(RemoteProtocolError, match="the end is wanted"):
+        with pytest.raises(RemoteProtocolError, match="expected the end"):
             read_api_versions_request(b"\x00", version=version)
 
 
@@ -88,7 +88,7 @@ class TestResponse:
 
     def test_names_no_feature_twice(self):
         data = octets("0000 01 00000000 01 00 0f 03 0261 0001 0001 00 0261 0001 0002 00")
-        with pytest.raises(RemoteProtocolError, match="each feature once is wanted; one twice"):
+        with pytest.raises(RemoteProtocolError, match="expected each feature once, got one twice"):
             read_api_versions_response(data, version=3)
 
     def test_cannot_be_changed(self):

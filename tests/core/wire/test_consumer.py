@@ -70,7 +70,7 @@ class TestSubscription:
 
     @pytest.mark.parametrize("entry", by_id("subscription_bad"))
     def test_that_is_none_is_refused(self, entry):
-        with pytest.raises(RemoteProtocolError, match=r"^offset \d+: .* is wanted; .* was read$"):
+        with pytest.raises(RemoteProtocolError, match=r"^offset \d+: expected .*, got .*$"):
             decode_subscription(octets(entry["bytes"]))
 
     @given(SUBSCRIPTIONS)

@@ -82,7 +82,7 @@ def test_kafkas_pattern_says_what_an_endpoint_is(text):
 
 @pytest.mark.parametrize("port", [True, 2**31, -(2**31) - 1, "9092", 1.0, None])
 def test_a_port_is_an_integer_of_32_bits(port):
-    with pytest.raises(LocalProtocolError, match="port: an integer of 32 bits is wanted"):
+    with pytest.raises(LocalProtocolError, match="port: expected an integer of 32 bits"):
         Endpoint(listener="SSL", protocol=SecurityProtocol.SSL, host="h", port=port)
 
 

@@ -42,9 +42,9 @@ class TestVarints:
     @pytest.mark.parametrize(
         ("data", "wanted"),
         [
-            ("8080808010", "a varint of up to 32 bits is wanted; 4294967296 was read"),
-            ("808080808000", "a varint of up to 5 bytes is wanted; a longer one was read"),
-            ("80", "1 more bytes is wanted; 0 was read"),
+            ("8080808010", "expected a varint of up to 32 bits, got 4294967296"),
+            ("808080808000", "expected a varint of up to 5 bytes, got a longer one"),
+            ("80", "expected 1 more bytes, got 0"),
         ],
     )
     def test_that_are_too_long_are_refused(self, data, wanted):
@@ -53,14 +53,14 @@ class TestVarints:
 
     @pytest.mark.parametrize("value", [-1, 2**32])
     def test_hold_32_bits(self, value):
-        with pytest.raises(LocalProtocolError, match=f"32 bits is wanted; {value} was given"):
+        with pytest.raises(LocalProtocolError, match=f"of 32 bits, got {value}"):
             written("unsigned_varint", value)
 
 
 class TestIntegers:
     @pytest.mark.parametrize("value", [True, False, 2**15, -(2**15) - 1, "1", None])
     def test_are_no_booleans_and_nothing_wider(self, value):
-        with pytest.raises(LocalProtocolError, match=f"16 bits is wanted; {value} was given"):
+        with pytest.raises(LocalProtocolError, match=f"of 16 bits, got {value}"):
             written("int16", value)
 
     @given(st.lists(INT32, max_size=4).map(tuple))
@@ -77,9 +77,9 @@ class TestBooleans:
         assert Reader(data).boolean() is value
 
     def test_are_nothing_else(self):
-        with pytest.raises(RemoteProtocolError, match="offset 0: 0 or 1 is wanted; 2 was read"):
+        with pytest.raises(RemoteProtocolError, match="offset 0: expected 0 or 1, got 2"):
             Reader(b"\x02").boolean()
-        with pytest.raises(LocalProtocolError, match="True or False is wanted; 1 was given"):
+        with pytest.raises(LocalProtocolError, match="expected True or False, got 1"):
             written("boolean", 1)
 
 
@@ -96,15 +96,15 @@ class TestTexts:
         assert Reader(written("compact_text", "r" * 40_000)).compact_text() == "r" * 40_000
 
     def test_must_be_there(self):
-        with pytest.raises(RemoteProtocolError, match="a text is wanted; null was read"):
+        with pytest.raises(RemoteProtocolError, match="expected a text, got null"):
             Reader(b"\xff\xff").text()
-        with pytest.raises(RemoteProtocolError, match="a text is wanted; null was read"):
+        with pytest.raises(RemoteProtocolError, match="expected a text, got null"):
             Reader(b"\x00").compact_text()
 
     @pytest.mark.parametrize("data", [b"\x00\x02a\xff", b"\x03a\xff"])
     def test_are_utf_8(self, data):
         read = Reader.text if data[0] == 0 else Reader.compact_text
-        with pytest.raises(RemoteProtocolError, match="UTF-8 is wanted") as caught:
+        with pytest.raises(RemoteProtocolError, match="expected UTF-8") as caught:
             read(Reader(data))
         assert caught.value.offset == len(data) - 1
 
@@ -148,10 +148,10 @@ class TestTaggedFields:
     @pytest.mark.parametrize(
         ("data", "told"),
         [
-            ("02 01 00 01 00", "offset 3: a tag over 1 is wanted; 1 was read"),
-            ("02 01 00 00 00", "offset 3: a tag over 1 is wanted; 0 was read"),
-            ("41" + "0000" * 65, "offset 0: up to 64 tagged fields is wanted; 65 was read"),
-            ("01 00 ffffffff07", "offset 7: 2147483647 more bytes is wanted; 0 was read"),
+            ("02 01 00 01 00", "offset 3: expected a tag over 1, got 1"),
+            ("02 01 00 00 00", "offset 3: expected a tag over 1, got 0"),
+            ("41" + "0000" * 65, "offset 0: expected up to 64 tagged fields, got 65"),
+            ("01 00 ffffffff07", "offset 7: expected 2147483647 more bytes, got 0"),
         ],
     )
     def test_that_cannot_be_are_refused(self, data, told):
@@ -161,7 +161,9 @@ class TestTaggedFields:
     @pytest.mark.parametrize("data", ["01 00 01 0007", "01 00 03 000700"])
     def test_are_as_long_as_they_say(self, data):
         reader = Reader(bytes.fromhex(data))
-        with pytest.raises(RemoteProtocolError, match=r"bytes of tag 0 is wanted; a field of 2 "):
+        with pytest.raises(
+            RemoteProtocolError, match=r"expected bytes of tag 0, got a field of 2 "
+        ):
             [reader.int16() for _ in reader.tags()]
 
     def test_are_up_to_64_and_each_stands_once(self):

@@ -100,7 +100,7 @@ class TestFrames:
     def test_of_other_sizes_are_refused(self, size):
         with pytest.raises(
             RemoteProtocolError,
-            match=f"^offset 0: a frame of 8 to 1048576 bytes is wanted; {size} was read$",
+            match=f"^offset 0: expected a frame of 8 to 1048576 bytes, got {size}$",
         ):
             read_frame_size(size.to_bytes(4, "big", signed=True))
 

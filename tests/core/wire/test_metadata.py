@@ -56,7 +56,7 @@ class TestRequest:
         assert caught.value.hint == "write version 1"
 
     def test_of_version_0_is_never_null(self):
-        with pytest.raises(RemoteProtocolError, match="-1 was read"):
+        with pytest.raises(RemoteProtocolError, match="got -1"):
             read_metadata_request(octets("ffffffff"), version=0)
 
 

@@ -201,27 +201,27 @@ class TestReading:
 
 
 WRONG = [
-    ({"version": 0}, "version", "a version from 1 on is wanted; 0 was read"),
-    ({"version": "3"}, "version", 'a version from 1 on is wanted; "3" was read'),
-    ({"version": 1.0}, "version", "a version from 1 on is wanted; 1.0 was read"),
-    ({"version": True}, "version", "a version from 1 on is wanted; true was read"),
-    ({"version": None}, "version", "a version from 1 on is wanted; null was read"),
-    ({"version": 2**31}, "version", "a version from 1 on is wanted; 2147483648 was read"),
-    ({"version": 1, "host": None}, "host", "a host is wanted; null was read"),
-    ({"version": 1, "host": ""}, "host", 'a host is wanted; "" was read'),
-    ({"version": 1, "port": "9092"}, "port", 'a port is wanted; "9092" was read'),
-    ({"endpoints": None}, "endpoints", "a list of NAME://host:port is wanted; null was read"),
-    ({"endpoints": {}}, "endpoints", "a list of NAME://host:port is wanted; an object was read"),
+    ({"version": 0}, "version", "expected a version from 1 on, got 0"),
+    ({"version": "3"}, "version", 'expected a version from 1 on, got "3"'),
+    ({"version": 1.0}, "version", "expected a version from 1 on, got 1.0"),
+    ({"version": True}, "version", "expected a version from 1 on, got true"),
+    ({"version": None}, "version", "expected a version from 1 on, got null"),
+    ({"version": 2**31}, "version", "expected a version from 1 on, got 2147483648"),
+    ({"version": 1, "host": None}, "host", "expected a host, got null"),
+    ({"version": 1, "host": ""}, "host", 'expected a host, got ""'),
+    ({"version": 1, "port": "9092"}, "port", 'expected a port, got "9092"'),
+    ({"endpoints": None}, "endpoints", "expected a list of NAME://host:port, got null"),
+    ({"endpoints": {}}, "endpoints", "expected a list of NAME://host:port, got an object"),
     (
         {"endpoints": ["SSL://host1:1", "SSL:host1"]},
         "endpoints[1]",
-        'NAME://host:port is wanted; "SSL:host1" was read',
+        'expected NAME://host:port, got "SSL:host1"',
     ),
-    ({"endpoints": [["\x1b"]]}, "endpoints[0]", "NAME://host:port is wanted; a list was read"),
+    ({"endpoints": [["\x1b"]]}, "endpoints[0]", "expected NAME://host:port, got a list"),
     (
         {"endpoints": ["C\x1b" + "x" * 300]},
         "endpoints[0]",
-        'NAME://host:port is wanted; "C\\u001b' + "x" * 52 + "... was read",
+        'expected NAME://host:port, got "C\\u001b' + "x" * 52 + "...",
     ),
     (
         {"endpoints": ["CLIENT://h:1"], "listener_security_protocol_map": {"REPLICATION": "SSL"}},
@@ -236,32 +236,32 @@ WRONG = [
     (
         {"listener_security_protocol_map": {"CLIENT": "TLS"}},
         "listener_security_protocol_map.CLIENT",
-        'one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, TRACE is wanted; "TLS" was read',
+        'expected one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, TRACE, got "TLS"',
     ),
     (
         {"listener_security_protocol_map": {"CLIENT": None}},
         "listener_security_protocol_map.CLIENT",
-        "one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, TRACE is wanted; null was read",
+        "expected one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, TRACE, got null",
     ),
     (
         {"listener_security_protocol_map": None},
         "listener_security_protocol_map",
-        "an object of listeners and their protocols is wanted; null was read",
+        "expected an object of listeners and their protocols, got null",
     ),
-    ({"rack": 7}, "rack", "text or null is wanted; 7 was read"),
-    ({"rack": ["a"]}, "rack", "text or null is wanted; a list was read"),
-    ({"jmx_port": "9999"}, "jmx_port", 'a port, or -1 is wanted; "9999" was read'),
-    ({"features": []}, "features", "an object of features is wanted; a list was read"),
-    ({"features": {"f": 1}}, "features.f", "min_version and max_version is wanted; 1 was read"),
+    ({"rack": 7}, "rack", "expected text or null, got 7"),
+    ({"rack": ["a"]}, "rack", "expected text or null, got a list"),
+    ({"jmx_port": "9999"}, "jmx_port", 'expected a port, or -1, got "9999"'),
+    ({"features": []}, "features", "expected an object of features, got a list"),
+    ({"features": {"f": 1}}, "features.f", "expected min_version and max_version, got 1"),
     (
         {"features": {"f": {"min_version": 1}}},
         "features.f.max_version",
-        "a version of 16 bits is wanted; null was read",
+        "expected a version of 16 bits, got null",
     ),
     (
         {"features": {"f": {"min_version": 2**15, "max_version": 1}}},
         "features.f.min_version",
-        "a version of 16 bits is wanted; 32768 was read",
+        "expected a version of 16 bits, got 32768",
     ),
 ]
 
@@ -284,7 +284,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("name", ["version", "endpoints"])
     def test_what_must_be_there(self, name):
-        with pytest.raises(RemoteProtocolError, match=f"{name}: .* is wanted; null was read"):
+        with pytest.raises(RemoteProtocolError, match=f"invalid {name}: expected .*, got null"):
             read_registration(7, without(name))
 
     def test_a_listener_without_a_map_has_the_protocol_of_its_name(self):
@@ -297,9 +297,9 @@ class TestRefused:
         ("data", "told"),
         [
             (b'{"version":1,"rack":"a","x":"","rack":"b"}', 'offset 31: key "rack" stands twice'),
-            (b'{"version":1,"rack":NaN}', "offset 20: a finite number is wanted"),
-            (b"[1]", "offset 0: one JSON object is wanted"),
-            (b"{}" + b" " * REGISTRATION_BYTES, "offset 65536: at most 65536 bytes is wanted"),
+            (b'{"version":1,"rack":NaN}', "offset 20: expected a finite number"),
+            (b"[1]", "offset 0: expected one JSON object"),
+            (b"{}" + b" " * REGISTRATION_BYTES, "offset 65536: expected at most 65536 bytes"),
         ],
     )
     def test_what_is_no_strict_json(self, data, told):
@@ -403,10 +403,10 @@ class TestWriting:
         ("changed", "told"),
         [
             ({"rack": "\ud800"}, "surrogates not allowed"),
-            ({"extra": {"x": float("nan")}}, "strict JSON is wanted"),
-            ({"extra": {"x": object()}}, "strict JSON is wanted"),
-            ({"extra": {"x": 2**64}}, "an integer of 64 bits is wanted"),
-            ({"rack": "r" * REGISTRATION_BYTES}, "at most 65536 bytes is wanted"),
+            ({"extra": {"x": float("nan")}}, "expected strict JSON"),
+            ({"extra": {"x": object()}}, "expected strict JSON"),
+            ({"extra": {"x": 2**64}}, "expected an integer of 64 bits"),
+            ({"rack": "r" * REGISTRATION_BYTES}, "expected at most 65536 bytes"),
         ],
     )
     def test_what_is_no_strict_json(self, changed, told):
@@ -428,7 +428,7 @@ class TestWriting:
     ],
 )
 def test_integers_are_checked_against_their_width(name, value, bits):
-    with pytest.raises(LocalProtocolError, match=f"an integer of {bits} bits is wanted"):
+    with pytest.raises(LocalProtocolError, match=f"expected an integer of {bits} bits"):
         sample(**{name: value})
 
 

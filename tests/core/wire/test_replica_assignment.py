@@ -84,21 +84,21 @@ class TestRequest:
     @pytest.mark.parametrize(
         ("data", "told"),
         [
-            (QUESTION + b"JUNK", "offset 25: the end is wanted; 4 more bytes was read"),
+            (QUESTION + b"JUNK", "offset 25: expected the end, got 4 more bytes"),
             (
                 octets("00000006 0003 00 00 0000ea60 00"),
-                "offset 7: a count from 0 to 1 is wanted; -1 was read",
+                "offset 7: expected a count from 0 to 1, got -1",
             ),
             (
                 octets("00000006 0003 00 ffffffff0f 0000ea60 00"),
-                "offset 7: a count from 0 to 1 is wanted; 4294967294 was read",
+                "offset 7: expected a count from 0 to 1, got 4294967294",
             ),
             (
                 octets("00000006 0003 00 8080808010 0000ea60 00"),
-                "offset 7: a varint of up to 32 bits is wanted; 4294967296 was read",
+                "offset 7: expected a varint of up to 32 bits, got 4294967296",
             ),
-            (octets("00000006 0003 02 01 0000ea60 00"), "offset 6: 0 or 1 is wanted; 2 was read"),
-            (QUESTION[:-1] + octets("02 01 00 01 00"), "a tag over 1 is wanted; 1 was read"),
+            (octets("00000006 0003 02 01 0000ea60 00"), "offset 6: expected 0 or 1, got 2"),
+            (QUESTION[:-1] + octets("02 01 00 01 00"), "expected a tag over 1, got 1"),
         ],
     )
     def test_that_cannot_be_is_refused(self, data, told):
@@ -176,16 +176,16 @@ class TestResponse:
             ("02 ffffffff 01 00 00", "each partition from the first on once"),
             (
                 "03 00000000 02 00000001 00 00000001 02 ffffffff 00 00",
-                "offset 16: a broker id from 0 on is wanted; -1 was read",
+                "offset 16: expected a broker id from 0 on, got -1",
             ),
             (
                 "03 00000000 01 00 00000001 02 fffffffe 00 00",
-                "offset 11: broker ids from 0 on is wanted; -2 was read",
+                "offset 11: expected broker ids from 0 on, got -2",
             ),
-            ("02 00000000 00 00 00", "offset 5: a count from 0 to 0 is wanted; -1 was read"),
-            ("00 00", "offset 0: a count from 0 to 0 is wanted; -1 was read"),
-            ("01 01 00 03 000700 00", "offset 4: 3 bytes of tag 0 is wanted; a field of 2"),
-            ("01 00 00", "offset 2: the end is wanted"),
+            ("02 00000000 00 00 00", "offset 5: expected a count from 0 to 0, got -1"),
+            ("00 00", "offset 0: expected a count from 0 to 0, got -1"),
+            ("01 01 00 03 000700 00", "offset 4: expected 3 bytes of tag 0, got a field of 2"),
+            ("01 00 00", "offset 2: expected the end"),
         ],
     )
     def test_that_cannot_be_is_refused(self, data, told):
@@ -198,15 +198,15 @@ class TestResponse:
         short = b"".join(p.to_bytes(4, "big") + b"\x01\x00" for p in range(1, rows))
         writer = Writer()
         writer.unsigned_varint(rows + 1)
-        with pytest.raises(RemoteProtocolError, match="up to 1023 replicas is wanted; 1024"):
+        with pytest.raises(RemoteProtocolError, match="expected up to 1023 replicas, got 1024"):
             read_response(bytes(writer.data) + long + short + b"\x00")
 
     @pytest.mark.parametrize(
         ("rows", "told"),
         [
-            ([[1]], "rows of int32 of 2 dimensions are wanted; list were given"),
-            (np.array([[1]], dtype=np.int64), "int64 of 2 dimensions were given"),
-            (np.array([1], dtype=np.int32), "int32 of 1 dimensions were given"),
+            ([[1]], "expected rows of int32 of 2 dimensions, got list"),
+            (np.array([[1]], dtype=np.int64), "got int64 of 2 dimensions"),
+            (np.array([1], dtype=np.int32), "got int32 of 1 dimensions"),
             (rows_of([1, -2]), "broker ids from 0 on, then padding"),
             (rows_of([-1, 2]), "broker ids from 0 on, then padding"),
         ],

@@ -175,9 +175,9 @@ class TestWriting:
         [
             ({"partitions": {-1: ReplicaSet(replicas=())}}, "partitions are numbers"),
             ({"partitions": {True: ReplicaSet(replicas=())}}, "partitions are numbers"),
-            ({"topic_id": "short"}, "22 characters of base64url are wanted; short was given"),
+            ({"topic_id": "short"}, "expected 22 characters of base64url, got short"),
             ({"extra": {"version": 1}}, "version is a field of its own"),
-            ({"extra": {"x": {1, 2}}}, "strict JSON is wanted"),
+            ({"extra": {"x": {1, 2}}}, "expected strict JSON"),
         ],
     )
     def test_what_is_refused(self, changed, told):
@@ -188,5 +188,5 @@ class TestWriting:
     @pytest.mark.parametrize("ids", [(True,), (-1,), (2**31,), (1, 1), ("1",)])
     @pytest.mark.parametrize("name", ["replicas", "adding", "removing"])
     def test_replicas_are_broker_ids_each_once(self, name, ids):
-        with pytest.raises(LocalProtocolError, match=f"{name}: broker ids, each once, are wanted"):
+        with pytest.raises(LocalProtocolError, match=f"{name}: expected broker ids, each once,"):
             ReplicaSet(**({"replicas": ()} | {name: ids}))

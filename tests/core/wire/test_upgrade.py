@@ -101,7 +101,7 @@ class TestSteps:
         ],
     )
     def test_what_is_no_version(self, members, clients, to):
-        with pytest.raises(InvalidConfig, match="abc was given"):
+        with pytest.raises(InvalidConfig, match="got abc"):
             upgrade_findings(members, clients, to=to)
 
 

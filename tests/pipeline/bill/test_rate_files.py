@@ -61,21 +61,21 @@ def test_columns_of_groups_may_be_missing_and_others_are_not_read():
 @pytest.mark.parametrize(
     ("changes", "message", "hint"),
     [
-        ({"cluster": None}, "the name of a cluster is wanted; it is null or empty", "name it"),
-        ({"topic": ""}, "the name of a topic is wanted; it is null or empty", "name it"),
+        ({"cluster": None}, "expected the name of a cluster, got it is null or empty", "name it"),
+        ({"topic": ""}, "expected the name of a topic, got it is null or empty", "name it"),
         (
             {"bytes_in_per_s": None},
-            "a rate, in or out, is wanted; both are null",
+            "expected a rate, in or out,, got both are null",
             "fill bytes_in_per_s in",
         ),
         (
             {"client_group": "g"},
-            "a value of bytes_out_per_s is wanted; it is null or empty",
+            "expected a value of bytes_out_per_s, got it is null or empty",
             "client_group and bytes_out_per_s go together",
         ),
         (
             {"bytes_out_per_s": 5},
-            "a value of client_group is wanted; it is null or empty",
+            "expected a value of client_group, got it is null or empty",
             "client_group and bytes_out_per_s go together",
         ),
     ],
@@ -89,24 +89,24 @@ def test_a_row_that_is_no_rate_has_its_number(changes, message, hint):
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
-        (b"cluster,topic\n", "Parquet is wanted; it begins b'clus'", "write CSV, or Parquet"),
-        (b"", "Parquet is wanted; it begins b''", "write CSV, or Parquet"),
+        (b"cluster,topic\n", "expected Parquet, got it begins b'clus'", "write CSV, or Parquet"),
+        (b"", "expected Parquet, got it begins b''", "write CSV, or Parquet"),
         (
             data_of(ROW, without=("topic",)),
             (
-                "a column topic is wanted; it has cluster, bytes_in_per_s, client_group, "
+                "expected a column topic, got it has cluster, bytes_in_per_s, client_group, "
                 "bytes_out_per_s"
             ),
             "add the column",
         ),
         (
             data_of(ROW, types={"bytes_in_per_s": pa.float64()}),
-            "an integer in column bytes_in_per_s is wanted; it has double",
+            "expected an integer in column bytes_in_per_s, got it has double",
             "cast it",
         ),
         (
             data_of({"cluster": 1, "topic": "t"}, types={"cluster": pa.int8()}),
-            "text in column cluster is wanted; it has int8",
+            "expected text in column cluster, got it has int8",
             "cast it",
         ),
     ],
@@ -125,7 +125,7 @@ def test_what_is_no_table_of_rates(data, message, hint):
 )
 def test_what_pyarrow_cannot_read_has_its_reason(data):
     error = refused(data)
-    assert error.message.startswith("r.parquet: Parquet is wanted; pyarrow says: ")
+    assert error.message.startswith("r.parquet: expected Parquet, got pyarrow says: ")
     assert error.hint == "write CSV, or Parquet"
 
 

@@ -224,7 +224,7 @@ class TestRefused:
         assert caught.value.hint.startswith("rename one of the two files")
 
     def test_nothing_at_all(self, spark):
-        with pytest.raises(InvalidSnapshot, match="at least one snapshot is wanted") as caught:
+        with pytest.raises(InvalidSnapshot, match="expected at least one snapshot") as caught:
             frames_of(spark, {})
         assert "rackwise snapshot" in caught.value.hint
 

@@ -58,7 +58,7 @@ class TestQuarantine:
     def test_more_is_refused_with_the_reasons(self):
         with pytest.raises(
             QuarantineExceeded,
-            match=r"a share of at most 0\.01 malformed rows is wanted; 0\.060000 was read "
+            match=r"expected a share of at most 0\.01 malformed rows, got 0\.060000 "
             r"\(6 of 100 rows: malformed:bytes 4, malformed:end 2\)",
         ) as caught:
             fates().check_quarantine(Decimal("0.01"))
@@ -90,8 +90,12 @@ class TestConserved:
     @pytest.mark.parametrize(
         ("rows_in", "bytes_in", "message"),
         [
-            (101, 1067, "101 rows of all fates are wanted; 100 were found, nothing was published"),
-            (100, 1066, "1066 bytes of all fates are wanted; 1067 were found"),
+            (
+                101,
+                1067,
+                "expected 101 rows of all fates, got 100 were found, nothing was published",
+            ),
+            (100, 1066, "expected 1066 bytes of all fates, got 1067 were found"),
         ],
     )
     def test_a_row_or_byte_that_is_gone_stops_everything(self, rows_in, bytes_in, message):
@@ -102,10 +106,10 @@ class TestConserved:
 
     @pytest.mark.parametrize(("rows", "bytes_"), [(89, 1000), (90, 1001)])
     def test_what_is_written_is_what_is_kept(self, rows, bytes_):
-        with pytest.raises(BytesLost, match="of flow_fact are wanted"):
+        with pytest.raises(BytesLost, match="expected of flow_fact"):
             fates().check_kept(rows, bytes_)
 
     @pytest.mark.parametrize("had", [{}, {"a": 4}, {"a": 5, "b": 1}])
     def test_a_key_with_other_bytes_stops_everything(self, had):
-        with pytest.raises(BytesLost, match=r"bytes of cross_rack for [ab] are wanted"):
+        with pytest.raises(BytesLost, match=r"expected bytes of cross_rack for [ab]"):
             check_bytes("cross_rack", {"a": 5}, had)

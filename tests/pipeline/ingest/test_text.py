@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_read_for_another_reason_is_refused(spark, tmp_pat
     [
         ("cluster,topic\ndemo,orders\n", 'it begins "cluster,topic"'),
         ("\x1b[31m\n", r'it begins "\x1b[31m"'),
-        (V2.encode("utf-16").decode("latin-1"), "a header line with srcaddr and dstaddr is wanted"),
+        (V2.encode("utf-16").decode("latin-1"), "expected a header line with srcaddr and dstaddr"),
         (f"{V2.replace(' bytes', '')}\n", "it has no bytes, but version account_id"),
         (f"{V2} bytes\n", "it has bytes twice"),
     ],

@@ -107,7 +107,7 @@ def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
     }
     assert rows["small"]["reason"].startswith("<t>-0 wants ")
     assert rows["small"]["reason"].endswith("; and 2 more")
-    assert "a rack on every live broker is wanted" in rows["partly"]["reason"]
+    assert "expected a rack on every live broker" in rows["partly"]["reason"]
     assert rows["partly"]["hint"]
     assert "1 partition is being reassigned: t-0" in rows["moving"]["reason"]
     for row in rows.values():
@@ -232,7 +232,7 @@ def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(plans, "rounds", lambda latest: [latest[:1]])
     chosen = {name: CLUSTERS[name] for name in ("deep", "fine")}
     fleet = frames(spark, snapshots(chosen))
-    with pytest.raises(BytesLost, match="one row of plans for each of 2 clusters is wanted; 1"):
+    with pytest.raises(BytesLost, match="expected one row of plans for each of 2 clusters, got 1"):
         plans.plans(spark, fleet, planning(), str(tmp_path))
 
 

@@ -51,7 +51,7 @@ def test_an_unfit_one_is_named_and_passed_over(tmp_path):
 def test_none_at_all_says_what_was_found_and_what_to_install(tmp_path):
     old = pretended(tmp_path / "old", "11")
     with pytest.raises(
-        JavaMissing, match=r"Java 17 or later is wanted; found: .*version 11"
+        JavaMissing, match=r"expected Java 17 or later, got found: .*version 11"
     ) as none:
         find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
     assert none.value.hint == 'pip install "rackwise[spark]"'

@@ -272,7 +272,7 @@ REFUSED = [
     ),
     (
         ["stream", "compact", "s.json", "--out", "o"],
-        "exactly one of --date and --yesterday is wanted",
+        "expected exactly one of --date and --yesterday",
         "--date 2026-11-01, or --yesterday for a job that runs each night",
     ),
     (
@@ -293,4 +293,4 @@ def test_refused(command, message, hint):
 def test_a_day_without_messages_is_refused(tmp_path):
     code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
     assert (code, out) == (1, "")
-    assert "messages of 2026-11-01 are wanted; the days in the stream are none" in err
+    assert "expected messages of 2026-11-01, got the days in the stream are none" in err

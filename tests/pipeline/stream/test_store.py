@@ -140,12 +140,12 @@ class TestCheckpoints:
     @pytest.mark.parametrize("text", ["", "{", '{"format":"rackwise.stream/2"}'])
     def test_a_token_of_another_format_is_refused(self, place, text):
         (place[0] / "rackwise.json").write_text(text)
-        self.refused(*place, f"format {FORMAT} is wanted")
+        self.refused(*place, f"expected format {FORMAT}")
 
     @pytest.mark.parametrize("token", ['"../x"', "7", "null"])
     def test_a_damaged_token_is_refused(self, place, token):
         (place[0] / "rackwise.json").write_text(f'{{"format":"{FORMAT}","token":{token}}}')
-        self.refused(*place, "a token is wanted")
+        self.refused(*place, "expected a token")
 
 
 class KillingDisk(Disk):

@@ -148,7 +148,7 @@ class Participant:
     def __post_init__(self) -> None:
         if not isinstance(self.rack, str | None):
             raise InvalidConfig(
-                f"a rack as text is wanted; {escaped(repr(self.rack))} was given",
+                f"expected a rack as text, got {escaped(repr(self.rack))}",
                 wanted="a rack as text",
                 had=self.rack,
                 hint="the text of client.rack, or None",

@@ -67,7 +67,7 @@ def cluster_of(consumer: Theirs, client: str) -> Theirs:
     cluster = getattr(getattr(consumer, "_client", None), "cluster", None)
     if cluster is None:
         raise UnsupportedClient(
-            f"a consumer of {client} is wanted; {type(consumer).__name__} was given",
+            f"expected a consumer of {client}, got {type(consumer).__name__}",
             wanted=f"a consumer of {client}",
             had=type(consumer).__name__,
         )

@@ -195,12 +195,12 @@ def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tu
         raise _damaged(path, number, offset, "at, type and check are wanted; they are not there")
     check = body.pop("check")
     if type(body.get("seq")) is not int or body["seq"] != number:
-        raise _damaged(path, number, offset, f"seq {number} is wanted; {body.get('seq')} was read")
+        raise _damaged(path, number, offset, f"expected seq {number}, got {body.get('seq')}")
     wanted = _computed(before, body)
     if wanted is None:
-        raise _damaged(path, number, offset, "integers and texts are wanted; others were read")
+        raise _damaged(path, number, offset, "expected integers and texts, got others")
     if check != wanted:
-        raise _damaged(path, number, offset, f"check {wanted} is wanted; {check} was read")
+        raise _damaged(path, number, offset, f"expected check {wanted}, got {check}")
     if number == 1 and (body["type"] != BEGIN or body.get("format") != FORMAT):
         raise _damaged(path, number, offset, f"{BEGIN} of {FORMAT} is wanted; it is not there")
     entry = Entry(

@@ -115,7 +115,7 @@ def _decoded(data: bytes, where: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InvalidPolicy(
-            f"{escaped(where)}:{line}: UTF-8 is wanted; byte 0x{data[error.start]:02x} was read",
+            f"invalid {escaped(where)}:{line}: expected UTF-8, got byte 0x{data[error.start]:02x}",
             wanted="UTF-8",
             had=f"0x{data[error.start]:02x}",
             hint="save the file as UTF-8",

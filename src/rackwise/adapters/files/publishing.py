@@ -254,14 +254,14 @@ def _check_names(run_id: str, files: Mapping[str, bytes]) -> None:
     """Names of files never come from cluster text; this is where that would be seen."""
     if not _RUN_ID.fullmatch(run_id):
         raise InvalidConfig(
-            f"a run id of 12 hex digits is wanted; {escaped(run_id)} was given",
+            f"expected a run id of 12 hex digits, got {escaped(run_id)}",
             wanted="12 hex digits",
             had=run_id,
         )
     for path in files:
         if not _FILE.fullmatch(path) or path.partition("/")[0] in {CURRENT, RUNS, MANIFEST}:
             raise InvalidConfig(
-                f"a plain path below the folder is wanted; {escaped(path)} was given",
+                f"expected a plain path below the folder, got {escaped(path)}",
                 wanted="letters, digits, . _ -",
                 had=path,
             )

@@ -122,7 +122,7 @@ def bootstrap_servers(text: str) -> list[str]:
         host, _, port = server.rpartition(":")
         if not host or not 0 < _number(port) < 1 << 16:
             raise InvalidConfig(
-                f"a bootstrap server HOST:PORT is wanted; {escaped(server) or 'nothing'} was given",
+                f"expected a bootstrap server HOST:PORT, got {escaped(server) or 'nothing'}",
                 wanted="HOST:PORT",
                 had=server,
                 hint="for example --bootstrap-server kafka-1.internal:9092",
@@ -134,7 +134,7 @@ def _patience_ms(settings: Mapping[str, str | Secret]) -> int:
     text = str(settings.get(PATIENCE, int(CONNECT_S * 1000))).strip()
     if not 0 < _number(text) < 1 << 31:
         raise InvalidConfig(
-            f"{PATIENCE} of 1 or more milliseconds is wanted; {escaped(text)} was given",
+            f"expected {PATIENCE} of 1 or more milliseconds, got {escaped(text)}",
             wanted="1 or more",
             had=text,
             hint=f"for example {PATIENCE}=60000",

@@ -74,7 +74,7 @@ def read_cluster(
     """
     if not topics:
         raise InvalidConfig(
-            "a topic glob is wanted; none was given", hint="leave it out to read all topics"
+            "expected a topic glob, got none", hint="leave it out to read all topics"
         )
     wishes = _Wishes(tuple(topics), sizes, configs, groups, progress or _unwatched)
     seen = _read_once(admin, wishes)

@@ -41,7 +41,7 @@ def _text(settings: Mapping[str, str | Secret], key: str, default: str = "") -> 
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InvalidConfig(
-            f"{key} {', '.join(allowed)} is wanted; {escaped(value) or 'nothing'} was given",
+            f"expected {key} {', '.join(allowed)}, got {escaped(value) or 'nothing'}",
             wanted=", ".join(allowed),
             had=value,
             hint=f"set {key} in the client settings",

@@ -150,7 +150,7 @@ def rules_of(options: AcquireOptions, properties: ServerProperties) -> Rules:
 def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProperties:
     if options.server_properties is None:
         raise InvalidConfig(
-            "the broker's own configuration is wanted; none was given",
+            "expected the broker's own configuration, got none",
             wanted="--server-properties FILE",
             had=None,
             hint="--server-properties server.properties",

@@ -168,7 +168,7 @@ def _rows(answer: AssignmentResponse | Shown, partitions: int) -> dict[int, list
         wanted = f"partitions 0 to {partitions - 1}"
         had = f"{answer.first} to {last}"
         raise RemoteProtocolError(
-            f"offset 0: rows of {wanted} are wanted; {had} were read",
+            f"offset 0: expected rows of {wanted}, got {had}",
             offset=0,
             wanted=wanted,
             had=had,

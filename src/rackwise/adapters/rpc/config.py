@@ -140,7 +140,7 @@ def check_api_key(api_key: int) -> None:
     """Raises `InvalidConfig` for a key that is none, or is taken by another message we answer."""
     if not 0 <= api_key < _KEY_END or api_key in RESERVED_KEYS:
         raise InvalidConfig(
-            f"an api key from 0 to {_KEY_END - 1}, not 3 or 18, is wanted; {api_key} was given",
+            f"expected an api key from 0 to {_KEY_END - 1}, not 3 or 18, got {api_key}",
             wanted=API_KEY,
             had=api_key,
             hint=f"KIP-879 has {API_KEY}; client and server must be given the same",

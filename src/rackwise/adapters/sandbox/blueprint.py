@@ -52,8 +52,7 @@ class Request:
             )
         if len(self.proxies) not in {0, self.brokers}:
             raise InvalidConfig(
-                f"a proxy for each of {self.brokers} brokers is wanted; "
-                f"{len(self.proxies)} were given",
+                f"expected a proxy for each of {self.brokers} brokers, got {len(self.proxies)}",
                 wanted=self.brokers,
                 had=len(self.proxies),
                 hint="give one port per broker, or none",

@@ -67,7 +67,7 @@ class MockCluster:
 
     def __init__(self, racks: Sequence[str | None]) -> None:
         if not racks:
-            raise _refused("a mock cluster of at least 1 broker is wanted; racks of 0 were given")
+            raise _refused("expected a mock cluster of at least 1 broker, got racks of 0")
         self._library = _library()
         self._client: int | None = None
         self._cluster: int | None = None

@@ -75,7 +75,7 @@ def _is_loopback(host: str) -> bool:
 
 def _invalid(url: str) -> InvalidConfig:
     return InvalidConfig(
-        f"a store {SCHEME}{_FORM} is wanted; {escaped(url)} was given",
+        f"expected a store {SCHEME}{_FORM}, got {escaped(url)}",
         wanted=SCHEME + _FORM,
         had=url,
         hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",

@@ -229,7 +229,7 @@ def _scheme(settings: Mapping[str, str], name: str) -> Literal["digest", "sasl"]
     scheme = settings.get("auth.scheme")
     if scheme is not None and scheme not in SCHEMES:
         _refuse(
-            f"auth.scheme {' or '.join(SCHEMES)} is wanted; {escaped(scheme)} was read",
+            f"expected auth.scheme {' or '.join(SCHEMES)}, got {escaped(scheme)}",
             " or ".join(SCHEMES),
             scheme,
             name,
@@ -276,7 +276,7 @@ def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None
         return None
     scheme, colon, who = text.partition(":")
     if not (scheme and colon and who):
-        message = f"acl.kafka SCHEME:ID is wanted; {escaped(text)} was read"
+        message = f"expected acl.kafka SCHEME:ID, got {escaped(text)}"
         _refuse(message, "SCHEME:ID, such as sasl:kafka", text, name)
     return scheme, who
 
@@ -284,9 +284,7 @@ def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None
 def _flag(settings: Mapping[str, str], key: str, name: str) -> bool:
     text = settings.get(key, "false").lower()
     if text not in _FLAGS:
-        _refuse(
-            f"{key} true or false is wanted; {escaped(text)} was read", "true or false", text, name
-        )
+        _refuse(f"expected {key} true or false, got {escaped(text)}", "true or false", text, name)
     return _FLAGS[text]
 
 

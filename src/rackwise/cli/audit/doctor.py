@@ -127,7 +127,7 @@ class _Wishes:
             )
         if "" in self.client_racks:
             raise InvalidConfig(
-                "a client rack is wanted; nothing was given",
+                "expected a client rack, got nothing",
                 wanted="a client rack",
                 had="",
                 hint="an empty client.rack is none: leave --client-rack out",

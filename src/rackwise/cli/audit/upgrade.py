@@ -110,7 +110,7 @@ def _told(members: Sequence[str]) -> Mapping[int, Told]:
         parts = rest.split(",", 2)
         if not is_joined or not name.isascii() or not name.isdigit() or len(name) > 10:  # noqa: PLR2004 (digits of 32 bits)
             raise InvalidConfig(
-                f"--member ID=SOFTWARE,IBP is wanted; {escaped(text)} was given",
+                f"expected --member ID=SOFTWARE,IBP, got {escaped(text)}",
                 wanted="ID=SOFTWARE,IBP",
                 had=text,
                 hint="for example --member 1=0.10.0,0.9.0",

@@ -120,7 +120,7 @@ def added(texts: Sequence[str] | None) -> dict[str, int]:
         is_number = count.isascii() and count.isdigit() and len(count) <= len(str(MAX_ADDED))
         if not is_number:
             raise InvalidConfig(
-                f"--add RACK=N with N from 0 to {MAX_ADDED} is wanted; {escaped(count)} was given",
+                f"expected --add RACK=N with N from 0 to {MAX_ADDED}, got {escaped(count)}",
                 wanted=f"0 to {MAX_ADDED} members",
                 had=count,
                 hint=f"for example --add {_EXAMPLES['--add']}",
@@ -169,7 +169,7 @@ def _one_each(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
     for member, rack in pairs:
         if known.setdefault(member, rack) != rack:
             raise InvalidConfig(
-                f"one --rack of a member is wanted; {escaped(member)} was given "
+                f"expected one --rack of a member, got {escaped(member)} "
                 f"{escaped(known[member])} and {escaped(rack)}",
                 wanted=1,
                 had=2,
@@ -185,7 +185,7 @@ def _pairs(texts: Sequence[str] | None, *, option: str, form: str) -> tuple[tupl
         left, _, right = text.rpartition("=")
         if not left or not right:
             raise InvalidConfig(
-                f"{option} {form} is wanted; {escaped(text)} was given",
+                f"expected {option} {form}, got {escaped(text)}",
                 wanted=form,
                 had=text,
                 hint=f"for example {option} {_EXAMPLES[option]}",

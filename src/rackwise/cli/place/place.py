@@ -95,7 +95,7 @@ def _form(shell: Shell, form: Format | None, topic: str | None) -> Format:
     """The one form that was asked for. Raises `InvalidConfig`."""
     if shell.is_json and form not in {None, "json"}:
         raise InvalidConfig(
-            f"one format is wanted; --json and --format {form} were given",
+            f"expected one format, got --json and --format {form}",
             wanted=1,
             had=2,
             hint="leave one of them out",

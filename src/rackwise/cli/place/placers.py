@@ -112,7 +112,7 @@ def offer_of(name: str) -> Offer:
     if not entries:
         known = ", ".join(names())
         raise InvalidConfig(
-            f'a placer of {known} is wanted; "{escaped(name)}" was given',
+            f'expected a placer of {known}, got "{escaped(name)}"',
             wanted=known,
             had=name,
             hint="rackwise placers lists them; others come with the distribution that has them",

@@ -111,7 +111,7 @@ def by_hand_rows(
     if len(rows) != partitions:
         more, given = partitions - len(existing), max(0, len(rows) - len(existing))
         raise InvalidAssignment(
-            f"rows for all {partitions} partitions are wanted; {len(rows)} were given",
+            f"expected rows for all {partitions} partitions, got {len(rows)}",
             wanted=partitions,
             had=len(rows),
             hint=f"the first {len(existing)} are those that topic {escaped(name)} has; they are "

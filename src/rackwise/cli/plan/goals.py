@@ -54,7 +54,7 @@ def goal_of(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal
             hint="leave --rebalance out; balance and add rebalance by themselves",
         )
     if not words and name in _READERS:
-        _refuse(name, f"what to {name.partition('-')[0]} is wanted; nothing was given", had="")
+        _refuse(name, f"expected what to {name.partition('-')[0]}, got nothing", had="")
     if words and name in _PLAIN:
         _refuse(name, f'{name} takes no words; "{escaped(words[0])}" was given', had=words[0])
     return _READERS[name](words, rebalance) if name in _READERS else _plain(name)
@@ -212,21 +212,21 @@ def halves(name: str, word: str, *, last: bool = False) -> tuple[str, str]:
     """The two sides of the first `=`, or the last. Raises `InvalidConfig` where one is empty."""
     left, _, right = word.rpartition("=") if last else word.partition("=")
     if not left or not right:
-        _refuse(name, f'two sides of "=" are wanted; "{escaped(word)}" was given', had=word)
+        _refuse(name, f'expected two sides of "=", got "{escaped(word)}"', had=word)
     return left, right
 
 
 def broker_id(name: str, text: str) -> int:
     """An id from 0 to 2^31-1. Raises `InvalidConfig`."""
     if not _NUMBER.fullmatch(text) or int(text) > MAX_ID:
-        _refuse(name, f'a broker id is wanted; "{escaped(text)}" was given', had=text)
+        _refuse(name, f'expected a broker id, got "{escaped(text)}"', had=text)
     return int(text)
 
 
 def _once(name: str, brokers: Sequence[int]) -> None:
     for broker in brokers:
         if brokers.count(broker) > 1:
-            _refuse(name, f"each broker once is wanted; {broker} was given twice", had=str(broker))
+            _refuse(name, f"expected each broker once, got {broker} twice", had=str(broker))
 
 
 def _refuse(name: str, message: str, *, had: str) -> NoReturn:

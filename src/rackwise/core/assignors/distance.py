@@ -121,7 +121,7 @@ def check_weight(tp: tuple[str, int], weight: object) -> None:
         topic, partition = tp
         name = escaped(f"{topic}-{partition}")
         raise InvalidWeights(
-            f"{name}: integer bytes_per_s >= 0 is wanted; {escaped(repr(weight))} was given",
+            f"invalid {name}: expected integer bytes_per_s >= 0, got {escaped(repr(weight))}",
             wanted="integer bytes_per_s >= 0",
             had=weight,
             hint="round them",

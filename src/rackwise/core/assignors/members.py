@@ -168,9 +168,7 @@ def check_members(members: Members) -> None:
     that is no integer from 0 on, or a generation that is no integer.
     """
     if not members:
-        raise InvalidMember(
-            "at least 1 member is wanted; 0 were given", wanted="at least 1 member", had=0
-        )
+        raise InvalidMember("expected at least 1 member, got 0", wanted="at least 1 member", had=0)
     for member_id, member in members.items():
         if not isinstance(member_id, str):
             raise _wrong(member_id, "id: a text", member_id)
@@ -283,7 +281,7 @@ def _check_owned(member_id: str, owned: Iterable[TopicPartition]) -> None:
 def _listed(topics: Iterable[str]) -> tuple[str, ...]:
     if isinstance(topics, str):
         raise InvalidMember(
-            f'topics in a list are wanted; the text "{escaped(topics)}" was given',
+            f'expected topics in a list, got the text "{escaped(topics)}"',
             wanted="a list of topics",
             had=topics,
             hint="write topics=(name,)",
@@ -301,7 +299,7 @@ def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
         return tuple(map(TopicPartition._make, owned))
     except TypeError:
         raise InvalidMember(
-            "owned: pairs of topic and partition are wanted; something else was given",
+            "invalid owned: expected pairs of topic and partition, got something else",
             wanted="pairs of topic and partition",
             had=owned,
             hint="write owned=((topic, 0), (topic, 1))",
@@ -311,7 +309,7 @@ def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
 def _wrong(member_id: object, wanted: str, had: object) -> InvalidMember:
     name = escaped(str(member_id))
     return InvalidMember(
-        f"member {name}: {wanted} is wanted; {escaped(repr(had))} was given",
+        f"invalid member {name}: expected {wanted}, got {escaped(repr(had))}",
         wanted=wanted,
         had=had,
         where=f"member {name}",
@@ -357,7 +355,7 @@ def _is_list(value: object) -> bool:
 
 def _wrong_racks(path: str, wanted: str, had: object) -> InvalidReplicaRacks:
     return InvalidReplicaRacks(
-        f"{escaped(path)}: {wanted} is wanted; {escaped(repr(had))} was given",
+        f"invalid {escaped(path)}: expected {wanted}, got {escaped(repr(had))}",
         wanted=wanted,
         had=had,
         where=path,

@@ -57,11 +57,9 @@ def _check(value: object) -> None:
         items = list(value.values())
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"a key of text is wanted; {type(key).__name__} was given")
+                raise TypeError(f"expected a key of text, got {type(key).__name__}")
     else:
-        raise TypeError(
-            f"null, bool, int, str, list or dict is wanted; {type(value).__name__} was given"
-        )
+        raise TypeError(f"expected null, bool, int, str, list or dict, got {type(value).__name__}")
     for item in items:
         if type(item) not in _LEAVES:
             _check(item)

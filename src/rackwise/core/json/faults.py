@@ -5,7 +5,7 @@ prints all of them drowns the first. So every check records and goes on with a h
 `raise_if_any` ends the reading with one sentence:
 
 ```
-plan.json: $.moves[3]: key "topic" stands twice (and 2 more faults)
+invalid plan.json at $.moves[3]: key "topic" stands twice (and 2 more faults)
 ```
 """
 
@@ -52,12 +52,12 @@ class Faults:
         self.count += 1 + others
 
     def wrong(self, place: str, wanted: str, had: object, *, hint: str | None = None) -> None:
-        """Record `PLACE: WANTED is wanted; HAD was read`; `had` is a value of the document."""
+        """Record `PLACE: expected WANTED, got HAD`; `had` is a value of the document."""
         shown = shown_value(had)
         self.add(
             Fault(
                 place=place,
-                sentence=f"{wanted} is wanted; {shown} was read",
+                sentence=f"expected {wanted}, got {shown}",
                 wanted=wanted,
                 had=shown,
                 hint=hint,
@@ -77,9 +77,9 @@ class Faults:
     def _error(self, fault: Fault, others: int) -> InputError:
         more = f" (and {others} more fault{'s' if others > 1 else ''})" if others else ""
         is_line = fault.place.startswith(":")
-        at = fault.place if is_line else f": {fault.place}" if fault.place else ""
+        at = fault.place if is_line else f" at {fault.place}" if fault.place else ""
         return self.error(
-            f"{escaped(self.file)}{at}: {fault.sentence}{more}",
+            f"invalid {escaped(self.file)}{at}: {fault.sentence}{more}",
             wanted=fault.wanted,
             had=fault.had,
             hint=fault.hint,

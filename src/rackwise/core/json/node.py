@@ -205,7 +205,7 @@ def check_format(root: Node, wanted: str) -> None:
         raise root.faults.last(
             Fault(
                 place="$.format",
-                sentence=f"format {version} is wanted; {number} was read",
+                sentence=f"expected format {version}, got {number}",
                 wanted=version,
                 had=number,
                 hint="upgrade Rackwise, a newer one wrote this file"
@@ -216,8 +216,8 @@ def check_format(root: Node, wanted: str) -> None:
     raise root.faults.last(
         Fault(
             place="$.format",
-            sentence=f"format {wanted} is wanted; "
-            f"{quoted(had) if isinstance(had, str) else 'none'} was read",
+            sentence=f"expected format {wanted}, got "
+            f"{quoted(had) if isinstance(had, str) else 'none'}",
             wanted=wanted,
             had=had,
             hint="is it the right file for this option?",

@@ -147,7 +147,7 @@ def _decoded(data: bytes, faults: Faults) -> str:
         raise faults.last(
             Fault(
                 place="",
-                sentence="offset 0: JSON without a byte order mark is wanted; one was read",
+                sentence="offset 0: expected JSON without a byte order mark, got one",
                 wanted="no byte order mark",
                 had="EF BB BF",
                 hint="save the file as UTF-8 without a byte order mark",
@@ -159,8 +159,8 @@ def _decoded(data: bytes, faults: Faults) -> str:
         raise faults.last(
             Fault(
                 place="",
-                sentence=f"offset {error.start}: UTF-8 is wanted; "
-                f"byte 0x{data[error.start]:02x} was read",
+                sentence=f"offset {error.start}: expected UTF-8, got "
+                f"byte 0x{data[error.start]:02x}",
                 wanted="UTF-8",
                 had=f"0x{data[error.start]:02x}",
                 hint="save the file as UTF-8",
@@ -327,7 +327,7 @@ def _odd_number(number: _Odd, path: str, text: str, faults: Faults) -> int:
     faults.add(
         Fault(
             place=path,
-            sentence=f"{at}{number.wanted} is wanted; {had} was read",
+            sentence=f"expected {at}{number.wanted}, got {had}",
             wanted=number.wanted,
             had=had,
             hint=f"integers run from {MIN_INTEGER} to {MAX_INTEGER}"

@@ -51,7 +51,7 @@ class Placement:
         rows = np.ascontiguousarray(self.rows, dtype=np.int32).view()
         if rows.ndim != 2:  # noqa: PLR2004 (partitions and replicas)
             raise InvalidAssignment(
-                f"rows of two dimensions are wanted; {rows.ndim} were given",
+                f"expected rows of two dimensions, got {rows.ndim}",
                 wanted=2,
                 had=rows.ndim,
             )

@@ -89,7 +89,7 @@ def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:
     for broker in brokers:
         if not 0 <= broker.id < ID_END:
             raise InvalidAssignment(
-                f"a broker id of 0 to {ID_END - 1} is wanted; {broker.id} was given",
+                f"expected a broker id of 0 to {ID_END - 1}, got {broker.id}",
                 wanted=f"0 to {ID_END - 1}",
                 had=broker.id,
             )

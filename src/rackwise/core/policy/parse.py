@@ -104,7 +104,7 @@ def _racks(value: Value) -> RackPolicy:
         said["levels"] = levels = _texts(parts["levels"])
         if len(levels) > MAX_LEVELS:
             raise parts["levels"].error(
-                f"at most {MAX_LEVELS} levels are wanted; {len(levels)} were read",
+                f"expected at most {MAX_LEVELS} levels, got {len(levels)}",
                 wanted=MAX_LEVELS,
                 had=len(levels),
             )
@@ -257,7 +257,7 @@ def _count_of(value: Value) -> RackCount:
     if set(parts) not in _COUNT_FORMS:
         had = ", ".join(parts) or "nothing"
         raise value.error(
-            f"rack with exactly, or with min, max or both, is wanted; {had} was read",
+            f"expected rack with exactly, or with min, max or both, got {had}",
             wanted="{ rack = R, exactly = N } or { rack = R, min = N, max = N }",
             had=had,
         )

@@ -84,7 +84,7 @@ class Value:
     def unlike(self, wanted: str, *, hint: str | None = None) -> InvalidPolicy:
         """An error that something else is wanted here."""
         had = shown(self.value)
-        return self.error(f"{wanted} is wanted; {had} was read", wanted=wanted, had=had, hint=hint)
+        return self.error(f"expected {wanted}, got {had}", wanted=wanted, had=had, hint=hint)
 
     def at(self, key: str | int, value: object) -> Value:
         """A value inside this one."""
@@ -141,7 +141,7 @@ class Value:
         if key.isascii() and key.isdigit():
             return int(key)
         raise self.error(
-            f"a key that is an integer of 0 or more is wanted; {shown(key)} was read",
+            f"expected a key that is an integer of 0 or more, got {shown(key)}",
             wanted="an integer of 0 or more",
             had=key,
         )

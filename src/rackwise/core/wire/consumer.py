@@ -235,7 +235,7 @@ def _read_version(reader: Reader) -> int:
     version = reader.int16()
     if version < 0:
         raise RemoteProtocolError(
-            f"offset 0: a version from 0 on is wanted; {version} was read",
+            f"offset 0: expected a version from 0 on, got {version}",
             offset=0,
             wanted="a version from 0 on",
             had=version,
@@ -246,7 +246,7 @@ def _read_version(reader: Reader) -> int:
 def _known_version(version: int) -> int:
     if not 0 <= version <= NEWEST:
         raise LocalProtocolError(
-            f"a version from 0 to {NEWEST} is wanted; {version} was given",
+            f"expected a version from 0 to {NEWEST}, got {version}",
             wanted=f"0 to {NEWEST}",
             had=version,
         )

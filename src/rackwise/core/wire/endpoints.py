@@ -120,7 +120,7 @@ def check_width(name: str, value: object, bound: int) -> None:
     if type(value) is not int or not -bound <= value < bound:
         bits = bound.bit_length()
         raise LocalProtocolError(
-            f"{name}: an integer of {bits} bits is wanted; {value} was given",
+            f"invalid {name}: expected an integer of {bits} bits, got {value}",
             wanted=f"{bits} bits",
             had=value,
             where=name,

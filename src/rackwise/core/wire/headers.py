@@ -120,7 +120,7 @@ def read_frame_size(prefix: bytes, *, least: int = LEAST_FRAME, most: int = MOST
     size = Reader(prefix).int32()
     if not least <= size <= most:
         raise RemoteProtocolError(
-            f"offset 0: a frame of {least} to {most} bytes is wanted; {size} was read",
+            f"offset 0: expected a frame of {least} to {most} bytes, got {size}",
             offset=0,
             wanted=f"{least} to {most}",
             had=size,

@@ -85,7 +85,7 @@ def parse_ibp(text: str) -> Version:
     numbers = [int(part) for part in parts[:wanted] if part != "X"]
     if found is None or len(numbers) < wanted:
         raise InvalidConfig(
-            f"an inter.broker.protocol.version is wanted; {escaped(text)[:_SHOWN]} was given",
+            f"expected an inter.broker.protocol.version, got {escaped(text)[:_SHOWN]}",
             wanted="0.9.0, 0.10.0-IV1, 2.7, ..",
             had=text[:_SHOWN],
             hint="three numbers where the first is 0, else two, perhaps with -IVn: 0.10.0, 3.9-IV0",
@@ -102,7 +102,7 @@ def parse_software(text: str) -> Release:
     """
     if not _SOFTWARE.fullmatch(text):
         raise InvalidConfig(
-            f"a version of Kafka is wanted; {escaped(text)[:_SHOWN]} was given",
+            f"expected a version of Kafka, got {escaped(text)[:_SHOWN]}",
             wanted="0.9.0.1, 2.8.2, ..",
             had=text[:_SHOWN],
             hint="two to four numbers: 0.9.0.1, 3.9.2",

@@ -2,7 +2,7 @@
 
 ```
 /brokers/ids/7: offset 31: key "rack" stands twice
-/brokers/ids/7 $.endpoints[1]: NAME://host:port is wanted; "SSL:host1" was read
+/brokers/ids/7 $.endpoints[1]:expected  NAME://host:port, got "SSL:host1"
 ```
 
 Errors show the value that is wrong, escaped and cut, never the rest of the node. The offset of a
@@ -39,9 +39,7 @@ class NodeFields(NamedTuple):
         found: Any = self.members
         for step in steps:
             found = found.get(step) if isinstance(found, dict) else found[step]
-        return self.error(
-            *steps, told=f"{wanted} is wanted; {shown(found)} was read", wanted=wanted
-        )
+        return self.error(*steps, told=f"expected {wanted}, got {shown(found)}", wanted=wanted)
 
     def error(self, *steps: str | int, told: str, wanted: str) -> RemoteProtocolError:
         """An error in words of its own."""

@@ -216,7 +216,7 @@ class Reader:
 def unreadable(offset: int, wanted: str, had: object) -> RemoteProtocolError:
     """The error of a field that is not what it should be."""
     return RemoteProtocolError(
-        f"offset {offset}: {wanted} is wanted; {had} was read",
+        f"offset {offset}: expected {wanted}, got {had}",
         offset=offset,
         wanted=wanted,
         had=had,

@@ -228,12 +228,12 @@ def _checked_rows(rows: object) -> NDArray[np.int32]:
         had = f"{rows.dtype} of {rows.ndim} dimensions"
     if not isinstance(rows, np.ndarray) or rows.dtype != np.int32 or rows.ndim != _DIMENSIONS:
         raise LocalProtocolError(
-            f"rows of int32 of 2 dimensions are wanted; {had} were given", wanted="int32", had=had
+            f"expected rows of int32 of 2 dimensions, got {had}", wanted="int32", had=had
         )
     padded = rows[:, :-1] == NOBODY
     if (rows < NOBODY).any() or (padded & (rows[:, 1:] != NOBODY)).any():
         raise LocalProtocolError(
-            "broker ids from 0 on, then padding, are wanted; rows with others were given",
+            "expected broker ids from 0 on, then padding, got rows with others",
             wanted="ids from 0 on",
             had="others",
         )
@@ -247,7 +247,7 @@ def _write_rows(writer: Writer, rows: NDArray[np.int32], first: int) -> None:
     last = first + partitions - 1
     if first < 0 or last >= 2**31:
         raise LocalProtocolError(
-            f"partitions from 0 on of 32 bits are wanted; {first} to {last} were given",
+            f"expected partitions from 0 on of 32 bits, got {first} to {last}",
             wanted="0 to 2147483647",
             had=f"{first} to {last}",
         )

@@ -69,7 +69,7 @@ class ReplicaSet:
             ids = getattr(self, name)
             if not _are_ids(ids):
                 raise LocalProtocolError(
-                    f"{name}: broker ids, each once, are wanted; {ids} was given",
+                    f"invalid {name}: expected broker ids, each once, got {ids}",
                     wanted="broker ids, each once",
                     had=str(ids),
                 )

@@ -47,16 +47,14 @@ class Writer:
     def boolean(self, value: bool) -> None:  # noqa: FBT001 (it is the field)
         """One byte, 0 or 1."""
         if not isinstance(value, bool):
-            raise LocalProtocolError(
-                f"True or False is wanted; {value} was given", wanted=bool, had=value
-            )
+            raise LocalProtocolError(f"expected True or False, got {value}", wanted=bool, had=value)
         self.data.append(value)
 
     def unsigned_varint(self, value: int) -> None:
         """One to five bytes, seven bits each, lowest first."""
         if not 0 <= value < 2**32:
             raise LocalProtocolError(
-                f"an integer from 0 on of 32 bits is wanted; {value} was given",
+                f"expected an integer from 0 on of 32 bits, got {value}",
                 wanted="32 bits",
                 had=value,
             )
@@ -98,7 +96,7 @@ class Writer:
         """Tagged fields, ascending by tag, each with its size."""
         if len({tag for tag, _ in fields}) < len(fields) or len(fields) > MOST_TAGS:
             raise LocalProtocolError(
-                f"up to {MOST_TAGS} tags, each once, are wanted; {len(fields)} were given",
+                f"expected up to {MOST_TAGS} tags, each once, got {len(fields)}",
                 wanted=MOST_TAGS,
                 had=len(fields),
             )
@@ -116,7 +114,7 @@ class Writer:
         bound = 1 << 8 * size - 1
         if isinstance(value, bool) or not isinstance(value, int) or not -bound <= value < bound:
             raise LocalProtocolError(
-                f"an integer of {8 * size} bits is wanted; {value} was given",
+                f"expected an integer of {8 * size} bits, got {value}",
                 wanted=f"{8 * size} bits",
                 had=value,
             )
@@ -141,7 +139,7 @@ def _encoded(value: str) -> bytes:
         return value.encode("utf-8")
     except UnicodeEncodeError:
         raise LocalProtocolError(
-            "a text of characters is wanted; one with half a surrogate pair was given",
+            "expected a text of characters, got one with half a surrogate pair",
             wanted="characters",
             had="half a surrogate pair",
         ) from None

@@ -102,7 +102,7 @@ class Fates:
         reasons = ", ".join(f"{escaped(name)} {rows}" for rows, name in worst)
         share = self.share_text
         raise QuarantineExceeded(
-            f"a share of at most {allowed} malformed rows is wanted; {share} was read "
+            f"expected a share of at most {allowed} malformed rows, got {share} "
             f"({self.rows_quarantined} of {self.rows_in} rows: {reasons})",
             wanted=str(allowed),
             had=share,

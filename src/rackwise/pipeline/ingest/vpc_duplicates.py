@@ -77,7 +77,7 @@ def with_duplicates(rows: DataFrame, side: Side) -> DataFrame:
         return rows.withColumn(
             "is_duplicate", F.when(is_produce, F.col("is_egress")).otherwise(is_ingress)
         )
-    raise ValueError(f"egress or broker is wanted; {side} was given")
+    raise ValueError(f"expected egress or broker, got {side}")
 
 
 def logged_addresses(rows: DataFrame) -> DataFrame:

@@ -112,8 +112,7 @@ def session(
     """
     if master and remote:
         raise SessionConflict(
-            f"a master or a remote is wanted; both were given, {escaped(master)} and "
-            f"{shown(remote)}",
+            f"expected a master or a remote, got both, {escaped(master)} and {shown(remote)}",
             wanted="one of them",
             had="both",
             hint="--master runs the driver here, --remote asks a server of Spark Connect",

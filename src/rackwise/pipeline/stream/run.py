@@ -78,8 +78,8 @@ class StreamOptions:
             name = key.lower().removeprefix("kafka.")
             if name in REFUSED or not key.lower().startswith("kafka."):
                 raise InvalidConfig(
-                    f"an option of Kafka's client that Spark leaves open is wanted; "
-                    f"{escaped(key)} was given",
+                    f"expected an option of Kafka's client that Spark leaves open, got "
+                    f"{escaped(key)}",
                     wanted="kafka.KEY",
                     had=key,
                     hint="offsets are the checkpoint's, bytes are read as they are"

@@ -286,7 +286,9 @@ class TestAttach:
         assert "rack_consumer" in caught.value.hint
 
     def test_to_a_client_of_another_version_is_refused(self):
-        with pytest.raises(UnsupportedClient, match=r">=3\.0\.12,<3\.1 is wanted; 3\.1\.0 is inst"):
+        with pytest.raises(
+            UnsupportedClient, match=r"expected >=3\.0\.12,<3\.1, got 3\.1\.0 is inst"
+        ):
             private.check_version("kafka-python", "3.1.0")
 
     def test_keeps_no_consumer_alive(self):

@@ -133,23 +133,23 @@ PARTITION = {"type": "partition", "partition": ["t", 0], "class": "done", "code"
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "$.type: a text is wanted; None was read"),
+        ({}, "$.type: expected a text, got None"),
         ({"type": "nonsense"}, "$.type: one of begin, throttle_intent, "),
-        ({"type": "go", "why": 1}, "$: no key 'why' in go is wanted; 'why' was read"),
-        ({"type": "pause"}, "$: a key 'reasons' in pause is wanted; 'none' was read"),
-        ({"type": "pause", "reasons": "x"}, "$.reasons: a list is wanted; 'x' was read"),
-        ({"type": "pause", "reasons": [1]}, "$.reasons[0]: a text is wanted; 1 was read"),
-        ({**PARTITION, "partition": ["t"]}, "$.partition: a list of 2 is wanted; list was read"),
+        ({"type": "go", "why": 1}, "$: expected no key 'why' in go, got 'why'"),
+        ({"type": "pause"}, "$: expected a key 'reasons' in pause, got 'none'"),
+        ({"type": "pause", "reasons": "x"}, "$.reasons: expected a list, got 'x'"),
+        ({"type": "pause", "reasons": [1]}, "$.reasons[0]: expected a text, got 1"),
+        ({**PARTITION, "partition": ["t"]}, "$.partition: expected a list of 2, got list"),
         (
             {**PARTITION, "partition": ["t", True]},
-            "$.partition[1]: an integer from 0 on is wanted; True was read",
+            "$.partition[1]: expected an integer from 0 on, got True",
         ),
         ({**PARTITION, "partition": ["t", -1]}, "$.partition[1]: an integer from 0 on is wanted;"),
         ({**PARTITION, "class": "good"}, "$.class: one of not_started, "),
         ({**PARTITION, "class": ["done"]}, "$.class: one of not_started, "),
         (
             {"type": "throttle_restored", "keys": [["broker", "x", RATES[0]]], "changed": []},
-            "$.keys[0]: a throttle key of a broker or a topic is wanted; list was read",
+            "$.keys[0]: expected a throttle key of a broker or a topic, got list",
         ),
         (
             {"type": "throttle_restored", "keys": [["topic", "t", RATES[0]]], "changed": []},

@@ -71,5 +71,5 @@ class TestChanged:
         }
 
     def test_a_stranger_to_remove(self):
-        with pytest.raises(InvalidMember, match="a member to remove is wanted; x is none"):
+        with pytest.raises(InvalidMember, match="expected a member to remove, got x is none"):
             changed(GROUP, add={}, remove=["x"])

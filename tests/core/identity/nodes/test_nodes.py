@@ -78,7 +78,7 @@ class TestMapping:
     @pytest.mark.parametrize("value", [True, 7.0, "7", None, -1, 2**31, [], {}])
     @pytest.mark.parametrize("name", ["version", "broker.id"])
     def test_no_id_is_guessed(self, name, value):
-        with pytest.raises(MappingCorrupt, match=f"{name} from 0 to 2147483647 is wanted"):
+        with pytest.raises(MappingCorrupt, match=f"expected {name} from 0 to 2147483647"):
             parse_mapping(node({"version": 0, "broker.id": 7} | {name: value}), key="h7")
 
     @pytest.mark.parametrize("data", [b'{"broker.id":7}', b'{"version":0}'])
@@ -234,7 +234,7 @@ class TestOurs:
         assert parse_claim(node(data, session=5), id=7) == Claim(
             broker_id=7, key="h7", nonce="n", session=5
         )
-        with pytest.raises(StoreCorrupt, match="an ephemeral node is wanted"):
+        with pytest.raises(StoreCorrupt, match="expected an ephemeral node"):
             parse_claim(node(data), id=7)
 
     @pytest.mark.parametrize("change", [{"key": ""}, {"key": 7}, {"nonce": None}])
@@ -270,7 +270,7 @@ class TestOurs:
     def test_the_id_of_the_cluster(self):
         assert format_cluster_id("c") == b'{"version":"1","id":"c"}'
         assert parse_cluster_id(node(format_cluster_id("c"))) == "c"
-        with pytest.raises(StoreCorrupt, match="/cluster/id: id as text is wanted"):
+        with pytest.raises(StoreCorrupt, match="/cluster/id: expected id as text"):
             parse_cluster_id(node(b'{"version":"1"}'))
 
     def test_names_of_children(self):

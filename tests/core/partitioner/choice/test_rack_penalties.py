@@ -100,13 +100,13 @@ class TestShares:
     def test_what_is_no_leak(self, leak):
         with pytest.raises(SplitError) as raised:
             shares_from_prices({}, EVEN, "a", leak=leak)
-        assert raised.value.message == f"a leak of 0 to 1 is wanted; {leak} was given"
+        assert raised.value.message == f"expected a leak of 0 to 1, got {leak}"
 
     def test_nothing_leaks_nowhere(self):
         assert shares_from_prices(numbers("a 9000"), EVEN, "a", leak=0) == numbers("a 1 b 0 c 0")
 
     def test_no_weight_at_all(self):
-        with pytest.raises(SplitError, match=r"^a rack with a weight above 0 is wanted"):
+        with pytest.raises(SplitError, match=r"expected ^a rack with a weight above 0"):
             shares_from_prices({}, {}, "a")
         with pytest.raises(SplitError, match=r"^a price from 0"):
             shares_from_prices({"a": -1}, EVEN, "a")

@@ -210,14 +210,14 @@ class TestBadScenarios:
     def test_numbers_above_0(self, name, value):
         with pytest.raises(SplitError) as raised:
             replayed(**{name: value})
-        assert raised.value.message == f"{name} above 0, up to 2^63, is wanted; {value} was given"
+        assert raised.value.message == f"expected {name} above 0, up to 2^63, got {value}"
         assert raised.value.hint
 
     def test_a_mode_that_is_none(self):
         with pytest.raises(SplitError) as raised:
             replayed(mode="near\x1b")
         assert raised.value.message == (
-            "a mode of uniform, kip, upstream, bounded is wanted; near\\x1b was given"
+            "expected a mode of uniform, kip, upstream, bounded, got near\\x1b"
         )
 
     def test_nothing_sent(self):

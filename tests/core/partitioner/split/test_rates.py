@@ -25,7 +25,7 @@ class TestRackRates:
         with pytest.raises(SplitError) as raised:
             RackRates({"a": 1, "b\n": rate})
         error = raised.value
-        assert error.message == f"a free rate from 0 to 2^63 is wanted; b\\x0a has {rate}"
+        assert error.message == f"expected a free rate from 0 to 2^63, got b\\x0a has {rate}"
         assert error.hint == "measure it again; a rack that sends nothing has 0"
         assert error.where == "b\n"
         with pytest.raises(SplitError, match=r"^a pinned rate from 0"):
@@ -48,13 +48,13 @@ class TestRackColumns:
     @pytest.mark.parametrize(
         ("free", "weights", "message"),
         [
-            ("a 1", "", "a rack with a weight above 0 is wanted; there is none"),
-            ("a 1", "a 0 b 0", "a rack with a weight above 0 is wanted; there is none"),
-            ("a 1", "a -1 b 2", "a weight from 0 to 2^63 is wanted; a has -1.0"),
-            ("a 1", "a nan b 2", "a weight from 0 to 2^63 is wanted; a has nan"),
-            ("/e/a 1", "/e 1", "racks of one depth are wanted; /e has 1 and /e/a has 2"),
-            ("/a 1", "b 1", "racks of one depth are wanted; /a has 1 and b has 1"),
-            ("/ 1", "/ 1", "a rack below the root is wanted; / was given"),
+            ("a 1", "", "expected a rack with a weight above 0, got there is none"),
+            ("a 1", "a 0 b 0", "expected a rack with a weight above 0, got there is none"),
+            ("a 1", "a -1 b 2", "expected a weight from 0 to 2^63, got a has -1.0"),
+            ("a 1", "a nan b 2", "expected a weight from 0 to 2^63, got a has nan"),
+            ("/e/a 1", "/e 1", "expected racks of one depth, got /e has 1 and /e/a has 2"),
+            ("/a 1", "b 1", "expected racks of one depth, got /a has 1 and b has 1"),
+            ("/ 1", "/ 1", "expected a rack below the root, got /"),
             ("/a//b 1", "/a/b 1", 'rack path has an empty segment: "/a//b"'),
         ],
     )
@@ -78,5 +78,5 @@ class TestRackColumns:
 def test_what_is_no_bound(eps):
     with pytest.raises(SplitError) as raised:
         check_eps(eps)
-    assert raised.value.message == f"eps of 0 or more is wanted; {eps} was given"
+    assert raised.value.message == f"expected eps of 0 or more, got {eps}"
     assert raised.value.hint == "0.1 lets a rack take a tenth more than its even part"

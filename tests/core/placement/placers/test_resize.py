@@ -83,7 +83,7 @@ def test_a_turn_is_drawn():
 
 
 def test_no_rows_are_refused():
-    with pytest.raises(ValueError, match="existing rows are wanted; none were given"):
+    with pytest.raises(ValueError, match="expected existing rows, got none"):
         Levels().change(Request(brokers=UNEVEN, partitions=1, replication=2))
 
 

@@ -292,5 +292,5 @@ def test_other_options_are_refused(options, message):
 
 def test_a_request_without_rows_to_change_is_refused():
     request = Request(brokers=EVEN, partitions=1, replication=2)
-    with pytest.raises(ValueError, match="existing rows are wanted; none were given"):
+    with pytest.raises(ValueError, match="expected existing rows, got none"):
         Ring().change(request)

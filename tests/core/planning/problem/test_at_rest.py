@@ -36,7 +36,7 @@ class TestCheck:
             check_settled(moving(**half))
         error = raised.value
         assert error.message == (
-            "a cluster at rest is wanted; 1 partition is being reassigned: t-0"
+            "expected a cluster at rest, got 1 partition is being reassigned: t-0"
         )
         assert (error.wanted, error.had) == (0, 1)
         assert "--assume target" in error.hint

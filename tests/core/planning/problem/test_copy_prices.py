@@ -111,7 +111,7 @@ class TestDollars:
     @pytest.mark.parametrize("rows", [[], [price("region", 1, 1)]])
     def test_level_without_price(self, rows: list[Price]) -> None:
         cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1]})
-        with pytest.raises(InvalidPrices, match="copied across level zone is wanted"):
+        with pytest.raises(InvalidPrices, match="expected copied across level zone"):
             costs_of(cluster, rows)
 
 

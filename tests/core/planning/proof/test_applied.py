@@ -60,11 +60,11 @@ def test_ids_of_any_size(greatest):
 @pytest.mark.parametrize(
     ("after", "told"),
     [
-        ((1, 1, 3), "different brokers are wanted; the list is 1, 1, 3"),
-        ((1, 2, 9), "usable brokers are wanted; 9 cannot be used"),
-        ((1, 2), "3 replicas are wanted; the list is 1, 2"),
+        ((1, 1, 3), "expected different brokers, got the list is 1, 1, 3"),
+        ((1, 2, 9), "expected usable brokers, got 9 cannot be used"),
+        ((1, 2), "expected 3 replicas, got the list is 1, 2"),
         ((1, 4, 2), "the rules of its racks do not allow 1, 4, 2"),
-        ((), "3 replicas are wanted; the list is none"),
+        ((), "expected 3 replicas, got the list is none"),
     ],
 )
 def test_moves_to_sets_that_are_not_legal(after, told):
@@ -87,9 +87,9 @@ def test_moves_without_a_pinned_broker_or_to_a_closed_one():
     cluster = small_cluster(ZONES, {"t-0": [1, 2, 3]})
     made = plan(cluster, pinned, Repair(), solver="exchange")
     verdict = check(cluster, pinned, replace(made, moves=()))
-    assert verdict.problems[0] == "t-0: a replica on 4 is wanted; the list is 1, 2, 3"
+    assert verdict.problems[0] == "t-0: expected a replica on 4, got the list is 1, 2, 3"
     closed = replace(Policy(), brokers=replace(Policy().brokers, exclude=(4,)))
     made = plan(cluster, closed, Repair(), solver="exchange")
     move = Move(topic="t", partition=0, topic_id=None, before=(1, 2, 3), after=(4, 2, 3), bytes=1)
     verdict = check(cluster, closed, replace(made, moves=(move,)))
-    assert verdict.problems[0] == "t-0: brokers that may take replicas are wanted; 4 may not"
+    assert verdict.problems[0] == "t-0: expected brokers that may take replicas, got 4 may not"

@@ -83,12 +83,14 @@ class TestPrices:
         )
         forged = with_certificate(made, prices=prices, topic_prices=topic_prices)
         told = check(cluster, Policy(), forged).problems
-        assert "prices of usable brokers are wanted; broker 99 has one" in told
-        assert f"a price of at most {MOST_PRICE} is wanted; broker 1 has {10**30}" in told
+        assert "expected prices of usable brokers, got broker 99 has one" in told
+        assert f"expected a price of at most {MOST_PRICE}, got broker 1 has {10**30}" in told
         for where in ("topic t on broker 99", "topic zz on broker 1"):
-            assert f"topic prices of topics and usable brokers are wanted; {where} has one" in told
+            assert (
+                f"expected topic prices of topics and usable brokers, got {where} has one" in told
+            )
         assert any("a topic price of 0 to" in problem for problem in told)
-        assert "one topic price each is wanted; topic t on broker 1 has two" in told
+        assert "expected one topic price each, got topic t on broker 1 has two" in told
         assert "topic t has no cap; a price on broker 1 has 1" in told
 
     def test_as_high_as_can_be_believed(self):
@@ -116,7 +118,7 @@ class TestPrices:
     def test_without_a_certificate(self):
         cluster, made = grown()
         verdict = check(cluster, Policy(), replace(made, certificates=()))
-        assert "a certificate of moves is wanted; there is none" in verdict.problems
+        assert "expected a certificate of moves, got there is none" in verdict.problems
 
     def test_outside_of_groups_do_not_make_a_bound_untrue(self):
         cluster, made = grown()
@@ -133,7 +135,7 @@ class TestPrices:
 
     @pytest.mark.parametrize("bits", [56, 60, 62])
     def test_of_copies_too_dear_to_be_told_from_brokers_that_cannot_be_taken(self, bits):
-        with pytest.raises(OptimumTooLarge, match=f"cost less than {2**56} are wanted"):
+        with pytest.raises(OptimumTooLarge, match=f"expected cost less than {2**56}"):
             plan(with_a_lost_replica(2**bits), minimise="bytes")
 
     def test_of_the_dearest_copies(self):

@@ -48,7 +48,7 @@ def test_leaders_that_are_not_fair():
     cluster, policy, made = made_of()
     verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1, 3))))
     assert not verdict.is_fair
-    told = "leaders: fair loads are wanted; broker 1 has 2 and could pass one on, to broker 3"
+    told = "leaders: expected fair loads, got broker 1 has 2 and could pass one on, to broker 3"
     assert any(problem.startswith(told) for problem in verdict.problems)
     assert "leaders: broker 1 is to lead 0 to 1 partitions; it leads 2" in verdict.problems
 
@@ -69,14 +69,14 @@ def test_more_changes_than_are_wanted():
 def test_a_leader_that_may_not_lead():
     cluster, policy, made = made_of(Policy(brokers=BrokerPolicy(no_lead=(1,))))
     verdict = check(cluster, policy, replace(made, moves=()))
-    assert "t-0: a leader that may lead it is wanted; it is 1" in verdict.problems
+    assert "t-0: expected a leader that may lead it, got it is 1" in verdict.problems
 
 
 def test_a_leader_that_is_not_usable():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4, 2, 3]}, dead=(4,))
     made = plan(cluster, goal=Leaders(), solver="exchange")
     assert check(cluster, Policy(), made) == made.verdict
-    told = "t-0: a leader that may lead it is wanted; it is one that is not usable"
+    told = "t-0: expected a leader that may lead it, got it is one that is not usable"
     assert told in check(cluster, Policy(), replace(made, moves=())).problems
 
 
@@ -89,7 +89,7 @@ def test_a_partition_that_nobody_can_lead():
 def test_without_a_certificate():
     cluster, policy, made = made_of()
     verdict = check(cluster, policy, replace(made, certificates=()))
-    assert "a certificate of leaders is wanted; none is there" in verdict.problems
+    assert "expected a certificate of leaders, got none is there" in verdict.problems
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class TestLoads:
         verdict = check(cluster, Policy(), forged)
         assert verdict.gap == 0
         assert not verdict.is_fair
-        assert any("fair loads are wanted" in problem for problem in verdict.problems)
+        assert any("expected fair loads" in problem for problem in verdict.problems)
 
     def test_with_groups_that_leave_other_fair_loads_out(self):
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
@@ -38,7 +38,7 @@ class TestLoads:
         assert (groups[0].low, groups[0].high, groups[0].total) == ((0, 0), (1, 1), 1)
         narrow = replace(groups[0], low=(1, 0), high=(1, 0))
         verdict = check(cluster, Policy(), with_certificate(made, groups=(narrow,)))
-        told = "groups of all fair loads are wanted; broker 2 may have one more and broker 1 one"
+        told = "expected groups of all fair loads, got broker 2 may have one more and broker 1 one"
         assert any(problem.startswith(told) for problem in verdict.problems)
 
     @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ class TestCuts:
         cluster, made = self.made()
         cuts = (replace(made.fair.cuts[0], brokers=(6, 7)), *made.fair.cuts[1:])
         verdict = check(cluster, Policy(), with_certificate(made, cuts=cuts))
-        assert "a cut of usable brokers is wanted; it is brokers 6, 7" in verdict.problems
+        assert "expected a cut of usable brokers, got it is brokers 6, 7" in verdict.problems
 
     def test_that_only_topic_caps_make_tight(self):
         rules = (

@@ -86,7 +86,7 @@ def test_an_answer_is_read_as_written(error_code):
 
 
 def test_a_count_over_what_is_left_is_refused_before_anything_is_made():
-    with pytest.raises(RemoteProtocolError, match=r"^offset 8: a count from 0 to 0 is wanted"):
+    with pytest.raises(RemoteProtocolError, match=r"^offset 8: expected a count from 0 to 0"):
         read_update_metadata(octets("00000001 00000003 7fffffff"), version=2)
 
 

@@ -263,7 +263,7 @@ def _check_rack(rack: object) -> None:
     """kafka-python asks for nothing but errors, for ever, where `client_rack` is None."""
     if rack is None:
         raise InvalidConfig(
-            "a rack is wanted; none was given",
+            "expected a rack, got none",
             wanted="a rack",
             had=None,
             hint="give the client.rack of this machine, or make a plain KafkaConsumer",

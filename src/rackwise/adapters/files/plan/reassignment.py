@@ -226,8 +226,8 @@ def _check_gaps(placement: Placement, faults: Faults) -> None:
             faults.add(
                 Fault(
                     place=f"topic {escaped(topic)}",
-                    sentence=f"partitions without a gap are wanted; {wanted} is missing, "
-                    f"{partition} was read",
+                    sentence=f"expected partitions without a gap, got {wanted} is missing, "
+                    f"{partition}",
                     wanted=wanted,
                     had=partition,
                     hint="give all partitions of each topic; "

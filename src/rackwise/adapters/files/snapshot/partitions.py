@@ -280,7 +280,7 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
         yield (
             int(empty[0]),
             "replicas",
-            "at least one broker is wanted; an empty list was read",
+            "expected at least one broker, got an empty list",
             len(empty),
         )
     members = np.sort(_keys(replicas))
@@ -297,7 +297,7 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
             yield (
                 row,
                 f"{name}[{at}]",
-                f"each broker once is wanted; {broker} was read twice",
+                f"expected each broker once, got {broker} twice",
                 len(twice),
             )
         if name != "replicas" and not np.array_equal(in_order, members):
@@ -316,7 +316,7 @@ def _untrue(table: PartitionTable) -> Iterator[tuple[int, str, str, int]]:
 
 def _outside(table: PartitionTable, row: int, key: np.int64) -> str:
     replicas = ",".join(map(str, table.replicas.row(row)))
-    return f"a broker of the replicas {replicas} is wanted; {int(key % _WIDTH)} was read"
+    return f"expected a broker of the replicas {replicas}, got {int(key % _WIDTH)}"
 
 
 def _keys(ragged: Ragged) -> NDArray[np.int64]:

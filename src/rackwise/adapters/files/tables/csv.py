@@ -49,8 +49,8 @@ class Row:
         self.faults.add(
             Fault(
                 place=f":{self.line}",
-                sentence=f"{column}: {wanted} is wanted; "
-                f"{quoted(had) if had else 'an empty cell'} was read",
+                sentence=f"{column}: expected {wanted}, got "
+                f"{quoted(had) if had else 'an empty cell'}",
                 wanted=wanted,
                 had=had,
                 hint=hint,
@@ -85,7 +85,7 @@ def table_of(
             faults.add(
                 Fault(
                     place=f":{at}",
-                    sentence=f"{len(columns)} cells are wanted; {len(cells)} were read",
+                    sentence=f"expected {len(columns)} cells, got {len(cells)}",
                     wanted=len(columns),
                     had=len(cells),
                     hint="put a cell that holds a comma between quotes",
@@ -109,7 +109,7 @@ def decoded(data: bytes, faults: Faults) -> str:
         raise faults.last(
             Fault(
                 place=f":{line}",
-                sentence=f"UTF-8 is wanted; byte 0x{data[error.start]:02x} was read",
+                sentence=f"expected UTF-8, got byte 0x{data[error.start]:02x}",
                 wanted="UTF-8",
                 had=f"0x{data[error.start]:02x}",
                 hint="save the table as CSV in UTF-8",

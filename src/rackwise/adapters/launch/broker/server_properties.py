@@ -177,7 +177,7 @@ def _boolean(settings: Mapping[str, str], key: str, *, default: bool) -> bool:
 def _wrong(key: str, wanted: str, had: str) -> InvalidConfig:
     shown = escaped(had) or "nothing"
     return InvalidConfig(
-        f"{key}: {wanted} is wanted; {shown} was given",
+        f"invalid {key}: expected {wanted}, got {shown}",
         wanted=wanted,
         had=shown,
         hint="mend server.properties, or the overrides of the command",

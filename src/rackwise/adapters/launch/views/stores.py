@@ -105,7 +105,7 @@ def _zookeeper(url: str) -> ModuleType:
 
 def _invalid(url: str) -> InvalidConfig:
     return InvalidConfig(
-        f"a store zookeeper://HOST:PORT/CHROOT or file:///DIR is wanted; {escaped(url)} was given",
+        f"expected a store zookeeper://HOST:PORT/CHROOT or file:///DIR, got {escaped(url)}",
         wanted="zookeeper://HOST:PORT/CHROOT or file:///DIR",
         had=url,
         hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",

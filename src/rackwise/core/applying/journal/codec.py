@@ -57,7 +57,7 @@ class _Form:
 def _refuse(wanted: str, had: object, where: str) -> InvalidPlan:
     shown = type(had).__name__ if isinstance(had, list | dict) else repr(had)
     return InvalidPlan(
-        f"{where}: {wanted} is wanted; {shown} was read", wanted=wanted, had=had, where=where
+        f"invalid {where}: expected {wanted}, got {shown}", wanted=wanted, had=had, where=where
     )
 
 

@@ -54,7 +54,7 @@ def simulate_rounds(
     """
     if max_rounds < 1:
         raise InvalidConfig(
-            f"at least 1 round is wanted; {max_rounds} were given",
+            f"expected at least 1 round, got {max_rounds}",
             wanted="at least 1 round",
             had=max_rounds,
             hint="a cooperative assignor wants 2 or more",

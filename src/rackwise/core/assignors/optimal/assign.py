@@ -134,8 +134,8 @@ def _check_costs(level_costs: Sequence[int] | None, depth: int) -> None:
         type(cost) is not int or cost < 0 for cost in level_costs
     ):
         raise InvalidConfig(
-            f"level_costs: {depth + 1} integers from 0 on are wanted; "
-            f"{list(level_costs)} were given",
+            f"invalid level_costs: expected {depth + 1} integers from 0 on, got "
+            f"{list(level_costs)}",
             wanted=f"{depth + 1} integers from 0 on",
             had=str(list(level_costs)),
             hint="give the price of a read that crosses no level, one level, and so on",

@@ -92,7 +92,7 @@ def check_options(options: FleetOptions) -> None:
     check_one_form(enumerate(options.racks))
     if len(set(options.racks)) != len(options.racks):
         raise InvalidConfig(
-            f"distinct racks are wanted; {len(options.racks)} were given and "
+            f"expected distinct racks, got {len(options.racks)} and "
             f"{len(set(options.racks))} are distinct",
             wanted=len(options.racks),
             had=len(set(options.racks)),
@@ -134,7 +134,7 @@ def check_flows(options: FleetOptions) -> None:
         )
     if options.log_version not in LOG_VERSIONS:
         raise InvalidConfig(
-            f"--log-version 2 or 5 is wanted; {options.log_version} was given",
+            f"expected --log-version 2 or 5, got {options.log_version}",
             wanted="2 or 5",
             had=options.log_version,
             hint="5 has the direction of a flow and the packet's addresses, 2 has neither",
@@ -145,7 +145,7 @@ def _check_bounds(bounds: Mapping[str, tuple[float, float, float]]) -> None:
     for name, (value, low, high) in bounds.items():
         if not low <= value <= high:
             raise InvalidConfig(
-                f"{name} of {low} to {high} is wanted; {value} was given",
+                f"expected {name} of {low} to {high}, got {value}",
                 wanted=f"{low}..{high}",
                 had=value,
                 hint=f"give {name} a number from {low} to {high}",

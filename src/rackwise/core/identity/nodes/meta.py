@@ -158,7 +158,7 @@ def _shown(text: str) -> str:
 
 def _unreadable(wanted: str, had: str) -> MetaUnreadable:
     return MetaUnreadable(
-        f"{wanted} is wanted; {had} was read",
+        f"expected {wanted}, got {had}",
         wanted=wanted,
         had=had,
     )

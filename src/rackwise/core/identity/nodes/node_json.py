@@ -90,7 +90,7 @@ def corrupt(
         had += f"... ({len(data)} bytes)"
     place = escaped(path)
     return error(
-        f"{place}: {wanted} is wanted; {had} was read", wanted=wanted, had=had, where=place
+        f"invalid {place}: expected {wanted}, got {had}", wanted=wanted, had=had, where=place
     )
 
 

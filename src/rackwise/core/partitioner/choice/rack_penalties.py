@@ -85,7 +85,7 @@ def shares_from_prices(
         check_number("price", rack, price[rack])
     if not 0 <= leak <= 1:
         raise SplitError(
-            f"a leak of 0 to 1 is wanted; {leak} was given",
+            f"expected a leak of 0 to 1, got {leak}",
             wanted="0 to 1",
             had=leak,
             hint=f"{LEAK} is tried",

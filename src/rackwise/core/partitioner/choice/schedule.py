@@ -96,7 +96,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
 def _check_from(name: str, value: int, least: int, *, hint: str) -> None:
     if value < least:
         raise SplitError(
-            f"{name} of {least} or more is wanted; {value} was given",
+            f"expected {name} of {least} or more, got {value}",
             wanted=f">= {least}",
             had=value,
             hint=hint,

@@ -101,14 +101,14 @@ class ProducerScenario:
             value = getattr(self, name)
             if not 0 < value <= GREATEST:
                 raise SplitError(
-                    f"{name} above 0, up to 2^63, is wanted; {value} was given",
+                    f"expected {name} above 0, up to 2^63, got {value}",
                     wanted="> 0, <= 2^63",
                     had=value,
                     hint=hint,
                 )
         if self.mode not in MODES:
             raise SplitError(
-                f"a mode of {', '.join(MODES)} is wanted; {escaped(self.mode)} was given",
+                f"expected a mode of {', '.join(MODES)}, got {escaped(self.mode)}",
                 wanted=", ".join(MODES),
                 had=self.mode,
                 hint=f"give one of them, such as {MODES[-1]}",

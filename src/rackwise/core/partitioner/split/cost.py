@@ -50,7 +50,7 @@ def cross_cost(bytes_per_s: float, *, usd_per_gib: float) -> CrossCost:
     """The price of that many crossing bytes. Raises `SplitError` for a price not of 0 to 2^63."""
     if not 0 <= usd_per_gib <= GREATEST:
         raise SplitError(
-            f"a price of 0 to 2^63 usd per GiB is wanted; {usd_per_gib} was given",
+            f"expected a price of 0 to 2^63 usd per GiB, got {usd_per_gib}",
             wanted="0 to 2^63",
             had=usd_per_gib,
             hint="0.02 is both sides of a crossing between zones at the list price of many clouds",

@@ -120,7 +120,7 @@ def check_eps(eps: float) -> None:
     """Refuse a bound that is negative or no number: `SplitError`."""
     if not eps >= 0:
         raise SplitError(
-            f"eps of 0 or more is wanted; {eps} was given",
+            f"expected eps of 0 or more, got {eps}",
             wanted=">= 0",
             had=eps,
             hint="0.1 lets a rack take a tenth more than its even part",
@@ -162,7 +162,7 @@ def _path(rack: str) -> tuple[str, ...]:
         ) from None
     if not path:
         raise SplitError(
-            "a rack below the root is wanted; / was given",
+            "expected a rack below the root, got /",
             wanted="/level",
             had=rack,
             hint="write a rack such as /eu/a or use1-az1",
