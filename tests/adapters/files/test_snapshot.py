@@ -327,8 +327,8 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "isr", value=[1, 7]),
                 (
-                    ("$.topics[1].partitions[0].isr[1]: expected a broker of the replicas "
-                    "1,2,3, got ")
+                    "$.topics[1].partitions[0].isr[1]: expected a broker of the replicas "
+                    "1,2,3, got "
                     "7"
                 ),
                 AGAIN,
@@ -336,8 +336,8 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "leader", value=7),
                 (
-                    ("$.topics[1].partitions[0].leader: expected a broker of the replicas "
-                    "1,2,3, got ")
+                    "$.topics[1].partitions[0].leader: expected a broker of the replicas "
+                    "1,2,3, got "
                     "7"
                 ),
                 AGAIN,
@@ -654,8 +654,8 @@ class TestNoCluster:
             (
                 "use1-az1",
                 (
-                    ("expected one form of rack, got broker 1 has the path /eu/a and broker 3 "
-                    "the name ")
+                    "expected one form of rack, got broker 1 has the path /eu/a and broker 3 "
+                    "the name "
                     "use1-az1"
                 ),
             ),
@@ -678,8 +678,8 @@ class TestNothingUnreadableIsWritten:
             (
                 Partition(topic="orders", partition=0, replicas=()),
                 (
-                    ("snapshot: orders-0.replicas: expected at least one broker, got an empty "
-                    "list was ")
+                    "snapshot: orders-0.replicas: expected at least one broker, got an empty "
+                    "list was "
                     "read"
                 ),
             ),
