@@ -255,8 +255,8 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         value["topics"][1]["partitions"][row]["isr"] = [True]
         assert refused(json.dumps(value).encode()).message == (
-            (f"invalid s.json at $.topics[1].partitions[{row}].isr[0]: expected a broker id, "
-            f"got true")
+            f"invalid s.json at $.topics[1].partitions[{row}].isr[0]: expected a broker id, "
+            "got true"
         )
         value["topics"][1]["partitions"][row]["isr"] = [9]
         assert f"$.topics[1].partitions[{row}].isr[0]: a broker of the replicas 1" in (
@@ -392,8 +392,8 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "bytes_in_per_s", value="5"),
                 (
-                    ("$.topics[1].partitions[0].bytes_in_per_s: expected bytes per second or "
-                    "null, got ")
+                    "$.topics[1].partitions[0].bytes_in_per_s: expected bytes per second or "
+                    "null, got "
                     '"5" was read'
                 ),
                 None,

@@ -216,8 +216,8 @@ class TestSnapshot:
         assert (code, out) == (1, "")
         assert parse(err.encode(), where="stderr", error=InvalidConfig) == {
             "error": "InvalidSnapshot",
-            "message": (f"invalid {file}: {FIRST}.leader: expected a broker of the replicas "
-            f"1,2, got ")
+            "message": f"invalid {file}: {FIRST}.leader: expected a broker of the replicas "
+            f"1,2, got "
             "7",
             "wanted": "a broker of the replicas 1,2",
             "had": "7",

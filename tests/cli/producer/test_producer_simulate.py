@@ -257,8 +257,8 @@ class TestRefused:
         given = written(tmp_path, three_racks(), text)
         check_refused(
             ["producer", "simulate", *given],
-            (f"invalid {tmp_path / 'r.json'} at $.free_bytes_per_s.use1-az1: expected "
-            f"bytes_per_s, a number from 0 ")
+            f"invalid {tmp_path / 'r.json'} at $.free_bytes_per_s.use1-az1: expected "
+            f"bytes_per_s, a number from 0 "
             "to 2^63, got -5",
             "measure it again; a rack that sends nothing has 0",
             file=tmp_path / "r.json",

@@ -120,8 +120,8 @@ class TestCodes:
         for id_ in (9, -1):
             assert asked(1, 1, node_ids=(0, id_)) == refused(
                 39,
-                (f"expected brokers of the cluster, got node id {id_} is none; leave it out, or "
-                f"wait ")
+                f"expected brokers of the cluster, got node id {id_} is none; leave it out, or "
+                f"wait "
                 "until the service has read the cluster again",
             )
 
