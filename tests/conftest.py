@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,12 @@ settings.register_profile(
 )
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
 settings.load_profile(PROFILE)
+
+# A shell starts background jobs and `nohup` commands with SIGINT ignored, and a child inherits that.
+# The tests send SIGINT to the commands that they start, so children must have its default action:
+# exec resets a caught signal to the default, an ignored one it leaves ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SERVERS = ("java", "kafka", "zookeeper", "spark")
 
