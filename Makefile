@@ -14,7 +14,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live test test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal demo live only test test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -62,6 +62,9 @@ test-kafka-adapters:
 
 test-kafka-rest:
 	$(BIN)/python -m $(PYTEST) -m "$(SERVER)" --ignore=tests/adapters
+
+only: venv ## the tests of one capability: make only CAP=planning
+	@$(BIN)/python tests/only.py $(CAP)
 
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
 	@$(BIN)/python -m $(PYTEST) -m long

@@ -13,8 +13,7 @@ def test_a_test_of_ctrl_c_passes_where_sigint_is_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
-            + [CASE],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", CASE],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
