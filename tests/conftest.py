@@ -27,9 +27,9 @@ settings.register_profile(
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
 settings.load_profile(PROFILE)
 
-# A shell starts background jobs and `nohup` commands with SIGINT ignored, and a child inherits that.
-# The tests send SIGINT to the commands that they start, so children must have its default action:
-# exec resets a caught signal to the default, an ignored one it leaves ignored.
+# A shell starts background jobs and `nohup` commands with SIGINT ignored, and children inherit it.
+# The tests send SIGINT to the commands that they start, so those must have its default action:
+# exec resets a caught signal to the default, and leaves an ignored one ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
