@@ -118,7 +118,7 @@ class TestRaising:
     def test_with_the_findings_and_the_first_as_hint(self, findings):
         with pytest.raises(AuditFailed) as caught:
             findings.raise_if_any("error")
-        assert str(caught.value) == "expected no finding of severity error or worse, got 2 stand"
+        assert str(caught.value) == "expected no finding of severity error or worse, got 2"
         assert caught.value.hint == "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
         assert names(caught.value.findings) == [NAMES[0], NAMES[3]]
         assert caught.value.exit_code == 2

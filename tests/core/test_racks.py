@@ -47,7 +47,7 @@ class TestLevels:
             ("/eu/", 'rack path has an empty segment: "/eu/"', "slash"),
             (
                 "/a/b/c/d/e",
-                'expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
+                'expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
                 "merge levels",
             ),
         ],
@@ -114,7 +114,7 @@ class TestOneForm:
         with pytest.raises(InvalidRack) as caught:
             check_one_form([(1, Rack("a")), (2, Rack("/b")), (3, Rack("c"))])
         assert str(caught.value) == (
-            "expected one form of rack, got broker 2 has the path /b and broker 1 the name a"
+            "expected one form of rack, got the path /b on broker 2 and the name a on broker 1"
         )
         assert "finish the migration" in caught.value.hint
 

@@ -297,7 +297,7 @@ class Findings(Sequence[Finding]):
         found = self.at_least(severity)
         if len(found):
             raise AuditFailed(
-                f"no finding of severity {severity} or worse is wanted; {len(found)} stand",
+                f"expected no finding of severity {severity} or worse, got {len(found)}",
                 findings=found,
                 hint=found[0].message,
             )

@@ -89,8 +89,8 @@ class Rack:
             )
         if len(levels) > MAX_LEVELS:
             raise InvalidRack(
-                f"rack path of at most {MAX_LEVELS} levels is wanted; "
-                f'"{self.text}" has {len(levels)}',
+                f"expected a rack path of at most {MAX_LEVELS} levels, "
+                f'got {len(levels)} in "{self.text}"',
                 wanted=MAX_LEVELS,
                 had=len(levels),
                 hint="merge levels, for example /eu/a-row7",
@@ -173,8 +173,8 @@ def check_one_form(racks: Iterable[tuple[int, Rack | None]]) -> None:
     if len(examples) == 2:  # noqa: PLR2004 (both forms)
         path, plain = examples[True], examples[False]
         raise InvalidRack(
-            f"one form of rack is wanted; broker {path[0]} has the path {path[1]} "
-            f"and broker {plain[0]} the name {plain[1]}",
+            f"expected one form of rack, got the path {path[1]} on broker {path[0]} "
+            f"and the name {plain[1]} on broker {plain[0]}",
             wanted="all paths or all names",
             had=f"{path[1]} and {plain[1]}",
             hint="finish the migration to paths, or give all brokers plain names",

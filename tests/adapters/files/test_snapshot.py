@@ -644,7 +644,7 @@ class TestNoCluster:
         [
             (
                 "/a/b/c/d/e",
-                'broker 3: expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
+                'broker 3: expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
             ),
             ("/a//b", 'broker 3: rack path has an empty segment: "/a//b"'),
             (
@@ -654,9 +654,8 @@ class TestNoCluster:
             (
                 "use1-az1",
                 (
-                    "expected one form of rack, got broker 1 has the path /eu/a and broker 3 "
-                    "the name "
-                    "use1-az1"
+                    "expected one form of rack, got the path /eu/a on broker 1 and the name "
+                    "use1-az1 on broker 3"
                 ),
             ),
         ],

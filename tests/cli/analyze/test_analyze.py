@@ -314,7 +314,7 @@ class TestRefused:
         text = gzip.decompress(path.read_bytes()).replace(b'"/eu/a"', b'"/a/b/c/d/e"')
         (tmp_path / "deep.json").write_bytes(text)
         told, advice = self.refused(tmp_path, snapshot=tmp_path / "deep.json")
-        assert 'expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5' in told
+        assert 'expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"' in told
         assert "merge levels" in advice
 
     @pytest.mark.parametrize(

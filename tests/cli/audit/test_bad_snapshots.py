@@ -72,7 +72,7 @@ class TestSnapshot:
             (
                 '"/eu/a"',
                 '"/a/b/c/d/e"',
-                'broker 1: expected rack path of at most 4 levels, got "/a/b/c/d/e" has 5',
+                'broker 1: expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
                 "merge levels, for example /eu/a-row7",
             ),
             (

@@ -323,8 +323,8 @@ class TestBadInput:
             (
                 "/eu/a",
                 (
-                    "expected one form of rack, got broker 4 has the path /eu/a and broker 0 the "
-                    "name a"
+                    "expected one form of rack, got the path /eu/a on broker 4 and the name a on "
+                    "broker 0"
                 ),
                 "finish the migration to paths, or give all brokers plain names",
             ),

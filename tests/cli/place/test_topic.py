@@ -255,7 +255,7 @@ def check_racks_that_mix(cluster):
     for verb in ("create", "ensure"):
         check_refused(
             ["topic", verb, "mixed", *server, *sized(1, 1), "--placer", "kip36"],
-            "expected one form of rack, got broker 0 has the path /a and broker 1 the name b",
+            "expected one form of rack, got the path /a on broker 0 and the name b on broker 1",
             "finish the migration to paths, or give all brokers plain names",
         )
     with closing(connect(cluster.bootstrap)) as admin:

@@ -139,13 +139,13 @@ def _check_observed(cluster: Cluster) -> None:
     strangers = np.setdiff1d(cluster.partitions.replicas.values, ids)
     if rackless or len(strangers):
         had = (
-            f"broker {rackless[0]} has none"
+            f"none on broker {rackless[0]}"
             if rackless
-            else f"replicas are on broker {strangers[0]}, which is not listed"
+            else f"replicas on broker {strangers[0]}, which is not listed"
         )
         name = escaped(str(cluster.cluster_id))
         raise InvalidSnapshot(
-            f"a rack of every broker is wanted to tell the truth of cluster {name}; {had}",
+            f"expected a rack of every broker of cluster {name}, got {had}",
             wanted="a rack of every broker",
             had=had,
             hint="set broker.rack, wait until all brokers are up, and take the snapshot again",

@@ -155,7 +155,7 @@ def _check(broker: Broker, name: str, owners: dict[str, str]) -> None:
     if broker.port is None or not any(ip_address(a).version == V4 for a in broker.addresses):
         had = f"{', '.join(broker.addresses) or 'no address'} and port {broker.port}"
         raise InvalidSnapshot(
-            f"an IPv4 address and a port of every broker are wanted; {name} has {had}",
+            f"expected an IPv4 address and a port, got {had} for {name}",
             wanted="an IPv4 address and a port",
             had=had,
             hint="take the snapshot with `rackwise snapshot --resolve`",
@@ -164,10 +164,10 @@ def _check(broker: Broker, name: str, owners: dict[str, str]) -> None:
         other = owners.setdefault(address, name)
         if other != name:
             raise InvalidSnapshot(
-                f"an address for each broker alone is wanted; {other} and {name} share {address}",
+                f"expected distinct broker addresses, got {address} for {other} and {name}",
                 wanted="distinct addresses",
                 had=address,
-                hint="flow logs know brokers by address: generate with --addresses to make some up",
+                hint="generate with --addresses, which gives each broker an address of its own",
             )
 
 

@@ -92,7 +92,7 @@ def check_options(options: FleetOptions) -> None:
     check_one_form(enumerate(options.racks))
     if len(set(options.racks)) != len(options.racks):
         raise InvalidConfig(
-            f"expected distinct racks, got {len(options.racks)} and "
+            f"expected distinct racks, got {len(options.racks)} racks of which "
             f"{len(set(options.racks))} are distinct",
             wanted=len(options.racks),
             had=len(set(options.racks)),
@@ -102,11 +102,11 @@ def check_options(options: FleetOptions) -> None:
     room = capacity(options.shape, rack_of, len(options.racks))
     if options.replication > room:
         raise InvalidConfig(
-            f"shape {options.shape} on {options.brokers} brokers in {len(options.racks)} racks has "
-            f"room for replication {room}; {options.replication} was asked for",
+            f"expected --rf of at most {room} for shape {options.shape} on {options.brokers} "
+            f"brokers in {len(options.racks)} racks, got {options.replication}",
             wanted=options.replication,
             had=room,
-            hint="more --brokers, fewer --racks or a smaller --rf",
+            hint="give more --brokers, fewer --racks or a smaller --rf",
         )
 
 
@@ -126,18 +126,18 @@ def check_flows(options: FleetOptions) -> None:
     room = (date.max - options.first_day).days
     if options.days > room:
         raise InvalidConfig(
-            f"days up to {date.max} are wanted, the last one with a next one; {options.days} from "
-            f"{options.first_day} on were asked for",
+            f"expected days that end before {date.max}, got {options.days} from "
+            f"{options.first_day} on",
             wanted=room,
             had=options.days,
-            hint="an earlier --first-day or fewer --days",
+            hint="give an earlier --first-day or fewer --days",
         )
     if options.log_version not in LOG_VERSIONS:
         raise InvalidConfig(
             f"expected --log-version 2 or 5, got {options.log_version}",
             wanted="2 or 5",
             had=options.log_version,
-            hint="5 has the direction of a flow and the packet's addresses, 2 has neither",
+            hint="give 5 for logs with flow direction and packet addresses, 2 for logs without",
         )
 
 

@@ -130,8 +130,8 @@ def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
     led = np.flatnonzero(np.isin(table.leader, ids))
     if not len(led):
         raise InvalidSnapshot(
-            f"a partition with a leader is wanted to write flows; cluster "
-            f"{escaped(str(cluster.cluster_id))} has none among {len(table)} partitions",
+            f"expected a partition with a leader, got none among {len(table)} partitions of "
+            f"cluster {escaped(str(cluster.cluster_id))}",
             wanted=1,
             had=0,
             hint="take the snapshot while the cluster is up",
