@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "rackwise"
-DATA = {
-    ".toml": "the locked jars: coordinate, size, SHA-512",
-    ".csv": "the shipped price table",
-    ".j2": "the page",
-    ".css": "its style, light, dark and print",
-    ".js": "its script: draws the charts",
-    ".properties": "logging of a quiet Spark",
-}
 DECISIONS = [
     "The first row that holds decides; [why it is so](../concepts/identity.md) is told elsewhere.",
     "",
@@ -169,29 +161,25 @@ def tables() -> str:
 
 
 def file_map() -> str:
-    """One line per source file, by room: its first sentence about itself."""
+    """One line per folder of the package: what it holds, and its files."""
     lines = [
         "# Map of the source",
         "",
-        "What each file of `src/rackwise/` is for, in its own words.",
+        "The folders of `src/rackwise/`, what each holds, and the files in it.",
+        "",
     ]
-    room = None
-    for file in sorted(SOURCE.rglob("*"), key=lambda f: (f.parent != SOURCE, f.parts)):
-        if file.suffix not in {".py", *DATA} or "__pycache__" in file.parts:
-            continue
-        path = file.relative_to(SOURCE)
-        if path.parts[0] != room and len(path.parts) > 1:
-            room = path.parts[0]
-            lines += ["", f"## {room}", ""]
-        elif room is None:
-            lines += [""]
-        lines.append(f"- `{path}`: {_about(file)}")
+    for init in sorted(SOURCE.rglob("__init__.py"), key=lambda file: file.parent.parts):
+        folder = init.parent.relative_to(SOURCE)
+        depth = len(folder.parts)
+        name = folder.name if depth else "rackwise"
+        files = sorted(file.stem for file in init.parent.glob("*.py") if file != init)
+        listed = f" ({', '.join(files)})" if files else ""
+        lines.append(f"{'  ' * depth}- `{name}/` {_about(init)}{listed}")
     return "\n".join(lines) + "\n"
 
 
 def _about(file: Path) -> str:
-    if file.suffix != ".py":
-        return DATA[file.suffix]
+    """The first sentence of a module about itself."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return _paragraph(text.split("\n\n", maxsplit=1)[0]).removesuffix(".")
 
