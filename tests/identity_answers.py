@@ -22,7 +22,9 @@ from rackwise.core.java_properties import parse_properties
 from rackwise.core.json import parse as strict_json
 
 GOLDEN = Path(__file__).parent / "golden"
-STRICTER = re.compile(r"a (broker|node)\.id from 0|a directory\.id that Kafka does not reserve")
+STRICTER = re.compile(
+    r"expected (a (broker|node)\.id from 0|a directory\.id that Kafka does not reserve)"
+)
 """A negative id, which no broker has, and a reserved directory, which Kafka refuses later."""
 VERIFIED = {
     "MetaInconsistent": r"Stored node id|Duplicate directory ID",

@@ -103,19 +103,19 @@ class TestRead:
 
     def test_a_fifo_is_not_waited_for(self, tmp_path):
         os.mkfifo(tmp_path / META)
-        assert read(tmp_path).problem == "expected a regular file, got a FIFO was met"
+        assert read(tmp_path).problem == "expected a regular file, got a FIFO"
 
     @pytest.mark.parametrize("target", ["there", "nowhere"])
     def test_a_link_is_not_followed(self, tmp_path, target):
         (tmp_path / "there").write_bytes(b"broker.id=7")
         (tmp_path / META).symlink_to(target)
-        assert read(tmp_path).problem == "expected a regular file, got a symbolic link was met"
+        assert read(tmp_path).problem == "expected a regular file, got a symbolic link"
 
     def test_a_folder_a_socket_and_a_device(self, tmp_path):
         for name in ("folder", "socket", "device"):
             (tmp_path / name).mkdir()
         (tmp_path / "folder" / META).mkdir()
-        assert "a folder was met" in read(tmp_path / "folder").problem
+        assert "got a folder" in read(tmp_path / "folder").problem
         with socket.socket(socket.AF_UNIX) as server:
             before = Path.cwd()
             os.chdir(tmp_path / "socket")  # the path of a socket is short
@@ -123,14 +123,14 @@ class TestRead:
                 server.bind(META)
             finally:
                 os.chdir(before)
-        assert "a socket was met" in read(tmp_path / "socket").problem
+        assert "got a socket" in read(tmp_path / "socket").problem
 
     def test_one_gigabyte_is_not_read(self, tmp_path):
         with (tmp_path / META).open("wb") as file:
             file.truncate(2**30)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         assert read(tmp_path).problem == (
-            f"expected a file of at most {MAX_BYTES} bytes, got one of {2**30} was met"
+            f"expected a file of at most {MAX_BYTES} bytes, got one of {2**30}"
         )
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 2**10
 
@@ -144,12 +144,12 @@ class TestRead:
         (open_path / META).write_bytes(b"broker.id=7")
         (open_path / META).chmod(0)
         with not_as_root(open_path):
-            assert read(open_path).problem == "expected a readable file, got EACCES was met"
+            assert read(open_path).problem == "expected a readable file, got EACCES"
 
     def test_a_dir_of_mode_000(self, open_path):
         (open_path / "dir").mkdir(mode=0)
         with not_as_root(open_path):
-            assert read(open_path / "dir").problem == "expected a readable dir, got EACCES was met"
+            assert read(open_path / "dir").problem == "expected a readable dir, got EACCES"
 
     def test_a_file_as_dir_and_a_name_that_no_dir_has(self, tmp_path):
         (tmp_path / "file").touch()
@@ -291,7 +291,7 @@ class TestWrite:
         with pytest.raises(MetaWriteFailed) as failed:
             write([a, b, c])
         assert failed.value.message == (
-            f"expected {META} in 3 log dirs, got 2 got it, EISDIR in {b}"
+            f"expected {META} in 3 log dirs, wrote 2: EISDIR in {b}"
         ) or failed.value.message.endswith(f"EPERM in {b}")
         assert failed.value.done == (str(a), str(c))
         assert failed.value.exit_code == 3
@@ -310,7 +310,7 @@ class TestWrite:
         done = subprocess.run(
             [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False
         )
-        assert f"expected {META} in 1 log dir, got 0 got it, EFBIG in {tmp_path}" in done.stderr
+        assert f"expected {META} in 1 log dir, wrote 0: EFBIG in {tmp_path}" in done.stderr
         assert list(tmp_path.iterdir()) == []
 
     def test_a_dir_that_may_not_be_written(self, open_path):
@@ -336,7 +336,7 @@ class TestClaim:
 
         def look() -> None:
             if next(looks) == lost_at:
-                raise ClaimLost("expected claim 7 ours, got it is held by g")
+                raise ClaimLost("expected the claim on id 7, got a claim of g")
 
         dirs = [tmp_path / "a", tmp_path / "b"]
         with pytest.raises(ClaimLost):

@@ -139,7 +139,7 @@ class TestEndpoints:
         assert server_properties({"listeners": listeners}).endpoints == frozenset()
 
     def test_what_is_no_listener(self):
-        with pytest.raises(InvalidConfig, match="NAME://host:port is wanted; k1:9092"):
+        with pytest.raises(InvalidConfig, match="expected NAME://host:port, got k1:9092"):
             server_properties({"advertised.listeners": "k1:9092"})
 
 

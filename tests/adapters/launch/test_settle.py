@@ -64,7 +64,7 @@ def test_an_assignment_that_never_gets_through_is_the_operators_to_look_at(opene
 
 def test_a_claim_that_cannot_be_read_holds_its_id(opened, nodes):
     nodes.put(f"{CLAIMS}/8", b"{")
-    with pytest.raises(Conflict, match="the claim on id 8 is wanted readable"):
+    with pytest.raises(Conflict, match="the claim on id 8 cannot be read"):
         assigned(opened, 0)
     assert nodes.read(f"{HOSTS}/h8") is None
 

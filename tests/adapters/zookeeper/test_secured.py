@@ -268,17 +268,17 @@ def test_a_password_or_key_that_others_may_read_is_exposed(settings, tmp_path, p
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ({"auth.secret.env": "X"}, "auth.secret.env is not understood"),
+        ({"auth.secret.env": "X"}, "unknown setting auth.secret.env"),
         ({"auth.scheme": "kerberos"}, "expected digest or sasl"),
-        ({"auth.scheme": "digest"}, "wanted together"),
-        ({"auth.user": "kafka"}, "wanted together"),
-        ({"auth.password.env": "NOT_SET"}, "expected NOT_SET, got it is not set"),
+        ({"auth.scheme": "digest"}, "expected auth.scheme, auth.user and a password together"),
+        ({"auth.user": "kafka"}, "expected auth.scheme, auth.user and a password together"),
+        ({"auth.password.env": "NOT_SET"}, "NOT_SET is not set"),
         ({"auth.password.env": "A", "auth.password.file": "/b"}, "one source of the password"),
         ({"auth.password.file": "/nowhere"}, "/nowhere cannot be read"),
-        ({"acl.kafka": "kafka"}, "SCHEME:ID is wanted"),
-        ({"acl.kafka": "sasl:kafka"}, "nobody to own the nodes"),
+        ({"acl.kafka": "kafka"}, "expected SCHEME:ID, got kafka"),
+        ({"acl.kafka": "sasl:kafka"}, "acl.kafka needs a login that owns the nodes"),
         ({"acl.world.read": "perhaps"}, "expected true or false"),
-        ({"tls.ca": "/nowhere"}, "tls.ca /nowhere cannot be loaded"),
+        ({"tls.ca": "/nowhere"}, "cannot load tls.ca /nowhere"),
         ({"tls.certificate": "/nowhere"}, "expected tls.ca"),
         ({"tls.key": "/nowhere"}, "expected tls.ca"),
     ],
@@ -297,7 +297,7 @@ def test_pem_that_is_none_or_locked_is_refused_without_a_question(settings, tmp_
     certificate.write_text(CERTIFICATE)
     assert "tls.ca" in refused_with(settings({"tls.ca": str(junk)})).message
     one = tls(pem) | {"tls.certificate": str(certificate)}
-    assert "wanted together" in refused_with(settings(one)).message
+    assert "expected tls.certificate and tls.key together" in refused_with(settings(one)).message
     locked = one | {"tls.key": str(key)}
     assert "without a password" in refused_with(settings(locked)).message
     gone = one | {"tls.key": str(tmp_path / "gone")}

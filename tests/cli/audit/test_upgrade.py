@@ -179,13 +179,13 @@ HINTS = {
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["--member", "1"], "expected --member ID=SOFTWARE,IBP, got 1", "--member"),
+        (["--member", "1"], "invalid --member: expected ID=SOFTWARE,IBP, got 1", "--member"),
         (
             ["--member", "x=1.0,1.0"],
-            "expected --member ID=SOFTWARE,IBP, got x=1.0,1.0",
+            "invalid --member: expected ID=SOFTWARE,IBP, got x=1.0,1.0",
             None,
         ),
-        (["--member", "-1=1.0"], "expected --member ID=SOFTWARE,IBP, got -1=1.0", None),
+        (["--member", "-1=1.0"], "invalid --member: expected ID=SOFTWARE,IBP, got -1=1.0", None),
         (["--member", "1=x,0.9.0"], "expected a version of Kafka, got x", "version"),
         (["--client", "x"], "expected a version of Kafka, got x", "version"),
         (
@@ -204,7 +204,7 @@ def test_what_is_refused_before_anybody_is_asked(words, message, hint):
 def test_a_broker_that_is_told_twice():
     check_refused(
         ["upgrade", "check", "--zookeeper", "h:1", "--member", "1=1.0", "--member", "1=1.0"],
-        "each broker is told once; --member 1 was given twice",
+        "invalid --member: broker 1 appears twice",
         "leave one of them out",
     )
 

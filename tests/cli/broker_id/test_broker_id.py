@@ -113,7 +113,7 @@ def test_show_ends_with_2_where_nodes_disagree(nodes):
 def test_show_wants_a_key_or_an_id(nodes, words):
     code, out, err = run(nodes, "show", *words)
     assert (code, out) == (1, "")
-    assert err.startswith("error: exactly one of --key and --id is wanted\n")
+    assert err.startswith("error: expected exactly one of --key and --id\n")
 
 
 def properties(tmp_path, **settings):
@@ -244,7 +244,7 @@ def test_a_node_that_cannot_be_read_is_told_and_stops_nobody(nodes):
     told = document(nodes, "list")
     assert [each["path"] for each in told["problems"]] == [f"{HOSTS}/bad"]
     _, _, err = run(nodes, "list")
-    assert err.startswith("warning: /brokers/hosts/bad: ")
+    assert err.startswith("warning: invalid /brokers/hosts/bad: ")
     assert err.count("/brokers/hosts/bad") == 1
     assert "\x1b" not in err
     assert run(nodes, "show", "--key", "bad")[0] == 2
@@ -258,7 +258,7 @@ def test_a_corrupt_topic_leaves_replicas_unknown(nodes):
     told = document(nodes, "list")
     assert by_id(told)[1]["replicas"] is None
     assert [each["path"] for each in told["problems"]] == ["/brokers/topics/orders"]
-    assert run(nodes, "list")[2].startswith("warning: /brokers/topics/orders: ")
+    assert run(nodes, "list")[2].startswith("warning: invalid /brokers/topics/orders: ")
     assert "; mend or delete that node\n" in run(nodes, "list")[2]
     assert run(nodes, "retire", "7")[0] == 4
     assert run(nodes, "retire", "7", "--force")[0] == 0

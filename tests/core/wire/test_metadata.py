@@ -51,7 +51,9 @@ class TestRequest:
         )
 
     def test_of_version_0_cannot_ask_for_none(self):
-        with pytest.raises(LocalProtocolError, match="version 0 takes none for all") as caught:
+        with pytest.raises(
+            LocalProtocolError, match="version 0 reads an empty list as all topics"
+        ) as caught:
             write_metadata_request((), version=0)
         assert caught.value.hint == "write version 1"
 

@@ -96,7 +96,7 @@ class TestKip36:
         assert read_registration(1, SAMPLES[version], max_known=2).version == version
         with pytest.raises(
             RemoteProtocolError,
-            match=r"/brokers/ids/1 \$\.version: only versions 1 and 2 are supported; 3 was read",
+            match=r"/brokers/ids/1 \$\.version: unsupported version: expected 1 or 2, got 3",
         ):
             read_registration(1, SAMPLES[3], max_known=2)
 
@@ -284,7 +284,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("name", ["version", "endpoints"])
     def test_what_must_be_there(self, name):
-        with pytest.raises(RemoteProtocolError, match=f"invalid {name}: expected .*, got null"):
+        with pytest.raises(RemoteProtocolError, match=rf"\.{name}: expected .*, got null"):
             read_registration(7, without(name))
 
     def test_a_listener_without_a_map_has_the_protocol_of_its_name(self):
@@ -385,7 +385,7 @@ class TestWriting:
                 {"endpoints": (endpoint("A://h:1", SSL), endpoint("A://h:2", PLAINTEXT))},
                 "endpoints would change",
             ),
-            ({"endpoints": (endpoint("SSL://h 1:1"),)}, "NAME://host:port is wanted"),
+            ({"endpoints": (endpoint("SSL://h 1:1"),)}, "expected NAME://host:port, got"),
             ({"extra": {"rack": "b"}}, "rack and extra would change"),
             ({"extra": {"x": (1, 2)}}, "extra would change"),
             ({"extra": {"x": {1: 2}}}, "extra would change"),

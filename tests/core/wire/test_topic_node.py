@@ -98,18 +98,21 @@ class TestReading:
             ({"partitions": {"2147483648": []}}, '.partitions: partition "2147483648"'),
             ({"partitions": {"٣": []}}, ".partitions: partition"),
             ({"partitions": {"\x1b": []}}, '.partitions: partition "\\x1b"'),
-            ({"partitions": None}, ".partitions: an object of partitions"),
-            ({"partitions": [[1]]}, ".partitions: an object of partitions"),
-            ({"partitions": {"0": [-1]}}, ".partitions.0: a list of broker ids"),
-            ({"partitions": {"0": [True]}}, ".partitions.0: a list of broker ids"),
-            ({"partitions": {"0": [1, 1.0]}}, ".partitions.0: a list of broker ids"),
-            ({"partitions": {"0": [2**31]}}, ".partitions.0: a list of broker ids"),
-            ({"partitions": {"0": [1, 2, 1]}}, ".partitions.0: a list of broker ids, each once"),
-            ({"partitions": {"0": 1}}, ".partitions.0: a list of broker ids"),
-            ({"adding_replicas": {"0": "1"}}, ".adding_replicas.0: a list of broker ids"),
-            ({"removing_replicas": [0]}, ".removing_replicas: an object of partitions"),
-            ({"topic_id": "a"}, ".topic_id: 22 characters of base64url"),
-            ({"topic_id": 7}, ".topic_id: 22 characters of base64url"),
+            ({"partitions": None}, ".partitions: expected an object of partitions"),
+            ({"partitions": [[1]]}, ".partitions: expected an object of partitions"),
+            ({"partitions": {"0": [-1]}}, ".partitions.0: expected a list of broker ids"),
+            ({"partitions": {"0": [True]}}, ".partitions.0: expected a list of broker ids"),
+            ({"partitions": {"0": [1, 1.0]}}, ".partitions.0: expected a list of broker ids"),
+            ({"partitions": {"0": [2**31]}}, ".partitions.0: expected a list of broker ids"),
+            (
+                {"partitions": {"0": [1, 2, 1]}},
+                ".partitions.0: expected a list of broker ids, each once",
+            ),
+            ({"partitions": {"0": 1}}, ".partitions.0: expected a list of broker ids"),
+            ({"adding_replicas": {"0": "1"}}, ".adding_replicas.0: expected a list of broker ids"),
+            ({"removing_replicas": [0]}, ".removing_replicas: expected an object of partitions"),
+            ({"topic_id": "a"}, ".topic_id: expected 22 characters of base64url"),
+            ({"topic_id": 7}, ".topic_id: expected 22 characters of base64url"),
         ],
     )
     def test_what_is_refused_and_where(self, change, told):
@@ -173,10 +176,16 @@ class TestWriting:
     @pytest.mark.parametrize(
         ("changed", "told"),
         [
-            ({"partitions": {-1: ReplicaSet(replicas=())}}, "partitions are numbers"),
-            ({"partitions": {True: ReplicaSet(replicas=())}}, "partitions are numbers"),
+            (
+                {"partitions": {-1: ReplicaSet(replicas=())}},
+                "expected a number from 0 to 2147483647",
+            ),
+            (
+                {"partitions": {True: ReplicaSet(replicas=())}},
+                "expected a number from 0 to 2147483647",
+            ),
             ({"topic_id": "short"}, "expected 22 characters of base64url, got short"),
-            ({"extra": {"version": 1}}, "version is a field of its own"),
+            ({"extra": {"version": 1}}, "expected a name that no known field has, got version"),
             ({"extra": {"x": {1, 2}}}, "expected strict JSON"),
         ],
     )

@@ -158,7 +158,7 @@ def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProper
     properties = read_server_properties(options.server_properties, command)
     if properties.mode is Mode.KRAFT and options.bootstrap_server is None:
         raise InvalidConfig(
-            "a cluster in KRaft mode is asked over its brokers; no address was given",
+            "expected the address of a broker of the KRaft cluster, got none",
             wanted="--bootstrap-server HOST:PORT",
             had=None,
             hint="--bootstrap-server kafka-1:9092,kafka-2:9092",
@@ -172,7 +172,7 @@ def _store(options: AcquireOptions, properties: ServerProperties, tell: Tell) ->
         url = f"{stores.ZOOKEEPER}{properties.zookeeper_connect}"
     if url is None:
         raise InvalidConfig(
-            "a store is wanted, and server.properties has no zookeeper.connect; none was given",
+            "expected a store, got neither --store nor zookeeper.connect in server.properties",
             wanted="--store URL",
             had=None,
             hint="--store file:///DIR, or --store zookeeper://HOST:PORT/CHROOT",
@@ -197,7 +197,7 @@ def _view(
 
         if not isinstance(store, ZooKeeperStore):
             raise InvalidConfig(
-                "a cluster in ZooKeeper mode is wanted with its own ZooKeeper; a folder was given",
+                "expected the ZooKeeper of the cluster as store, got a folder",
                 wanted="zookeeper://HOST:PORT/CHROOT",
                 had="file://",
                 hint="leave --store out: zookeeper.connect of server.properties is taken",
@@ -215,7 +215,7 @@ def _cluster_id(
     """
     if options.new_cluster and options.cluster_id is None and not _known(log_dirs):
         raise InvalidConfig(
-            "a new cluster cannot be asked for its id, and no log dir has it; none was given",
+            "expected the id of the new cluster, got none: no log dir holds it",
             wanted="--cluster-id ID",
             had=None,
             hint="--cluster-id ID, the one that kafka-storage.sh format gave the controllers",

@@ -167,7 +167,12 @@ def read_store_config(
     settings = {key: value.strip() for key, value in parse_properties(_read(name, name)).items()}
     for key in settings:
         if key not in UNDERSTOOD:
-            _refuse(f"setting {escaped(key)} is not understood", ", ".join(UNDERSTOOD), key, name)
+            _refuse(
+                f"unknown setting {escaped(key)}",
+                ", ".join(UNDERSTOOD),
+                key,
+                name,
+            )
     config = StoreConfig(
         ca=settings.get("tls.ca"),
         certificate=settings.get("tls.certificate"),
@@ -207,7 +212,7 @@ def _check_private(status: os.stat_result, name: str) -> None:
     if status.st_mode & _OTHERS:
         mode = stat.S_IMODE(status.st_mode)
         raise SecretExposed(
-            f"{escaped(name)} is wanted with mode 0600; it has {mode:04o}",
+            f"invalid mode of {escaped(name)}: expected 0600, got {mode:04o}",
             wanted="0600",
             had=f"{mode:04o}",
             hint=f"chmod 600 {escaped(name)}",
@@ -229,7 +234,7 @@ def _scheme(settings: Mapping[str, str], name: str) -> Literal["digest", "sasl"]
     scheme = settings.get("auth.scheme")
     if scheme is not None and scheme not in SCHEMES:
         _refuse(
-            f"expected auth.scheme {' or '.join(SCHEMES)}, got {escaped(scheme)}",
+            f"invalid auth.scheme: expected {' or '.join(SCHEMES)}, got {escaped(scheme)}",
             " or ".join(SCHEMES),
             scheme,
             name,
@@ -243,14 +248,14 @@ def _password(
     file, variable = settings.get("auth.password.file"), settings.get("auth.password.env")
     if file is not None and variable is not None:
         both = "auth.password.file and auth.password.env"
-        _refuse(f"one source of the password is wanted; {both} are set", "one", both, name)
+        _refuse(f"expected one source of the password, got {both}", "one", both, name)
     if file is not None:
         return Password(_first_line(_read(file, name, "a file with a password"), file))
     if variable is None:
         return None
     found = environ.get(variable)
     if not found:
-        message = f"environment variable {escaped(variable)} is wanted; it is not set"
+        message = f"environment variable {escaped(variable)} is not set"
         _refuse(message, variable, "unset", name)
     return Password(found)
 
@@ -262,7 +267,7 @@ def _first_line(data: bytes, file: str) -> str:
         line = ""
     if not line:
         _refuse(
-            f"a password in UTF-8 is wanted in the first line of {escaped(file)}; there is none",
+            f"expected a password in UTF-8 in the first line of {escaped(file)}, got none",
             "a password",
             "none",
             file,
@@ -276,7 +281,7 @@ def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None
         return None
     scheme, colon, who = text.partition(":")
     if not (scheme and colon and who):
-        message = f"expected acl.kafka SCHEME:ID, got {escaped(text)}"
+        message = f"invalid acl.kafka: expected SCHEME:ID, got {escaped(text)}"
         _refuse(message, "SCHEME:ID, such as sasl:kafka", text, name)
     return scheme, who
 
@@ -284,7 +289,8 @@ def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None
 def _flag(settings: Mapping[str, str], key: str, name: str) -> bool:
     text = settings.get(key, "false").lower()
     if text not in _FLAGS:
-        _refuse(f"expected {key} true or false, got {escaped(text)}", "true or false", text, name)
+        message = f"invalid {key}: expected true or false, got {escaped(text)}"
+        _refuse(message, "true or false", text, name)
     return _FLAGS[text]
 
 
@@ -292,15 +298,20 @@ def _check_login(config: StoreConfig, name: str) -> None:
     given = (config.scheme, config.user, config.password)
     if any(each is None for each in given) and any(each is not None for each in given):
         _refuse(
-            "auth.scheme, auth.user and a password are wanted together; one is missing",
+            "expected auth.scheme, auth.user and a password together, got only some of them",
             "all three",
             "some of them",
             name,
         )
     if config.reader is not None and not config.has_login:
-        _refuse("acl.kafka is set, and nobody to own the nodes", "auth.scheme", "none", name)
+        _refuse(
+            "acl.kafka needs a login that owns the nodes: expected auth.scheme, got none",
+            "auth.scheme",
+            "none",
+            name,
+        )
     if config.user is not None and ":" in config.user:
-        _refuse("an auth.user without colon is wanted", "no colon", config.user, name)
+        _refuse("invalid auth.user: expected a name without a colon", "no colon", config.user, name)
     if config.scheme == "sasl":
         _check_sasl(name)
 
@@ -308,7 +319,7 @@ def _check_login(config: StoreConfig, name: str) -> None:
 def _check_sasl(name: str) -> None:
     if find_spec("puresasl") is None:
         raise MissingDependency(
-            "pure-sasl is wanted for auth.scheme=sasl; it is not installed",
+            "auth.scheme=sasl needs pure-sasl, which is not installed",
             wanted="pure-sasl",
             had=None,
             hint="pip install pure-sasl",
@@ -319,9 +330,13 @@ def _check_sasl(name: str) -> None:
 def _check_tls(config: StoreConfig, name: str) -> None:
     """Load what the client will load: it would try a file that is not there until its time ends."""
     if not config.has_tls and (config.certificate or config.key):
-        _refuse("tls.ca is wanted with tls.certificate and tls.key", "tls.ca", "none", name)
+        _refuse(
+            "expected tls.ca beside tls.certificate and tls.key, got none", "tls.ca", "none", name
+        )
     if (config.certificate is None) != (config.key is None):
-        _refuse("tls.certificate and tls.key are wanted together", "both", "one", name)
+        _refuse(
+            "expected tls.certificate and tls.key together, got one of them", "both", "one", name
+        )
     if config.key is not None:
         _check_private(_status(config.key, name), config.key)
     if config.ca is not None:
@@ -356,7 +371,7 @@ def _no_password() -> str:
 
 def _refuse_pem(key: str, path: str, name: str) -> NoReturn:
     _refuse(
-        f"{key} {escaped(path)} cannot be loaded; PEM without a password is wanted",
+        f"cannot load {key} {escaped(path)}: expected PEM without a password",
         "PEM without a password",
         path,
         name,

@@ -85,8 +85,8 @@ def refused_read(error: Exception, path: str, *, right: str = "READ") -> Rackwis
         return disbelieved()
     if isinstance(error, InvalidACLError):
         return InvalidConfig(
-            "an ACL is wanted that ZooKeeper takes; it knows no login of this session, "
-            "or not the scheme of acl.kafka",
+            "ZooKeeper rejects the ACL: this session has no login, or ZooKeeper does not know the "
+            "scheme of acl.kafka",
             wanted="an ACL that ZooKeeper takes",
             had=type(error).__name__,
             hint="check auth.scheme and acl.kafka of --store-config, and authProvider of ZooKeeper",
@@ -129,7 +129,7 @@ def failed_at(results: Sequence[object]) -> int | None:
 def denied(right: str, path: str) -> MissingPermission:
     """The refusal for a node whose ACL does not let us."""
     return MissingPermission(
-        f"{right} on {escaped(path)} is wanted; ZooKeeper denies it",
+        f"ZooKeeper denies {right} on {escaped(path)}",
         wanted=f"{right} on {path}",
         had="denied",
         hint=f"log in as Kafka's own principal, or add {right} on {escaped(path)} to its ACL",
@@ -149,7 +149,7 @@ def disbelieved() -> AuthenticationFailed:
 def unknown(error: Exception) -> OutcomeUnknown:
     """The error for a commit that was sent and not answered."""
     return OutcomeUnknown(
-        "an answer to a commit is wanted; the session was lost before it came",
+        "the session was lost before ZooKeeper answered the commit",
         wanted="an answer",
         had=type(error).__name__,
         hint="gather again and look",
@@ -160,7 +160,7 @@ def unreachable(where: str, seconds: float, last: str | None) -> Unreachable:
     """The error for a store in which no session is to be had; `last`: what the client heard."""
     told = f": {escaped(last)}" if last else ""
     return Unreachable(
-        f"a session of ZooKeeper is wanted within {seconds:.0f} s; there is none{told}",
+        f"expected a session of ZooKeeper within {seconds:.0f} s, got none{told}",
         wanted="a session",
         had=last or "no answer",
         hint="check the address of --store, whether ZooKeeper runs, and tls.ca of --store-config",

@@ -255,7 +255,7 @@ class ZooKeeperStore:
     def _check_writable(self) -> None:
         if self._is_read_only:
             raise MissingPermission(
-                "a store opened for writing is wanted; this one is for reading",
+                "expected a store opened for writing, got one opened for reading",
                 wanted="for writing",
                 had="for reading",
                 hint="open it without read_only",

@@ -110,7 +110,7 @@ def _told(members: Sequence[str]) -> Mapping[int, Told]:
         parts = rest.split(",", 2)
         if not is_joined or not name.isascii() or not name.isdigit() or len(name) > 10:  # noqa: PLR2004 (digits of 32 bits)
             raise InvalidConfig(
-                f"expected --member ID=SOFTWARE,IBP, got {escaped(text)}",
+                f"invalid --member: expected ID=SOFTWARE,IBP, got {escaped(text)}",
                 wanted="ID=SOFTWARE,IBP",
                 had=text,
                 hint="for example --member 1=0.10.0,0.9.0",
@@ -124,7 +124,7 @@ def _told(members: Sequence[str]) -> Mapping[int, Told]:
         _check_versions(told)
         if told.broker_id in found:
             raise InvalidConfig(
-                f"each broker is told once; --member {told.broker_id} was given twice",
+                f"invalid --member: broker {told.broker_id} appears twice",
                 wanted=1,
                 had=2,
                 hint="leave one of them out",
@@ -163,7 +163,7 @@ def _registered(
         found = {paths[path]: node for path, node in store.read(list(paths)).items() if node}
     if not found:
         raise InvalidConfig(
-            f"registered brokers are wanted; {escaped(zookeeper)} has none below {IDS}",
+            f"expected registered brokers in {escaped(zookeeper)}, got none below {IDS}",
             wanted="brokers",
             had=0,
             hint="name the chroot that zookeeper.connect of the brokers has; KRaft has no such "

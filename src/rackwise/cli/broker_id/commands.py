@@ -320,8 +320,8 @@ def _check_topics(census: Census) -> None:
     unread = sorted(path for path in census.problems if path.startswith(TOPICS))
     if unread:
         raise StoreCorrupt(
-            f"all topics are wanted readable, to say which ids are missing; "
-            f"{counted(len(unread), 'topic')} cannot be read, first {unread[0]}",
+            f"cannot tell which ids are missing: {counted(len(unread), 'topic')} cannot be read, "
+            f"first {unread[0]}",
             wanted="every topic",
             had=census.problems[unread[0]],
             where=unread[0],

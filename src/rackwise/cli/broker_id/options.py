@@ -83,8 +83,7 @@ class Place:
             if connect is not None:
                 return SCHEME + connect
         raise InvalidConfig(
-            "a store is wanted; neither --store nor a zookeeper.connect in --server-properties "
-            "names one",
+            "expected a store, got neither --store nor zookeeper.connect in --server-properties",
             wanted="--store URL",
             had=None,
             hint="--store zookeeper://zk-1:2181/kafka, or --store file:///var/lib/rackwise",
@@ -159,6 +158,6 @@ def _view(
 def tell_problems(shell: Shell, problems: Mapping[str, str]) -> None:
     """Warn of each node that cannot be read."""
     for path, text in sorted(problems.items()):
-        where = "" if text.startswith(path) else f"{escaped(path)}: "
+        where = "" if path in text else f"{escaped(path)}: "
         hint = MAPPING_HINT if path.startswith(HOSTS) else NODE_HINT
         shell.warn(f"{where}{escaped(text)}; {hint}")

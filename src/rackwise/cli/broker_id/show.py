@@ -48,7 +48,7 @@ def show(
 
     if (key is None) == (id is None):
         raise InvalidConfig(
-            "exactly one of --key and --id is wanted",
+            "expected exactly one of --key and --id",
             wanted=1,
             had=0 if key is None else 2,
             hint="broker-id list has every key and id",

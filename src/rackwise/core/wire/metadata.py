@@ -99,7 +99,7 @@ def write_metadata_request(topics: Sequence[str] | None, *, version: int) -> byt
         return bytes(writer.data)
     if not topics and version < _SINCE_KIP36:
         raise LocalProtocolError(
-            "a topic is wanted, as version 0 takes none for all; none was given",
+            "expected at least one topic, got none: version 0 reads an empty list as all topics",
             wanted="a topic",
             had=0,
             hint="write version 1",

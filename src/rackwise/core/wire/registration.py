@@ -160,11 +160,11 @@ def _version(fields: NodeFields, max_known: int | None) -> int:
     if not fits(found, INT32) or found < 1:
         raise fields.wrong("version", wanted="a version from 1 on")
     if max_known is not None and found > max_known:
-        known = " and ".join(map(str, range(1, max_known + 1)))
+        known = " or ".join(map(str, range(1, max_known + 1)))
         raise fields.error(
             "version",
-            told=f"only versions {known} are supported; {found} was read",
-            wanted=f"versions {known}",
+            told=f"unsupported version: expected {known}, got {found}",
+            wanted=f"version {known}",
         )
     return found
 

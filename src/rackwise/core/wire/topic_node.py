@@ -57,7 +57,8 @@ _SHOWN = 60
 class ReplicaSet:
     """Broker ids of one partition, preferred leader first; those that come and go among them.
 
-    Raises `LocalProtocolError` for what is no broker id, and for one that stands twice in a list.
+    Raises `LocalProtocolError` for a value that is not a broker id, and for an id
+    that appears twice in a list.
     """
 
     replicas: tuple[int, ...]
@@ -161,21 +162,21 @@ def _check_writable(t: TopicNode, version: int) -> None:
     odd = [number for number in t.partitions if not fits(number, INT32) or number < 0]
     if odd:
         raise LocalProtocolError(
-            f"partitions are numbers from 0 to {GREATEST_ID}; {odd[0]} was given",
+            f"invalid partition: expected a number from 0 to {GREATEST_ID}, got {odd[0]}",
             wanted=f"0 to {GREATEST_ID}",
             had=odd[0],
         )
     if t.topic_id is not None and not _TOPIC_ID.fullmatch(t.topic_id):
         raise LocalProtocolError(
-            f"topic_id: 22 characters of base64url are wanted; {escaped(t.topic_id)[:_SHOWN]} "
-            "was given",
+            "invalid topic_id: expected 22 characters of base64url, "
+            f"got {escaped(t.topic_id)[:_SHOWN]}",
             wanted="22 characters of base64url",
             had=t.topic_id[:_SHOWN],
         )
     known = sorted(set(t.extra) & set(_FIELDS))
     if known:
         raise LocalProtocolError(
-            f"extra fields are wanted; {known[0]} is a field of its own",
+            f"invalid extra field: expected a name that no known field has, got {known[0]}",
             wanted="other names",
             had=known[0],
         )

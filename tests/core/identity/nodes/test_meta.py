@@ -55,7 +55,7 @@ class TestUnreadable:
             (b"broker.id=7\x00", "byte 0x00 at 11"),
             (
                 b"#" * (MAX_BYTES + 1),
-                f"expected at most {MAX_BYTES} bytes, got one of {MAX_BYTES + 1} ",
+                f"expected a file of at most {MAX_BYTES} bytes, got one of {MAX_BYTES + 1}$",
             ),
             (rb"broker.id=\u00", r"expected \\uXXXX"),
             (b"broker.id=7\nbroker.id=8", "expected one value of broker.id, got 7, then 8"),
@@ -65,7 +65,7 @@ class TestUnreadable:
             (b"version=0.0", "version 0 or 1"),
             (b"broker.id=-1", "expected a broker.id from 0 to 2147483647, got -1"),
             (b"broker.id=2147483648", "got 2147483648"),
-            (b"broker.id=7 ", "; 7  was read"),
+            (b"broker.id=7 ", ", got 7 $"),
             (b"broker.id=0x7", "0x7"),
             (b"broker.id=" + b"7" * 5000, "broker.id from"),
             (b"broker.id=\\u0667", "broker.id from"),

@@ -21,13 +21,13 @@ from rackwise.core.identity.nodes.store import (
 @pytest.mark.parametrize(
     ("op", "said"),
     [
-        (Absent("/a"), "/a is wanted absent; it is there"),
-        (Create("/a", b""), "/a is wanted new; it is there"),
-        (Put("/a", b""), "/a is wanted there; it is not"),
-        (Delete("/a"), "/a is wanted there; it is not"),
-        (Put("/a", b"", 3), "/a is wanted at version 3; it is gone or at another"),
-        (Check("/a", 3), "/a is wanted at version 3; it is gone or at another"),
-        (Delete("/a\n", 3), "/a\\x0a is wanted at version 3; it is gone or at another"),
+        (Absent("/a"), "expected /a to be absent, but it exists"),
+        (Create("/a", b""), "expected to create /a, but it exists"),
+        (Put("/a", b""), "expected /a to exist, but it does not"),
+        (Delete("/a"), "expected /a to exist, but it does not"),
+        (Put("/a", b"", 3), "expected /a at version 3, got no node or another version"),
+        (Check("/a", 3), "expected /a at version 3, got no node or another version"),
+        (Delete("/a\n", 3), "expected /a\\x0a at version 3, got no node or another version"),
     ],
     ids=str,
 )
@@ -38,7 +38,7 @@ def test_a_conflict_names_the_operation_and_its_node(op, said):
 
 def test_a_store_that_was_never_prepared_wants_init():
     error = not_ready("/brokers/hosts")
-    assert error.message == "the store is wanted ready; /brokers/hosts is absent"
+    assert error.message == "the store is not initialized: /brokers/hosts does not exist"
     assert "broker-id init" in error.hint
     assert (error.code, error.exit_code) == ("STORE_NOT_READY", 4)
 

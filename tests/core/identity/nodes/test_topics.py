@@ -86,7 +86,7 @@ class TestTopic:
             parse_topic(node(V3 | change), topic="t")
         assert refused.value.wanted == wanted
         assert str(refused.value).startswith(
-            f'/brokers/topics/t: expected {wanted}, got {{"version": '
+            f'invalid /brokers/topics/t: expected {wanted}, got {{"version": '
         )
 
     def test_the_cap(self):

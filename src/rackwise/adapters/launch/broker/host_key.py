@@ -73,7 +73,7 @@ def read_key(
         text = name
     else:
         raise InvalidConfig(
-            f"--key wants {SOURCES}; {escaped(source)!r} was given",
+            f"invalid --key: expected {SOURCES}, got {escaped(source)!r}",
             wanted=SOURCES,
             had=source,
             hint="hostname is right for hosts, env:POD_NAME for pods of a stateful set",
@@ -89,7 +89,7 @@ def read_key(
 
 def _missing(source: str, had: str) -> KeyMissing:
     return KeyMissing(
-        f"a name is wanted from {escaped(source)}; there is {had}",
+        f"expected a name from {escaped(source)}, got {had}",
         wanted="a stable name",
         had=had,
         hint="name another --key",
@@ -110,7 +110,8 @@ def _address(interface: str, interfaces: Path) -> str:
         raise _missing(source, f"{escaped(text[:100])!r}, which is no address of six bytes")
     if text == "00:00:00:00:00:00" or int(text[:2], 16) & MULTICAST:
         raise KeyInvalid(
-            f"an address of one interface is wanted; {text} of {escaped(interface)} is nobody's",
+            f"invalid address of {escaped(interface)}: expected neither zero nor multicast, "
+            f"got {text}",
             wanted="neither zero nor multicast",
             had=text,
             hint="name an interface of hardware",

@@ -168,7 +168,7 @@ def _check_regular(status: os.stat_result) -> None:
 
 
 def _problem(wanted: str, had: str) -> str:
-    return f"{wanted} is wanted; {had} was met"
+    return f"expected {wanted}, got {had}"
 
 
 def _unreadable(wanted: str, had: str) -> MetaUnreadable:
@@ -246,5 +246,5 @@ def _not_written(done: Sequence[str], failed: Sequence[tuple[str, str]]) -> Meta
     told = ", ".join(f"{why} in {escaped(path)}" for path, why in failed)
     wanted = counted(len(done) + len(failed), "log dir")
     return MetaWriteFailed(
-        f"{META} in {wanted} is wanted; {len(done)} got it, {told}", done=done, failed=failed
+        f"expected {META} in {wanted}, wrote {len(done)}: {told}", done=done, failed=failed
     )

@@ -49,14 +49,14 @@ def check_command(command: Sequence[str], environment: Mapping[str, str]) -> Non
     """Raise `InvalidConfig` where the command cannot be found; nothing is started."""
     if not command:
         raise InvalidConfig(
-            "a command is wanted after --; there is none",
+            "expected a command after --, got none",
             wanted="COMMAND",
             had="",
             hint="-- bin/kafka-server-start.sh server.properties",
         )
     if shutil.which(command[0], path=environment.get("PATH", os.defpath)) is None:
         raise InvalidConfig(
-            f"a command that can be run is wanted; {escaped(command[0])!r} is none",
+            f"invalid command: expected an executable file, got {escaped(command[0])!r}",
             wanted="an executable file",
             had=command[0],
             hint="give its whole path, and look at its mode",
@@ -148,7 +148,7 @@ class Child:
         status = self.status(KILL_S)
         if status is None:
             raise ServerDied(
-                f"the command is wanted stopped; it still exists {KILL_S:.0f} s after SIGKILL",
+                f"the command still runs {KILL_S:.0f} s after SIGKILL",
                 wanted="ended",
                 had="running",
                 hint=f"look at process {self.pid}",

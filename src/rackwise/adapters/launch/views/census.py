@@ -92,7 +92,7 @@ def read_ledger(
     claims = read_claims(store, problems)
     if f"{CLAIMS}/{broker_id}" in problems:
         raise Conflict(
-            f"the claim on id {broker_id} is wanted readable; it is not",
+            f"the claim on id {broker_id} cannot be read",
             wanted="a claim",
             had=problems[f"{CLAIMS}/{broker_id}"],
             hint="it goes with the session of who wrote it",

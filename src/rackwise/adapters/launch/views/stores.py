@@ -95,7 +95,7 @@ def _zookeeper(url: str) -> ModuleType:
         if error.name != "kazoo":
             raise
         raise MissingDependency(
-            "kazoo is wanted for a store in ZooKeeper; it is not installed",
+            "a store in ZooKeeper needs kazoo, which is not installed",
             wanted="kazoo",
             had=None,
             hint="pip install 'rackwise[zookeeper]'",

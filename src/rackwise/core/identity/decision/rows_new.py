@@ -96,7 +96,7 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         SpareReserved,
-        f"there must be a spare id that may be taken, and there is none: {had}",
+        f"expected a spare id that may be taken, got none: {had}",
         wanted="a free id",
         had=had,
         hint=f"--on-blocked wait, or: broker-id assign {escaped(seen.key)} ID",

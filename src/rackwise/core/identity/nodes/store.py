@@ -137,25 +137,25 @@ def conflict(op: Op) -> Conflict:
     """The error for an operation that does not hold; its `had` is that operation.
 
     >>> conflict(Absent("/brokers/ids/7")).message
-    '/brokers/ids/7 is wanted absent; it is there'
+    'expected /brokers/ids/7 to be absent, but it exists'
     """
     path = escaped(op.path)
     match op:
         case Absent():
-            message = f"{path} is wanted absent; it is there"
+            message = f"expected {path} to be absent, but it exists"
         case Create():
-            message = f"{path} is wanted new; it is there"
+            message = f"expected to create {path}, but it exists"
         case Put(version=None) | Delete(version=None):
-            message = f"{path} is wanted there; it is not"
+            message = f"expected {path} to exist, but it does not"
         case _:
-            message = f"{path} is wanted at version {op.version}; it is gone or at another"
+            message = f"expected {path} at version {op.version}, got no node or another version"
     return Conflict(message, wanted=type(op).__name__, had=op, where=op.path, hint="decide again")
 
 
 def not_ready(path: str) -> StoreNotReady:
     """The refusal for a store that was never prepared."""
     return StoreNotReady(
-        f"the store is wanted ready; {escaped(path)} is absent",
+        f"the store is not initialized: {escaped(path)} does not exist",
         wanted=path,
         had="absent",
         where=path,

@@ -112,7 +112,7 @@ def _take_endpoint(reader: Reader) -> Endpoint:
     protocol = reader.int16()
     if protocol not in _PROTOCOLS:
         raise RemoteProtocolError(
-            f"offset {start}: protocol {protocol} is unknown; 0..3 are wanted",
+            f"offset {start}: invalid protocol: expected 0..3, got {protocol}",
             offset=start,
             wanted="0..3",
             had=protocol,
@@ -131,7 +131,7 @@ def _plaintext(endpoints: Sequence[Endpoint]) -> Endpoint | None:
 def _host(r: BrokerRegistration, endpoint: Endpoint) -> str:
     if endpoint.host is None:
         raise LocalProtocolError(
-            f"an endpoint with a host is wanted; broker {r.broker_id} has {endpoint}",
+            f"broker {r.broker_id}: expected an endpoint with a host, got {endpoint}",
             wanted="a host",
             had=str(endpoint),
         )
