@@ -72,7 +72,7 @@ def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
     os.kill(broker["pid"], signal.SIGKILL)
     _, talk = process.communicate(timeout=30)
     assert process.returncode == 1
-    words = "broker 0 is wanted running; it ended with exit status 137"
+    words = "broker 0 ended by itself with exit status 137"
     assert f"warning: {words}" in talk
     error = strict_json.parse(talk.splitlines()[-1].encode(), where="stderr", error=InvalidConfig)
     assert (error["error"], error["message"]) == ("ServerDied", words)
@@ -99,7 +99,7 @@ def test_a_folder_that_is_not_empty_is_refused(run, tmp_path):
     process = run("--folder", str(tmp_path))
     out, talk = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
-    assert f"error: {tmp_path} is not empty; an empty folder is wanted" in talk
+    assert f"error: invalid folder: expected an empty folder, got {tmp_path}" in talk
     assert "hint: name another folder, or empty this one" in talk
 
 

@@ -70,7 +70,7 @@ def test_servers_are_host_and_port():
     "text", ["", "a", "a:", ":1", "a:0", "a:65536", "a:x", "a:1,", "a:\u0661", "a:" + "1" * 5000]
 )
 def test_other_servers_are_refused(text):
-    with pytest.raises(InvalidConfig, match="HOST:PORT is wanted"):
+    with pytest.raises(InvalidConfig, match="invalid bootstrap server: expected HOST:PORT"):
         bootstrap_servers(text)
 
 
@@ -260,7 +260,9 @@ def test_rights_to_write_are_named_one_by_one(secured, boss):
     rows, more = Placement.of({0: [0]}), Placement(rows=[[0]], first=1)
     to = functools.partial(allow, boss, ResourceType.TOPIC, "mine", user="stranger")
     with closing(connect(secured.login, login_as("stranger"))) as stranger:
-        with pytest.raises(MissingPermission, match=r"^Topic:Create is wanted") as caught:
+        with pytest.raises(
+            MissingPermission, match=r"^missing permission: Topic:Create is needed"
+        ) as caught:
             create_topic(stranger, "mine", rows)
         assert caught.value.hint.endswith("--operation Create --topic '*'")
         assert "mine" not in boss.list_topics()
@@ -274,11 +276,11 @@ def test_rights_to_write_are_named_one_by_one(secured, boss):
             "the right to create",
         )
         assert isinstance(seen[-1], PartialFailure)
-        assert "Topic:Describe is wanted" in seen[-1].message
+        assert "missing permission: Topic:Describe is needed" in seen[-1].message
         assert seen[-1].hint.endswith("--operation Describe --topic '*'")
         to(ACLOperation.DESCRIBE)
         until(lambda: stranger.list_topics() == ["mine"], "the topic to be shown")
-        with pytest.raises(MissingPermission, match=r"^Topic:Alter is wanted"):
+        with pytest.raises(MissingPermission, match=r"^missing permission: Topic:Alter is needed"):
             add_to_topic(stranger, "mine", more)
         to(ACLOperation.ALTER)
         until(lambda: outcome_of(add_to_topic, stranger, "mine", more) is None, "the right")

@@ -113,17 +113,17 @@ class TestRefusals:
         are_shown(admin, topic, Placement.of({0: [2, 1]}))
 
     def test_a_topic_that_is_not_there(self, admin):
-        with pytest.raises(UnknownTopic, match="none-such is not there"):
+        with pytest.raises(UnknownTopic, match="topic none-such does not exist"):
             add_to_topic(admin, "none-such", Placement(rows=[[0]], first=1))
 
     def test_what_the_cluster_refuses_is_told_in_its_words(self, admin, topic):
-        with pytest.raises(ServerRefused, match=f"would not create topic {topic}: .*retention.ms"):
+        with pytest.raises(ServerRefused, match=f"request to create topic {topic}: .*retention.ms"):
             create_topic(admin, topic, Placement.of({0: [0]}), configs={"retention.ms": "soon"})
         assert topic not in admin.list_topics()
 
     def test_more_replicas_than_the_topic_has(self, admin, topic):
         create_topic(admin, topic, Placement.of({0: [0, 1]}))
-        with pytest.raises(ServerRefused, match="would not add partitions"):
+        with pytest.raises(ServerRefused, match="request to add partitions"):
             add_to_topic(admin, topic, Placement(rows=[[0, 1, 2]], first=1))
         are_shown(admin, topic, Placement.of({0: [0, 1]}))
 
@@ -240,8 +240,8 @@ class TestOtherRows:
             create_topic(admin, topic, Placement.of({0: [0], 1: [1], 2: [2]}))
         error = caught.value
         assert error.message == (
-            f"topic {topic}: 3 partitions are wanted as placed; as asked 2, with other replicas 1, "
-            "not shown 0; partition 1 is wanted on 1 and is on 2"
+            f"topic {topic}: of 3 partitions, 2 as requested, 1 with other replicas, 0 not shown; "
+            "partition 1: expected 1, got 2"
         )
         assert (error.done, error.failed, error.skipped) == (
             (f"{topic}-0", f"{topic}-2"),

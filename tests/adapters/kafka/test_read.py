@@ -273,7 +273,7 @@ def test_an_answer_that_is_no_passing_trouble_is_told_as_the_servers_own(kraft_c
     wide = NewTopic("wide", num_partitions=1, replication_factor=9)
     with (
         connect(kraft_cluster.bootstrap) as admin,
-        pytest.raises(ServerRefused, match="would not make a topic") as refused,
+        pytest.raises(ServerRefused, match="rejected the request to make a topic") as refused,
     ):
         ask(admin, lambda: admin.create_topics([wide]), doing="make a topic")
     assert refused.value.had

@@ -68,13 +68,13 @@ class TestRequest:
         assert a_request(racks=("a", None)).rack_of(3) is None
 
     def test_no_brokers_and_no_rack_text_are_refused(self):
-        with pytest.raises(InvalidConfig, match="expected at least 1 broker, got 0 were asked for"):
+        with pytest.raises(InvalidConfig, match="invalid brokers: expected 1 or more, got 0"):
             a_request(brokers=0)
         with pytest.raises(InvalidRack):
             a_request(racks=("a", ""))
 
     def test_each_broker_has_a_proxy_or_none_has(self):
-        with pytest.raises(InvalidConfig, match="expected each of 4 brokers, got 2"):
+        with pytest.raises(InvalidConfig, match="expected one port for each of 4 brokers, got 2"):
             a_request(proxies=(1, 2))
 
     def test_proxies_are_advertised_by_a_listener_of_their_own(self, tmp_path):
@@ -88,9 +88,11 @@ class TestRequest:
         (tmp_path / "precious").write_text("data")
         with pytest.raises(InvalidConfig) as caught:
             Sandbox._started(a_request(), kraft_blueprint, tmp_path, lambda _: None)
-        assert caught.value.message == f"{tmp_path} is not empty; an empty folder is wanted"
+        assert caught.value.message == (
+            f"invalid folder: expected an empty folder, got {tmp_path}, which is not empty"
+        )
         assert [entry.name for entry in tmp_path.iterdir()] == ["precious"]
-        with pytest.raises(InvalidConfig, match="precious cannot be one: File exists"):
+        with pytest.raises(InvalidConfig, match="precious: File exists"):
             Sandbox._started(a_request(), kraft_blueprint, tmp_path / "precious", lambda _: None)
 
     def test_properties_are_what_java_reads(self):
@@ -176,7 +178,7 @@ class TestKraft:
     def test_a_broker_that_stays_is_told(self, kraft_cluster):
         with pytest.raises(WorldError) as caught:
             kraft_cluster.wait_until_gone(0, timeout_s=0.1)
-        assert caught.value.message == "broker 0 is wanted out of the cluster; it is in after 0 s"
+        assert caught.value.message == "broker 0 is still in the cluster after 0 s"
 
     def test_an_unknown_broker_and_an_absent_zookeeper_are_refused(self, kraft_cluster):
         with pytest.raises(InvalidConfig, match="expected a broker of 0 to 3, got 9 was named"):
@@ -190,7 +192,7 @@ class TestStartsThatFail:
     def test_the_hint_has_the_brokers_own_words(self, make_kraft):
         with pytest.raises(ServerDied) as caught:
             make_kraft(brokers=1, overrides={"log.retention.ms": "many"})
-        assert caught.value.message == "broker 0 is wanted running; it ended with exit status 1"
+        assert caught.value.message == "broker 0 ended by itself with exit status 1"
         assert "Invalid value many for configuration log.retention.ms" in caught.value.hint
         assert "\tat " not in caught.value.hint
 
@@ -271,7 +273,7 @@ class TestZooKeeper:
         assert comes_true(lambda: len(zookeeper_cluster.deaths()) == 1, 10)
         with pytest.raises(ServerDied) as caught:
             zookeeper_cluster.wait_until_ready()
-        assert caught.value.message == "broker 2 is wanted running; it ended with exit status 137"
+        assert caught.value.message == "broker 2 ended by itself with exit status 137"
         assert "INFO" in caught.value.hint
         zookeeper_cluster.wait_until_gone(2)
         zookeeper_cluster.start(2)

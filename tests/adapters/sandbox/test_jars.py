@@ -123,7 +123,7 @@ class TestTheLock:
         with pytest.raises(InvalidConfig) as caught:
             locked_jars("kafka-0.8")
         assert re.fullmatch(
-            "a set of the lock is wanted, kafka-3.9.2 or kafka-4.3.1.*; kafka-0.8 was asked for",
+            "invalid set of jars: expected kafka-3.9.2 or kafka-4.3.1.*, got kafka-0.8",
             caught.value.message,
         )
 
@@ -197,8 +197,9 @@ class TestFetching:
         had = hashlib.sha512(other).hexdigest()
         assert (caught.value.wanted, caught.value.had) == (jar.sha512, had)
         assert caught.value.message == (
-            f"jar org.example:one:1.0 of {len(BODY)} bytes with SHA-512 {jar.sha512[:16]}... is "
-            f"wanted; 127.0.0.1:{repository.server_port} gave {len(BODY)} bytes with {had[:16]}..."
+            f"invalid jar org.example:one:1.0: expected {len(BODY)} bytes with SHA-512 "
+            f"{jar.sha512[:16]}..., got {len(BODY)} bytes with {had[:16]}... from "
+            f"127.0.0.1:{repository.server_port}"
         )
         assert "RACKWISE_MAVEN_URL" in caught.value.hint
         assert list(places.cache.iterdir()) == []
@@ -206,7 +207,7 @@ class TestFetching:
     def test_an_endless_answer_is_cut_off_at_the_locked_size(self, repository, places, environment):
         jar = a_jar()
         repository.serve(jar, bytes(256 << 20))
-        with pytest.raises(JarMissing, match=f"gave more than {len(BODY)} bytes"):
+        with pytest.raises(JarMissing, match=f"got more than {len(BODY)} bytes"):
             fetched([jar], places, environment)
         assert repository.sent < 64 << 20
         assert list(places.cache.iterdir()) == []
@@ -214,7 +215,7 @@ class TestFetching:
     def test_a_short_answer_is_refused(self, repository, places, environment):
         jar = a_jar()
         repository.serve(jar, BODY[:-1])
-        with pytest.raises(JarMissing, match=f"gave {len(BODY) - 1} bytes"):
+        with pytest.raises(JarMissing, match=f"got {len(BODY) - 1} bytes"):
             fetched([jar], places, environment)
 
     def test_a_missing_jar_is_told_with_the_way_out(self, places, environment, repository):
@@ -222,12 +223,12 @@ class TestFetching:
         with pytest.raises(JarMissing) as caught:
             fetched([jar], places, environment)
         assert caught.value.message == (
-            f"jar org.example:one:1.0 is wanted; 127.0.0.1:{repository.server_port} did not "
-            "give it: HTTP Error 404: Not Found"
+            f"cannot fetch jar org.example:one:1.0 from 127.0.0.1:{repository.server_port}: "
+            "HTTP Error 404: Not Found"
         )
         assert caught.value.hint == (
-            "set RACKWISE_MAVEN_URL to a Maven repository that can be reached from here, or put "
-            f"one-1.0.jar into {places.cache} (RACKWISE_CACHE names another folder)"
+            "set RACKWISE_MAVEN_URL to a Maven repository that this machine can reach, or copy "
+            f"one-1.0.jar to {places.cache} (RACKWISE_CACHE sets another folder)"
         )
         assert repository.asked == {f"/maven2/{jar.path}": 2}
 
@@ -235,22 +236,20 @@ class TestFetching:
         places.cache.write_bytes(b"a file")
         with pytest.raises(InvalidConfig) as caught:
             fetched([a_jar()], places, environment)
-        assert caught.value.message == (
-            f"expected a folder to keep jars in, got {places.cache} cannot be written: File exists"
-        )
-        assert caught.value.hint == "set RACKWISE_CACHE to a folder of yours"
+        assert caught.value.message == (f"cannot write the jar cache {places.cache}: File exists")
+        assert caught.value.hint == "set RACKWISE_CACHE to a folder that you can write"
 
     def test_after_a_failure_the_other_jars_are_not_asked_for(
         self, places, environment, repository
     ):
-        with pytest.raises(JarMissing, match="did not give it: HTTP Error 404"):
+        with pytest.raises(JarMissing, match=r"cannot fetch jar .*: HTTP Error 404"):
             fetched([a_jar(f"jar-{number}") for number in range(100)], places, environment)
         assert repository.asked.total() < 30
 
     def test_an_unreachable_repository_is_told(self, places, environment):
         port = free_ports(1)[0]
         environment |= {"RACKWISE_MAVEN_URL": f"http://127.0.0.1:{port}"}
-        with pytest.raises(JarMissing, match=f"127.0.0.1:{port} did not give it: .*refused"):
+        with pytest.raises(JarMissing, match=f"from 127.0.0.1:{port}: .*refused"):
             fetched([a_jar()], places, environment)
 
     def test_maven_is_asked_last_and_believed_by_hash_alone(
@@ -287,7 +286,7 @@ class TestTheRepositorysAddress:
         with pytest.raises(InvalidConfig) as caught:
             repository_of({"RACKWISE_MAVEN_URL": address})
         assert caught.value.message == (
-            "RACKWISE_MAVEN_URL is wanted as https://HOST/PATH without a name and password in it"
+            "invalid RACKWISE_MAVEN_URL: expected https://HOST/PATH without user name and password"
         )
         assert "s3cret" not in str(caught.value.as_dict())
 

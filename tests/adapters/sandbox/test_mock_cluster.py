@@ -85,26 +85,26 @@ def test_a_broker_goes_down_and_comes_back(cluster, client):
     ids=["rtt", "leader", "topic"],
 )
 def test_what_librdkafka_refuses_is_said(cluster, refused):
-    with pytest.raises(MockClusterError, match=r"librdkafka answers with error -?\d+"):
+    with pytest.raises(MockClusterError, match=r"librdkafka error -?\d+"):
         refused(cluster)
 
 
 def test_it_ends_once_and_is_gone_then():
     with MockCluster(["a"]) as cluster:
         cluster.close()
-        with pytest.raises(MockClusterError, match="this one was closed"):
+        with pytest.raises(MockClusterError, match="is closed"):
             _ = cluster.bootstrap
 
 
 def test_no_broker_is_no_cluster():
-    with pytest.raises(MockClusterError, match="at least 1 broker"):
+    with pytest.raises(MockClusterError, match="expected 1 or more, got 0"):
         MockCluster([])
 
 
 def test_a_library_without_the_mock_is_refused_with_the_line_that_mends_it():
     libc = ctypes.util.find_library("c")
-    with pytest.raises(MockClusterError, match="expected with a mock cluster") as caught:
+    with pytest.raises(MockClusterError, match="librdkafka has no mock cluster") as caught:
         opened([Path(libc)])
-    assert caught.value.hint.startswith("pip install 'confluent-kafka>=2.16'")
-    with pytest.raises(MockClusterError, match="it is not in it"):
+    assert caught.value.hint.startswith("run pip install 'confluent-kafka>=2.16'")
+    with pytest.raises(MockClusterError, match="contains no librdkafka"):
         opened([])

@@ -151,7 +151,7 @@ class TestDeath:
         server.start()
         assert comes_true(lambda: server.has_died, 10)
         error = server.died()
-        assert error.message == "broker 3 is wanted running; it ended with exit status 3"
+        assert error.message == "broker 3 ended by itself with exit status 3"
         assert (error.wanted, error.had) == ("running", "exit status 3")
         assert error.where == str(tmp_path / "server.log")
         assert error.hint.splitlines() == [

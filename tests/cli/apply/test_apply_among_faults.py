@@ -187,7 +187,7 @@ def test_a_target_that_is_gone_makes_its_moves_stale(admin, faulty_cluster, call
         until(lambda: 3 not in ids(admin), "broker 3 to be gone")
         code, out, err = called("apply", path)
         assert (code, out) == (4, "")
-        assert f"{NAME}-0: broker 3 is not there" in err
+        assert f"{NAME}-0: broker 3 is not listed" in err
         assert not [*state.glob("*/*.journal")]
         shown(admin, NAME, dict(enumerate(BEFORE)))
     finally:

@@ -127,7 +127,7 @@ def test_a_number_of_bytes_that_is_none(option, text):
         wishes(**{option: text})
     assert raised.value.where == "--" + option.replace("_", "-")
     assert raised.value.hint == (
-        "units: B kB MB GB KiB MiB GiB; a bare number is bytes, never bits"
+        "use one of the units B kB MB GB KiB MiB GiB; a number without a unit is bytes, never bits"
     )
 
 

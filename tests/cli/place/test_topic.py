@@ -128,7 +128,7 @@ class TestExitCodes:
             monkeypatch.setattr(kafka, "connect", lambda *_: ours)
             code, out, err = topic(cluster, "create", "--replica-assignment", "0")
         assert (code, out) == (3, "")
-        assert "partition 0 is wanted on 0 and is on 2" in err
+        assert "partition 0: expected 0, got 2" in err
 
     def test_a_signal_after_the_write_is_3(self, cluster, admin, monkeypatch):
         real = admin.create_topics

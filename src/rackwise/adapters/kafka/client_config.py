@@ -96,19 +96,19 @@ def read_client_config(
         where = f"{name}:{line}"
         if key.startswith(GUARDED) and key not in UNDERSTOOD:
             raise InvalidConfig(
-                f"setting {escaped(key)} is not understood",
+                f"client setting {escaped(key)} is not supported",
                 wanted=", ".join(UNDERSTOOD),
                 had=key,
-                hint=f"SASL {', '.join(MECHANISMS)} and TLS with PEM files are supported",
+                hint=f"use SASL {', '.join(MECHANISMS)}, or TLS with PEM files",
                 where=where,
             )
         if key in SECRETS and mode & (stat.S_IRWXG | stat.S_IRWXO) and _holds_secret(value):
             raise InvalidConfig(
-                f"{escaped(name)} holds {key} and must be readable by its owner alone; "
-                f"its mode is {mode:04o}",
+                f"invalid mode of {escaped(name)}: the file holds {key}; expected 0600, got "
+                f"{mode:04o}",
                 wanted="0600",
                 had=f"{mode:04o}",
-                hint=f"chmod 600 {escaped(name)}",
+                hint=f"run chmod 600 {escaped(name)}",
                 where=where,
             )
         resolved = _resolved(value, os.environ if environ is None else environ, where)
@@ -122,22 +122,25 @@ def _read(name: str) -> tuple[str, int]:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InvalidConfig(
-            f"client settings {escaped(name)} cannot be read: {error.strerror}",
-            hint="give the path of a properties file",
+            f"cannot read client settings {escaped(name)}: {error.strerror}",
+            hint="set the path of a properties file",
             where=name,
         ) from None
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise InvalidConfig(
-                f"{escaped(name)} is no regular file", hint="give a properties file", where=name
+                f"invalid client settings: expected a regular file, got {escaped(name)}",
+                hint="set the path of a properties file",
+                where=name,
             )
         raw = os.read(handle, MAX_BYTES + 1)
     finally:
         os.close(handle)
     if len(raw) > MAX_BYTES:
         raise InvalidConfig(
-            f"client settings of at most {MAX_BYTES} bytes are wanted; {escaped(name)} is larger",
+            f"invalid client settings {escaped(name)}: expected at most {MAX_BYTES} bytes, got "
+            f"{status.st_size}",
             wanted=MAX_BYTES,
             had=status.st_size,
             where=name,
@@ -146,7 +149,9 @@ def _read(name: str) -> tuple[str, int]:
         return raw.decode("utf-8"), stat.S_IMODE(status.st_mode)
     except UnicodeDecodeError as error:
         raise InvalidConfig(
-            f"{escaped(name)} is wanted in UTF-8; byte {error.start} is not", where=name
+            f"invalid client settings {escaped(name)}: expected UTF-8, got another byte at "
+            f"{error.start}",
+            where=name,
         ) from None
 
 
@@ -204,7 +209,7 @@ def _resolved(value: str, environ: Mapping[str, str], where: str) -> str:
         found = environ.get(reference[1])
         if found is None:
             raise InvalidConfig(
-                f"environment variable {reference[1]} is wanted; it is not set",
+                f"environment variable {reference[1]} is not set",
                 wanted=reference[1],
                 hint=f"export {reference[1]}, or write the value into a file of mode 0600",
                 where=where,

@@ -47,12 +47,12 @@ RETRY_S = 0.2
 MAX_DIGITS = 10
 
 _HANGS_UP = (
-    "check host, port and, in the client settings, security.protocol: a TLS listener hangs up on a "
-    "plain client"
+    "check the host, the port, and security.protocol in the client settings: a TLS listener closes "
+    "the connection of a plaintext client"
 )
-_NOT_BELIEVED = (
-    "look at the broker's certificate, its names and dates, and in the client settings at "
-    "ssl.truststore.location: it holds the authorities that are believed"
+_NOT_TRUSTED = (
+    "check the names and dates of the broker's certificate, and the certificate authorities in "
+    "ssl.truststore.location of the client settings"
 )
 _PASSING = (
     kafka_errors.RetriableError,
@@ -122,7 +122,7 @@ def bootstrap_servers(text: str) -> list[str]:
         host, _, port = server.rpartition(":")
         if not host or not 0 < _number(port) < 1 << 16:
             raise InvalidConfig(
-                f"expected a bootstrap server HOST:PORT, got {escaped(server) or 'nothing'}",
+                f"invalid bootstrap server: expected HOST:PORT, got {escaped(server) or 'nothing'}",
                 wanted="HOST:PORT",
                 had=server,
                 hint="for example --bootstrap-server kafka-1.internal:9092",
@@ -134,7 +134,7 @@ def _patience_ms(settings: Mapping[str, str | Secret]) -> int:
     text = str(settings.get(PATIENCE, int(CONNECT_S * 1000))).strip()
     if not 0 < _number(text) < 1 << 31:
         raise InvalidConfig(
-            f"expected {PATIENCE} of 1 or more milliseconds, got {escaped(text)}",
+            f"invalid {PATIENCE}: expected 1 or more milliseconds, got {escaped(text)}",
             wanted="1 or more",
             had=text,
             hint=f"for example {PATIENCE}=60000",
@@ -206,21 +206,22 @@ def refusal(error: Exception, *, doing: str) -> RackwiseError:
         return missing_permission(name, doing=doing)
     if isinstance(error, DISBELIEF):
         return AuthenticationFailed(
-            f"the cluster refuses the login: {escaped(str(error))}",
+            f"the cluster rejected the login: {escaped(str(error))}",
             had=name,
-            hint="check sasl.mechanism, user name and password in the client settings",
+            hint="check sasl.mechanism, the user name and the password in the client settings",
         )
     if isinstance(error, _PASSING):
         return Unreachable(
-            f"the cluster would not {doing} within {ANSWER_S:.0f} s: {escaped(str(error))}",
+            f"the cluster did not answer the request to {doing} within {ANSWER_S:.0f} s: "
+            f"{escaped(str(error))}",
             wanted=f"an answer within {ANSWER_S:.0f} s",
             had=name,
-            hint="look whether its brokers run and can be reached at their advertised addresses",
+            hint="check that the brokers run and that their advertised addresses can be reached",
         )
     return ServerRefused(
-        f"the cluster would not {doing}: {escaped(str(error))}",
+        f"the cluster rejected the request to {doing}: {escaped(str(error))}",
         had=name,
-        hint="look into the brokers' logs; Kafka 2.4 or later is wanted",
+        hint="read the brokers' logs; Rackwise needs Kafka 2.4 or later",
     )
 
 
@@ -242,11 +243,11 @@ def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
         return refusal(last, doing="let us in")
     if isinstance(last, Disbelieved):
         return AuthenticationFailed(
-            f"a broker's certificate that can be believed is wanted at {escaped(bootstrap)}; "
+            f"the broker's certificate at {escaped(bootstrap)} is not trusted: "
             f"{escaped(last.reason)}",
-            wanted="a certificate that can be believed",
+            wanted="a trusted certificate",
             had=last.reason,
-            hint=_NOT_BELIEVED,
+            hint=_NOT_TRUSTED,
         )
     return Unreachable(
         f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",

@@ -43,7 +43,7 @@ from rackwise.core.errors import (
 )
 from rackwise.core.placement import Levels, Placement, RackMode, apply_mode, place
 from rackwise.core.racks import check_one_form
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -205,17 +205,17 @@ def _write(
         code, text = call()
     except kafka_errors.IncompatibleBrokerVersion as error:
         raise Refused(
-            f"Kafka 2.4 or later is wanted to {doing}: {escaped(str(error))}",
+            f"Kafka 2.4 or later is needed to {doing}: {escaped(str(error))}",
             wanted="Kafka 2.4",
             had=type(error).__name__,
             hint="upgrade the brokers, or use Kafka's own kafka-topics with --replica-assignment",
         ) from None
     except (kafka_errors.NodeNotReadyError, RuntimeError) as error:
         raise Unreachable(
-            f"the controller is wanted to {doing}; it cannot be reached: {escaped(str(error))}",
+            f"cannot {doing}: the controller cannot be reached: {escaped(str(error))}",
             wanted="the controller",
             had=type(error).__name__,
-            hint="look whether the controller runs, then try again: nothing was written",
+            hint="check that the controller runs, then try again: nothing was written",
         ) from None
     except kafka_errors.KafkaError as error:
         if error.retriable or not isinstance(error, kafka_errors.BrokerResponseError):
@@ -240,29 +240,30 @@ def _refused(
     if code in _NOT_ALLOWED:
         return missing_permission(kind, doing=doing, operation=operation)
     return ServerRefused(
-        f"the cluster would not {doing}: {escaped(text or kind.removesuffix('Error'))}",
+        f"the cluster rejected the request to {doing}: "
+        f"{escaped(text or kind.removesuffix('Error'))}",
         had=kind.removesuffix("Error"),
-        hint="nothing was written; mend what it names and try again",
+        hint="nothing was written; fix the cause and try again",
     )
 
 
 def topic_exists(name: str) -> TopicExists:
     """The error for a name that is taken."""
     return TopicExists(
-        f"a new topic is wanted; {escaped(name)} exists",
+        f"topic {escaped(name)} exists already",
         wanted="a name that is free",
         had=name,
-        hint="--if-not-exists leaves it as it is; topic alter adds partitions",
+        hint="set --if-not-exists to leave it as it is; run topic alter to add partitions",
     )
 
 
 def unknown_topic(name: str) -> UnknownTopic:
     """The error for a topic that is not there."""
     return UnknownTopic(
-        f"a topic of the cluster is wanted; {escaped(name)} is not there",
+        f"topic {escaped(name)} does not exist",
         wanted="a topic of the cluster",
         had=name,
-        hint="topic create makes it; a topic that the principal may not describe is hidden",
+        hint="run topic create; Kafka hides a topic that the principal may not describe",
     )
 
 
@@ -298,12 +299,11 @@ class _Shown:
         if found or is_answered:
             raise _not_as_asked(self._name, self._asked, found, self._timeout_ms)
         raise OutcomeUnknown(
-            f"an answer is wanted to the request to {doing}; none came, and after "
-            f"{self._timeout_ms} ms the cluster shows no such partition",
+            f"the request to {doing} was not answered, and after {self._timeout_ms} ms the cluster "
+            "shows no such partition",
             wanted="an answer",
             had=None,
-            hint="look again in a while before sending it a second time: it may still be carried "
-            "out",
+            hint="check again before you send it a second time: the cluster may still execute it",
         )
 
     def _look(self) -> dict[int, list[int]]:
@@ -334,17 +334,16 @@ def _not_as_asked(
     failed = [each for each in found if found[each] != asked[each]]
     skipped = [each for each in asked if each not in found]
     first = (failed or skipped)[0]
-    had = _text(found[first]) if failed else f"not shown after {timeout_ms} ms"
+    had = _text(found[first]) if failed else f"nothing after {timeout_ms} ms"
     return PartialFailure(
-        f"topic {escaped(name)}: {counted(len(asked), 'partition')} {are(len(asked))} wanted as "
-        f"placed; as asked {len(done)}, with other replicas {len(failed)}, not shown "
-        f"{len(skipped)}; partition {first} is "
-        f"wanted on {_text(asked[first])} and is {'on ' * bool(failed)}{had}",
+        f"topic {escaped(name)}: of {counted(len(asked), 'partition')}, {len(done)} as requested, "
+        f"{len(failed)} with other replicas, {len(skipped)} not shown; partition {first}: "
+        f"expected {_text(asked[first])}, got {had}",
         done=[f"{name}-{each}" for each in done],
         failed=[f"{name}-{each}" for each in failed],
         skipped=[f"{name}-{each}" for each in skipped],
-        hint="somebody else has changed the topic meanwhile, or brokers lag: look with "
-        "rackwise audit before repeating it",
+        hint="another client changed the topic, or brokers lag: run rackwise audit before you "
+        "repeat it",
     )
 
 
@@ -356,7 +355,8 @@ def _rows_if_told(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
         return {}
     except MissingPermission as error:
         raise PartialFailure(
-            f"the rows of topic {escaped(name)} were sent and cannot be seen: {error.message}",
+            f"the request for topic {escaped(name)} was sent, but its result cannot be read: "
+            f"{error.message}",
             skipped=[name],
             hint=error.hint,
         ) from None

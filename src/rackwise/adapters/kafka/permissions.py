@@ -58,7 +58,7 @@ def missing_permission(error: str, *, doing: str, operation: str = "Describe") -
     """The refusal for an authorization error of the cluster, named as kafka-python names it."""
     resource = _RESOURCE_OF_ERROR.get(error, "cluster")
     return MissingPermission(
-        f"{resource.capitalize()}:{operation} is wanted to {doing}; the principal does not have it",
+        f"missing permission: {resource.capitalize()}:{operation} is needed to {doing}",
         wanted=f"{resource.capitalize()}:{operation}",
         had=error,
         hint=acl_line(resource, operation),

@@ -74,7 +74,8 @@ def read_cluster(
     """
     if not topics:
         raise InvalidConfig(
-            "expected a topic glob, got none", hint="leave it out to read all topics"
+            "invalid topics: expected a topic glob, got none",
+            hint="omit the option to read all topics",
         )
     wishes = _Wishes(tuple(topics), sizes, configs, groups, progress or _unwatched)
     seen = _read_once(admin, wishes)

@@ -40,9 +40,10 @@ def _text(settings: Mapping[str, str | Secret], key: str, default: str = "") -> 
 
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
+        known = ", ".join(filter(None, allowed)) + (" or nothing" if "" in allowed else "")
         raise InvalidConfig(
-            f"expected {key} {', '.join(allowed)}, got {escaped(value) or 'nothing'}",
-            wanted=", ".join(allowed),
+            f"invalid {key}: expected {known}, got {escaped(value) or 'nothing'}",
+            wanted=known,
             had=value,
             hint=f"set {key} in the client settings",
             where=key,
@@ -56,7 +57,7 @@ def _login(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
     for option in ("username", "password"):
         if not options.get(option):
             raise InvalidConfig(
-                f"sasl.jaas.config is wanted with {option}; it has none",
+                f"invalid sasl.jaas.config: expected a {option}, got none",
                 wanted=option,
                 hint='sasl.jaas.config=MODULE required username="NAME" password="${env:PASSWORD}";',
                 where="sasl.jaas.config",
@@ -108,7 +109,7 @@ def _loading(key: str, path: str | None) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InvalidConfig(
-            f"{key} {escaped(path or '')} cannot be loaded: {escaped(str(reason))}",
+            f"cannot load {key} {escaped(path or '')}: {escaped(str(reason))}",
             wanted="PEM",
             had=path,
             hint=PEM_HINT,

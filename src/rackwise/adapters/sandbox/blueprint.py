@@ -45,17 +45,18 @@ class Request:
     def __post_init__(self) -> None:
         if self.brokers < 1:
             raise InvalidConfig(
-                f"at least 1 broker is wanted; {self.brokers} were asked for",
+                f"invalid brokers: expected 1 or more, got {self.brokers}",
                 wanted=1,
                 had=self.brokers,
-                hint="ask for 1 or more",
+                hint="set 1 or more brokers",
             )
         if len(self.proxies) not in {0, self.brokers}:
             raise InvalidConfig(
-                f"expected a proxy for each of {self.brokers} brokers, got {len(self.proxies)}",
+                f"invalid proxies: expected one port for each of {self.brokers} brokers, got "
+                f"{len(self.proxies)}",
                 wanted=self.brokers,
                 had=len(self.proxies),
-                hint="give one port per broker, or none",
+                hint="set one port per broker, or none",
             )
         for rack in self.racks:
             if rack is not None:

@@ -33,6 +33,7 @@ from rackwise.adapters.sandbox.ports import HOST, is_open
 from rackwise.adapters.sandbox.ready import comes_true, views, zookeeper_mode
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,8 +177,8 @@ class Sandbox:
         """ZooKeeper's process, to pause, kill, start. Raises `InvalidConfig` in KRaft mode."""
         if self._blueprint.zookeeper is None:
             raise InvalidConfig(
-                "a cluster in ZooKeeper mode is wanted; this one is in KRaft mode",
-                hint="make it with Sandbox.zookeeper",
+                "invalid cluster: expected ZooKeeper mode, got KRaft mode",
+                hint="create it with Sandbox.zookeeper",
             )
         return self._blueprint.zookeeper
 
@@ -266,7 +267,7 @@ class Sandbox:
 
         if not comes_true(is_gone, timeout_s):
             raise WorldError(
-                f"broker {broker} is wanted out of the cluster; it is in after {timeout_s:.0f} s",
+                f"broker {broker} is still in the cluster after {timeout_s:.0f} s",
                 hint="stop, kill or pause it first",
             )
 
@@ -313,7 +314,7 @@ class Sandbox:
     def _late(self, limit_s: float) -> ServerDied:
         awake = [server for server in self._processes() if server.is_awake]
         return ServerDied(
-            f"{len(awake)} servers are wanted ready within {limit_s:.0f} s; they are not",
+            f"{counted(len(awake), 'server')} did not become ready within {limit_s:.0f} s",
             wanted="ready",
             had="starting",
             hint="\n".join(server.log_hint() for server in awake[:1]),
@@ -331,7 +332,7 @@ class Sandbox:
     def _server(self, broker: int) -> ServerProcess:
         if broker not in self._servers:
             raise InvalidConfig(
-                f"a broker of 0 to {len(self.brokers) - 1} is wanted; {broker} was named",
+                f"invalid broker: expected 0 to {len(self.brokers) - 1}, got {broker}",
                 wanted=f"0 to {len(self.brokers) - 1}",
                 had=broker,
             )
@@ -358,17 +359,17 @@ def _empty(folder: Path | None) -> Path:
         is_empty = not any(home.iterdir())
     except OSError as error:
         raise InvalidConfig(
-            f"an empty folder is wanted; {home} cannot be one: {error.strerror}",
+            f"invalid folder: expected an empty folder, got {home}: {error.strerror}",
             wanted="an empty folder",
             had=str(home),
-            hint="name another folder",
+            hint="choose another folder",
         ) from error
     if not is_empty:
         raise InvalidConfig(
-            f"{home} is not empty; an empty folder is wanted",
+            f"invalid folder: expected an empty folder, got {home}, which is not empty",
             wanted="an empty folder",
             had=str(home),
-            hint="name another folder, or empty this one",
+            hint="choose another folder, or empty this one",
         )
     return home
 

@@ -30,7 +30,7 @@ ANSWER_S = 20.0
 MVN_S = 60.0
 CHUNK = 1 << 16
 HASH_SHOWN = 16
-NOT_TRIED = "another jar failed before it"
+NOT_TRIED = "an earlier jar failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,10 @@ def _make(cache: Path) -> None:
         tempfile.TemporaryFile(dir=cache).close()
     except OSError as error:
         raise InvalidConfig(
-            f"a folder to keep jars in is wanted; {cache} cannot be written: {error.strerror}",
+            f"cannot write the jar cache {cache}: {error.strerror}",
             wanted="a folder that can be written",
             had=str(cache),
-            hint="set RACKWISE_CACHE to a folder of yours",
+            hint="set RACKWISE_CACHE to a folder that you can write",
         ) from error
 
 
@@ -91,9 +91,9 @@ def repository_of(environment: Mapping[str, str]) -> str:
     parts = urllib.parse.urlsplit(address)
     if parts.scheme not in {"https", "http"} or not parts.hostname or "@" in parts.netloc:
         raise InvalidConfig(
-            "RACKWISE_MAVEN_URL is wanted as https://HOST/PATH without a name and password in it",
-            hint="a repository that asks for a password is reached through Maven: "
-            "unset RACKWISE_MAVEN_URL and put it into ~/.m2/settings.xml",
+            "invalid RACKWISE_MAVEN_URL: expected https://HOST/PATH without user name and password",
+            hint="for a repository with a password, unset RACKWISE_MAVEN_URL and configure the "
+            "repository in ~/.m2/settings.xml",
         )
     return address.rstrip("/")
 
@@ -157,22 +157,23 @@ def _other(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
     at_least = "more than " if size > jar.size else ""
     shown = at_least + str(min(size, jar.size))
     return JarMissing(
-        f"jar {jar.coordinate} of {jar.size} bytes with SHA-512 {jar.sha512[:HASH_SHOWN]}... is "
-        f"wanted; {_host(repository)} gave {shown} bytes with {sha512[:HASH_SHOWN]}...",
+        f"invalid jar {jar.coordinate}: expected {jar.size} bytes with SHA-512 "
+        f"{jar.sha512[:HASH_SHOWN]}..., got {shown} bytes with {sha512[:HASH_SHOWN]}... from "
+        f"{_host(repository)}",
         wanted=jar.sha512,
         had=sha512,
-        hint="that repository has another file under this name: "
-        "set RACKWISE_MAVEN_URL to one that can be trusted",
+        hint="the repository has another file under this name: set RACKWISE_MAVEN_URL to a "
+        "repository that you trust",
     )
 
 
 def _missing(jar: Jar, reason: str, repository: str, places: Places) -> JarMissing:
     return JarMissing(
-        f"jar {jar.coordinate} is wanted; {_host(repository)} did not give it: {reason}",
+        f"cannot fetch jar {jar.coordinate} from {_host(repository)}: {reason}",
         wanted=jar.sha512,
         had=None,
-        hint="set RACKWISE_MAVEN_URL to a Maven repository that can be reached from here, or put "
-        f"{jar.file_name} into {places.cache} (RACKWISE_CACHE names another folder)",
+        hint="set RACKWISE_MAVEN_URL to a Maven repository that this machine can reach, or copy "
+        f"{jar.file_name} to {places.cache} (RACKWISE_CACHE sets another folder)",
     )
 
 

@@ -180,7 +180,6 @@ def finalize_features(bootstrap: str) -> None:
 
         if not comes_true(are_finalized, FEATURES_S):
             raise WorldError(
-                f"features {', '.join(wanted)} are wanted finalized within {FEATURES_S:.0f} s; "
-                "they are not",
+                f"features {', '.join(wanted)} were not finalized within {FEATURES_S:.0f} s",
                 wanted=str(wanted),
             )

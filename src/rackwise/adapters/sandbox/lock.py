@@ -86,6 +86,6 @@ def locked_jars(name: str) -> tuple[Jar, ...]:
     if not chosen:
         known = " or ".join(sorted({each for jar in jars for each in jar.sets}))
         raise InvalidConfig(
-            f"a set of the lock is wanted, {known}; {name} was asked for", wanted=known, had=name
+            f"invalid set of jars: expected {known}, got {name}", wanted=known, had=name
         )
     return chosen

@@ -67,7 +67,7 @@ class MockCluster:
 
     def __init__(self, racks: Sequence[str | None]) -> None:
         if not racks:
-            raise _refused("expected a mock cluster of at least 1 broker, got racks of 0")
+            raise _refused("invalid racks: expected 1 or more, got 0")
         self._library = _library()
         self._client: int | None = None
         self._cluster: int | None = None
@@ -87,10 +87,10 @@ class MockCluster:
         self._library.rd_kafka_conf_set(conf, b"log_level", b"0", text, _TEXT_BYTES)
         self._client = self._library.rd_kafka_new(_PRODUCER, conf, text, _TEXT_BYTES)
         if not self._client:
-            raise _refused(f"a client of librdkafka is wanted; it says {text.value.decode()}")
+            raise _refused(f"librdkafka cannot create a client: {text.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, self.brokers)
         if not self._cluster:
-            raise _refused(f"a mock cluster of {self.brokers} brokers is wanted; there is none")
+            raise _refused(f"librdkafka cannot create a mock cluster of {self.brokers} brokers")
 
     @property
     def bootstrap(self) -> str:
@@ -151,7 +151,7 @@ class MockCluster:
 
     def _alive(self) -> int:
         if self._cluster is None:
-            raise _refused("a running mock cluster is wanted; this one was closed")
+            raise _refused("the mock cluster is closed")
         return self._cluster
 
     def _do(self, call: str, *arguments: int | bytes) -> None:
@@ -159,18 +159,17 @@ class MockCluster:
         time.sleep(BREATH_S)
         if code:
             raise MockClusterError(
-                f"the mock cluster is wanted to do {call} of {arguments!r}; "
-                f"librdkafka answers with error {code}",
+                f"the mock cluster rejected {call} {arguments!r}: librdkafka error {code}",
                 wanted=call,
                 had=code,
-                hint="name a broker from 1 on, a topic and a partition that are there",
+                hint="use a broker id of 1 or more, and a topic and a partition that exist",
             )
 
 
 def _library() -> ctypes.CDLL:
     found = find_spec("confluent_kafka")
     if found is None or found.origin is None:
-        raise _refused("confluent-kafka, which has the mock cluster, is wanted; it is not there")
+        raise _refused("confluent-kafka, which contains the mock cluster, is not installed")
     beside = Path(found.origin).parent.with_name("confluent_kafka.libs")
     return opened(sorted(beside.glob("librdkafka-*")) or sorted(beside.glob("librdkafka*")))
 
@@ -178,16 +177,14 @@ def _library() -> ctypes.CDLL:
 def opened(files: Sequence[Path]) -> ctypes.CDLL:
     """The first of these libraries, its calls typed. Raises `MockClusterError`."""
     if not files:
-        raise _refused("librdkafka is wanted in the wheel of confluent-kafka; it is not in it")
+        raise _refused("the wheel of confluent-kafka contains no librdkafka")
     try:
         library = ctypes.CDLL(str(files[0]))
         for name, (answer, kinds) in _CALLS.items():
             call = getattr(library, name)
             call.restype, call.argtypes = answer, [_KINDS[kind] for kind in kinds]
     except (OSError, AttributeError) as error:
-        raise _refused(
-            f"librdkafka with a mock cluster is wanted; {error}", had=files[0].name
-        ) from error
+        raise _refused(f"librdkafka has no mock cluster: {error}", had=files[0].name) from error
     return library
 
 
@@ -196,5 +193,5 @@ def _refused(message: str, had: str | None = None) -> MockClusterError:
         message,
         wanted="confluent-kafka >= 2.16",
         had=had,
-        hint="pip install 'confluent-kafka>=2.16'; it brings the library on Linux and macOS",
+        hint="run pip install 'confluent-kafka>=2.16'; it contains the library on Linux and macOS",
     )

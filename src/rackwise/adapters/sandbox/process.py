@@ -136,7 +136,7 @@ class ServerProcess:
     def died(self) -> ServerDied:
         """The error for a server that ended by itself; its hint has the last log lines."""
         return ServerDied(
-            f"{self.name} is wanted running; it ended with exit status {self.exit_status}",
+            f"{self.name} ended by itself with exit status {self.exit_status}",
             wanted="running",
             had=f"exit status {self.exit_status}",
             hint=self.log_hint(),

@@ -161,10 +161,9 @@ def _bytes(option: str, text: str | None) -> int | None:
     if 0 < size <= GREATEST:
         return size
     raise InvalidConfig(
-        f"{option}: a number of bytes from 1 to {GREATEST} is wanted, such as 50MB; "
-        f"{escaped(text)!r} was given",
+        f"invalid {option}: expected 1 to {GREATEST} bytes, such as 50MB, got {escaped(text)!r}",
         wanted=units,
         had=text,
-        hint=f"units: {units}; a bare number is bytes, never bits",
+        hint=f"use one of the units {units}; a number without a unit is bytes, never bits",
         where=option,
     )

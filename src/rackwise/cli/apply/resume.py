@@ -40,11 +40,13 @@ def resume(context: typer.Context, target: Target, wishes: Wishes) -> int:
         check_begun(site, target)
         history = history_of(site.lines)
         if history.is_taken_back:
-            raise _nothing(site, target, "took it back (rackwise cancel or rollback)")
+            raise _nothing(site, target, "undid it (rackwise cancel or rollback)")
         found = cleared(shell, site, wishes)
         if history.is_finished and is_over(site):
             if not found.is_done:
-                raise _nothing(site, target, "carried it out, and lists were changed since")
+                raise _nothing(
+                    site, target, "completed it, and replica lists changed since; it ended"
+                )
             show_check(shell, len(site.plan.moves), len(found.dropped), is_done=True)
             return 0
         state = state_of(site, wishes.caps, rate=wishes.rate, dropped=found.dropped)
@@ -56,11 +58,10 @@ def resume(context: typer.Context, target: Target, wishes: Wishes) -> int:
 def _nothing(site: Site, target: Target, had: str) -> NothingToResume:
     """What is raised where no run waits to be gone on with; `had`: what the last one did."""
     return NothingToResume(
-        f"a run of the plan that was interrupted is wanted; the last one {had}, until "
-        f"{site.journal.entries[-1].at}",
-        wanted="a run that was interrupted",
+        f"nothing to resume: the last run of the plan {had} at {site.journal.entries[-1].at}",
+        wanted="an interrupted run",
         had=had,
-        hint=f"to carry it out again: {target.command('apply')}; to take back what is left of it: "
+        hint=f"to execute it again: {target.command('apply')}; to undo the rest of it: "
         f"{target.command('rollback')}",
         where=str(site.journal.path),
     )

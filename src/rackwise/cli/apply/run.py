@@ -197,10 +197,10 @@ def check_begun(site: Site, target: Target) -> None:
     """Refuse a plan that has no journal here: `InvalidPlan`."""
     if not site.journal.entries:
         raise InvalidPlan(
-            f"the journal of a plan that was begun is wanted; {site.journal.path} is not there",
+            f"the plan has no journal here: {site.journal.path} does not exist",
             wanted="a journal",
             had=None,
-            hint=f"to begin: {target.command('apply')}; rackwise status shows where it stands",
+            hint=f"to start it: {target.command('apply')}; rackwise status shows its progress",
             where=str(site.journal.path),
         )
 

@@ -90,7 +90,7 @@ class Caps:
             value = getattr(self, each.name)
             if isinstance(value, int) and value < 1 and each.name != "elect":
                 raise InvalidConfig(
-                    f"{each.name} is a number from 1 on; {value} was given",
+                    f"invalid {each.name}: expected a number of 1 or more, got {value}",
                     wanted=1,
                     had=value,
                     where=each.name,

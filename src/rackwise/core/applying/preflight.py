@@ -76,22 +76,20 @@ class Cleared:
 def check_cluster(plan: Plan, cluster_id: str | None) -> None:
     """Whether the plan is one of this cluster. Raises `StalePlan` or `WrongCluster`."""
     if plan.hypothetical or plan.cluster_id is None:
-        had = (
-            "a cluster that was only supposed" if plan.hypothetical else "a file without topic ids"
-        )
+        had = "a hypothetical cluster" if plan.hypothetical else "a file without topic ids"
         raise StalePlan(
-            f"a plan of a running cluster is wanted; this one was made from {had}",
+            f"invalid plan: expected a plan of a running cluster, got one made from {had}",
             wanted="a plan of a running cluster",
             had=had,
-            hint="rackwise snapshot --bootstrap-server H:P, then rackwise plan",
+            hint="run rackwise snapshot --bootstrap-server HOST:PORT, then rackwise plan",
         )
     if plan.cluster_id != cluster_id:
         raise WrongCluster(
-            f"the plan is for cluster {escaped(plan.cluster_id)}; this is "
+            f"wrong cluster: expected {escaped(plan.cluster_id)}, the plan's cluster, got "
             f"{escaped(cluster_id or 'unknown')}",
             wanted=plan.cluster_id,
             had=cluster_id,
-            hint="give the address of the plan's own cluster",
+            hint="set --bootstrap-server to a broker of the plan's cluster",
         )
 
 
@@ -143,11 +141,11 @@ def _check_foreign(plan: Plan, facts: Facts, sent: Mapping[PartitionId, Sent]) -
         return
     names = sorted(f"{topic}-{number}" for topic, number in running)
     raise ForeignReassignment(
-        f"no other reassignment is wanted; {len(names)} {are(len(names))} running that this plan "
-        f"did not start: {_listed(names)}",
+        f"expected no other reassignment, got {len(names)} that this plan did not start: "
+        f"{_listed(names)}",
         wanted=0,
         had=", ".join(names),
-        hint="wait until it is over; --alongside counts it into the caps and goes on",
+        hint="wait until they end, or set --alongside: the limits then count them",
     )
 
 
@@ -168,12 +166,12 @@ def _difference(
         return None
     seen = facts.partitions.get(id_)
     if seen is None:
-        return f"{name}: its topic or partition is gone"
+        return f"{name}: the topic or the partition does not exist any more"
     if class_ == "topic_gone":
-        return f"{name}: topic id {move.topic_id} was planned with; it is {seen.topic_id} now"
+        return f"{name}: expected topic id {move.topic_id}, got {seen.topic_id}"
     if seen.is_reassigning:
-        return f"{name}: is on its way to {_row(seen.target)}, and not by this plan"
-    return f"{name}: replicas {_row(move.before)} were planned with; they are {_row(seen.replicas)}"
+        return f"{name}: another reassignment moves it to {_row(seen.target)}"
+    return f"{name}: expected replicas {_row(move.before)}, got {_row(seen.replicas)}"
 
 
 def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterator[str]:
@@ -184,25 +182,25 @@ def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterat
         was_live = planned is not None and planned.is_fenced is not True
         if now is None or not now.is_live:
             if is_new and (was_live or id_ in move.added):
-                yield f"broker {id_} is {'not there' if now is None else 'fenced'}"
+                yield f"broker {id_} is {'not listed' if now is None else 'fenced'}"
         elif planned is not None and planned.rack != now.rack:
-            yield f"broker {id_} was in rack {planned.rack} and is in {now.rack}"
+            yield f"expected broker {id_} in rack {planned.rack}, got {now.rack}"
 
 
 def _of_topic(plan: Plan, topic: str, facts: Facts) -> Iterator[str]:
     """Partitions added to its topic. Those added once the run has begun change no list of it."""
     planned, now = plan.made_from.partitions.get(topic), facts.counts.get(topic)
     if planned is not None and now is not None and planned != now:
-        yield f"its topic had {counted(planned, 'partition')} and has {now}"
+        yield f"expected {counted(planned, 'partition')} in the topic, got {now}"
 
 
 def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     return StalePlan(
-        f"the cluster that the plan was made from is wanted; {len(differences)} of "
+        f"the cluster has changed since the plan was made: {len(differences)} of "
         f"{counted(len(plan.moves), 'move')} {are(len(differences))} stale: {_listed(differences)}",
         wanted="the cluster as it was",
         had="; ".join(differences),
-        hint="plan again from a new snapshot; --allow-partial leaves these moves out",
+        hint="plan again from a new snapshot, or set --allow-partial to leave these moves out",
     )
 
 
@@ -218,11 +216,11 @@ def _check_room(moves: list[Move], facts: Facts) -> None:
         room = _room(facts.brokers.get(broker))
         if room is not None and room < wanted:
             raise NoRoom(
-                f"broker {broker} is to receive {wanted} bytes; it has room for {room} beside its "
-                f"reserve of {RESERVE} %",
+                f"not enough free disk on broker {broker}: expected {wanted} bytes, got {room} "
+                f"beside the reserve of {RESERVE} %",
                 wanted=wanted,
                 had=room,
-                hint="free or add disk; Kafka deletes replicas that moved away after a delay",
+                hint="free or add disk space; Kafka deletes replicas that moved away after a delay",
                 where=f"broker {broker}",
             )
 

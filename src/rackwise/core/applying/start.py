@@ -201,14 +201,15 @@ def resume(
     """
     if throttle is not None and not 1 <= throttle <= MOST_RATE:
         raise InvalidConfig(
-            f"a throttle is from 1 to {MOST_RATE} bytes per second; {throttle} was given",
+            f"invalid throttle: expected 1 to {MOST_RATE} bytes per second, got {throttle}",
             wanted=1,
             had=throttle,
         )
     history = history_of(lines)
     if history.begin is not None and history.begin.plan != plan.sha256:
         raise InvalidPlan(
-            f"the journal is of plan {history.begin.plan}; plan {plan.sha256} is to be applied",
+            f"invalid journal: expected one of plan {plan.sha256}, got one of plan "
+            f"{history.begin.plan}",
             wanted=plan.sha256,
             had=history.begin.plan,
         )

@@ -75,10 +75,10 @@ class Finder:
             if found is not None and (is_sure or (not is_whole and attempt + 1 >= tries)):
                 return found
         raise WorldError(
-            f"brokers that agree are wanted; after {TRIES} readings they tell different things",
+            f"expected brokers that agree, got different answers in {TRIES} readings",
             wanted="one state",
             had="several",
-            hint="look whether a broker lags behind the others",
+            hint="check whether a broker lags behind the others",
         )
 
     def _found(

@@ -130,10 +130,10 @@ def read_running(admin: KafkaAdminClient) -> dict[TopicPartition, Reassignment]:
         return read_reassignments(admin)
     except RuntimeError as error:
         raise Unreachable(
-            f"the controller is wanted to list reassignments; it cannot be found: {error}",
+            f"cannot find the controller, which lists reassignments: {error}",
             wanted="the controller",
             had=type(error).__name__,
-            hint="look whether the controllers run",
+            hint="check that the controllers run",
         ) from None
 
 

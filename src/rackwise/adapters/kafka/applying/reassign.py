@@ -90,12 +90,12 @@ def alter_reassignments(
         return Fates(unknown=frozenset(targets))
     if answer.error_code:
         raise ServerRefused(
-            f"the cluster would not {doing}: "
+            f"the cluster rejected the request to {doing}: "
             f"{escaped(answer.error_message or reason(answer.error_code))}",
             code=answer.error_code,
             name=reason(answer.error_code),
             had=reason(answer.error_code),
-            hint="nothing was moved; mend what it names and resume",
+            hint="nothing was moved; fix the cause and run rackwise resume",
         )
     return _fates(targets, answer)
 
