@@ -302,9 +302,9 @@ class TestPrices:
     def test_prices_that_fit_no_integer_of_64_bits(self):
         members = group_of(["t"], m1="a", m2="b")
         weights = {TopicPartition("t", 0): 2**61, TopicPartition("t", 1): 2**61}
-        with pytest.raises(OptimumTooLarge, match=r"less than 2\^62") as caught:
+        with pytest.raises(OptimumTooLarge, match=r"a sum below 2\^62") as caught:
             assign_optimal(members, self.RACKS, weights=weights)
-        assert caught.value.hint == "give level_costs or coarser weights"
+        assert caught.value.hint == "use level_costs or coarser weights"
         made = assign_optimal(members, self.RACKS, weights=weights, level_costs=(0, 0))
         assert [len(mine) for mine in made.partitions.values()] == [2, 2]
 

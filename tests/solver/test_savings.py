@@ -189,7 +189,7 @@ class TestAssignment:
         assert step(made.rows, WATERFALL, FOLLOWER_FETCH) == (3 * GIB, 3 * NANO_PER_GIB)
         assert step(made.rows, WATERFALL, ASSIGNMENT) == (0, 0)
         (told,) = reasons(made.rows, WATERFALL, ASSIGNMENT)
-        assert told.endswith("ortools is wanted for the best assignment; it is not installed")
+        assert told.endswith("ortools is not installed; plans and optimal assignments require it")
 
     def test_a_group_of_which_no_member_is_known(self):
         rows = saved([flow("fetch", A, B, 1)], cluster()).rows

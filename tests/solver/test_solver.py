@@ -41,9 +41,7 @@ def test_nothing_to_bring():
 
 @pytest.mark.parametrize("supplies", [[3, 0, -3], [1, 0, -2], [0, 1, -1]])
 def test_what_cannot_be_brought_is_refused(supplies):
-    with pytest.raises(
-        NoFlow, match=r"expected a way for \d units? from supply to want, got there"
-    ):
+    with pytest.raises(NoFlow, match=r"the arcs cannot carry \d units?"):
         cheapest_flow(network((0, 2, 2, 1), supplies=supplies))
 
 
@@ -51,9 +49,9 @@ def test_costs_are_refused_before_they_overflow():
     largest = (MOST - 1) // 2
     assert cheapest_flow(network((0, 1, 1, largest // 2**8), supplies=[1, -1])).tolist() == [1]
     for cost in (largest + 1, -largest - 1):
-        with pytest.raises(OptimumTooLarge, match=r"less than 2\^62") as caught:
+        with pytest.raises(OptimumTooLarge, match=r"a sum below 2\^62") as caught:
             cheapest_flow(network((0, 1, 1, cost), supplies=[1, -1]))
-        assert caught.value.hint == "give level_costs or coarser weights"
+        assert caught.value.hint == "use level_costs or coarser weights"
 
 
 def test_what_the_solver_itself_finds_too_large_is_refused():
@@ -63,14 +61,14 @@ def test_what_the_solver_itself_finds_too_large_is_refused():
 
 def test_sums_are_named_by_their_power():
     check_size(MOST - 1)
-    with pytest.raises(OptimumTooLarge, match=r"they may reach 2\^63"):
+    with pytest.raises(OptimumTooLarge, match=r"got up to 2\^63"):
         check_size(MOST)
 
 
 def test_the_solver_is_there_or_its_package_is_named(monkeypatch):
     require_solver()
     monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
-    with pytest.raises(MissingDependency, match="expected ortools") as caught:
+    with pytest.raises(MissingDependency, match="ortools is not installed") as caught:
         require_solver()
     assert caught.value.hint == "pip install 'rackwise[plan]'"
 

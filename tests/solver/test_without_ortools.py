@@ -36,7 +36,7 @@ try:
 except errors.InvalidMember:
     print("input is looked at first")
 """
-SAID = "ortools is wanted for the best assignment; it is not installed"
+SAID = "ortools is not installed; plans and optimal assignments require it"
 HINT = "pip install 'rackwise[plan]'"
 
 

@@ -87,9 +87,9 @@ def cheapest_flow(network: Network) -> NDArray[np.int64]:
     if status in {solver.INFEASIBLE, solver.UNBALANCED}:
         supplied = int(network.supplies.clip(min=0).sum())
         raise NoFlow(
-            f"a way for {counted(supplied, 'unit')} from supply to want is wanted; there is none",
+            f"no flow: the arcs cannot carry {counted(supplied, 'unit')} from supplies to demands",
             wanted=supplied,
-            hint="give arcs more capacity, or balance supplies and wants",
+            hint="increase the capacities, or make supplies and demands equal",
         )
     if status != solver.OPTIMAL:
         check_size(MOST)
@@ -100,10 +100,10 @@ def check_size(cost: int) -> None:
     """Raises `OptimumTooLarge` for a sum of costs that might not fit into 64 bits."""
     if cost >= MOST:
         raise OptimumTooLarge(
-            f"costs that add up to less than 2^62 are wanted; they may reach 2^{cost.bit_length()}",
+            f"invalid costs: expected a sum below 2^62, got up to 2^{cost.bit_length()}",
             wanted="less than 2^62",
             had=f"2^{cost.bit_length()}",
-            hint="give level_costs or coarser weights",
+            hint="use level_costs or coarser weights",
         )
 
 
@@ -112,7 +112,7 @@ def _ortools() -> ModuleType:
         from ortools.graph.python import min_cost_flow
     except ImportError as error:
         raise MissingDependency(
-            "ortools is wanted for the best assignment; it is not installed",
+            "ortools is not installed; plans and optimal assignments require it",
             wanted="ortools",
             hint="pip install 'rackwise[plan]'",
         ) from error

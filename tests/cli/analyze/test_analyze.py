@@ -229,7 +229,7 @@ class TestSnapshots:
         assert code == 1
         summary = document(text)
         assert "demo: torn: brokers came and went" in summary["notes"]
-        assert "this one is torn" in summary["plans"]["rows"][0]["reason"]
+        assert "torn snapshot" in summary["plans"]["rows"][0]["reason"]
         assert read_published(out).tables == str(tables / "runs" / summary["run_id"])
         assert called(*command, "--no-plans")[0] == 2
         never = tmp_path / "policy.toml"

@@ -181,8 +181,8 @@ class TestWithoutASolver:
         code, out, err = call("evaluate", eighty_five(), *options)
         assert code == 0
         assert err.startswith(
-            "warning: billing: the best is not known: ortools is wanted for the best assignment; "
-            "it is not installed; pip install 'rackwise[plan]'\n"
+            "warning: billing: the best is not known: ortools is not installed; plans and "
+            "optimal assignments require it; pip install 'rackwise[plan]'\n"
         )
         assert out.splitlines()[0].endswith("  local 51 (85 %)  best unknown")
         assert "busiest broker 1: 20 of 60 partitions" in out
@@ -211,5 +211,5 @@ class TestWithoutASolver:
     def test_rack_optimal_is_left_out_unless_asked_for(self, call):
         code, out, err = call("simulate", eighty_five())
         assert (code, out.splitlines()[-1].split()[0]) == (0, "cooperative-sticky")
-        assert err.startswith("warning: rack-optimal is left out: expected ortools")
+        assert err.startswith("warning: rack-optimal is left out: ortools is not installed")
         assert call("simulate", eighty_five(), "--assignor", "rack-optimal")[0] == 1

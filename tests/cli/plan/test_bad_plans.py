@@ -48,7 +48,7 @@ class TestCluster:
     def test_some_brokers_without_rack(self, refused):
         refused(
             ["balance"],
-            "expected a rack on every live broker, got 1 live broker of 4 has none: 4",
+            "expected a rack on every live broker, got 1 broker of 4 without a rack: 4",
             'set broker.rack, or racks.missing = "one-rack" or "unaware" in the policy',
             racks=RACKS | {4: None},
         )
@@ -56,8 +56,8 @@ class TestCluster:
     def test_one_on_the_move(self, refused):
         refused(
             ["repair"],
-            "expected a cluster at rest, got 1 partition is being reassigned: t-0",
-            "wait until they have arrived, or plan with --assume target",
+            "expected a cluster at rest, got 1 reassignment in progress: t-0",
+            "wait until the reassignments are complete, or plan with --assume target",
             adding={"t-0": [2]},
         )
 
@@ -66,8 +66,8 @@ class TestCluster:
         write_snapshot(cluster, tmp_path / "s.json")
         check_refused(
             ["plan", "repair", "--snapshot", tmp_path / "s.json"],
-            "expected a snapshot of one moment, got this one is torn: brokers changed",
-            "take the snapshot again when the cluster is quiet",
+            "expected a snapshot of one moment, got a torn snapshot: brokers changed",
+            "take the snapshot again when the cluster does not change",
         )
 
 
@@ -149,7 +149,7 @@ class TestWishes:
         )
         refused(
             ["balance", "--minimise", "usd", "--prices", table, "--provider", "me"],
-            "expected a price for replicas copied across level zone, got me has none",
+            "expected a price of replication across level zone, got no such row of me",
             "add a row to the table of --prices, or plan with --minimise moves",
         )
 
@@ -157,10 +157,10 @@ class TestWishes:
         refused(
             ["balance", "--minimise", "bytes"],
             (
-                "the size of every partition is wanted to minimise bytes; "
-                "1 of 2 partitions is of unknown size"
+                "expected the size of every partition to minimise bytes, "
+                "got no size of 1 of 2 partitions"
             ),
-            "plan with --minimise moves, or read the snapshot where every broker answers",
+            "plan with --minimise moves, or take the snapshot again when every broker answers",
             sizes={"t-0": None},
         )
 
@@ -354,7 +354,7 @@ class TestSuppositions:
             ),
             (
                 ["--lose", "/mars"],
-                'a rack of the cluster is wanted to lose; none is called "/mars"',
+                'invalid rack to lose: expected a rack of the cluster, got "/mars"',
                 "racks: /a, /b, /c",
             ),
             (["--lose-broker", "x"], 'invalid --lose-broker: expected a broker id, got "x"', None),

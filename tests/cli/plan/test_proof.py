@@ -120,7 +120,7 @@ class TestNotProved:
         write_plan(replace(made, totals=replace(made.totals, bytes=1)), plan)
         code, out, _ = called("proof", plan, "--snapshot", snapshot)
         assert code == 2
-        assert out.endswith("problem  totals: bytes is 1073741824; 1 is written\n")
+        assert out.endswith("problem  totals: expected bytes 1073741824, got 1\n")
 
 
 def test_no_solver_is_loaded(files):

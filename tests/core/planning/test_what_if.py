@@ -86,17 +86,21 @@ def test_a_broker_joins_empty_and_another_changes_its_rack():
 def test_changes_apply_in_their_order():
     late = suppose(cluster(), AddBroker(9, Rack("/n/a")), LoseRack("/n"))
     assert [b.id for b in late.brokers if not b.is_live] == [9]
-    with pytest.raises(InvalidConfig, match='none is called "/n"'):
+    with pytest.raises(InvalidConfig, match='expected a rack of the cluster, got "/n"'):
         suppose(cluster(), LoseRack("/n"), AddBroker(9, Rack("/n/a")))
 
 
 @pytest.mark.parametrize(
     ("change", "message", "hint"),
     [
-        (LoseRack("/x"), "none is called", "racks: /e, /w, /e/a, /e/b, /w/a"),
-        (LoseBroker(7), "none has id 7", "brokers: 1, 2, 3, 4"),
-        (MoveBroker(7, Rack("/e/a")), "none has id 7", "brokers: 1, 2, 3, 4"),
-        (AddBroker(3), "broker 3 holds 1 replica", "take another id, or suppose"),
+        (LoseRack("/x"), "expected a rack of the cluster", "racks: /e, /w, /e/a, /e/b, /w/a"),
+        (LoseBroker(7), "expected a broker of the cluster, got 7", "brokers: 1, 2, 3, 4"),
+        (
+            MoveBroker(7, Rack("/e/a")),
+            "expected a broker of the cluster, got 7",
+            "brokers: 1, 2, 3, 4",
+        ),
+        (AddBroker(3), "got 3, which holds 1 replica", "use another id, or move"),
     ],
 )
 def test_what_cannot_be_supposed_is_refused(change, message, hint):
@@ -107,14 +111,14 @@ def test_what_cannot_be_supposed_is_refused(change, message, hint):
 
 def test_a_broker_that_is_there_cannot_join():
     idle = suppose(cluster(), AddBroker(9, Rack("/e/a")))
-    with pytest.raises(InvalidConfig, match="broker 9 is there already"):
+    with pytest.raises(InvalidConfig, match="got 9, which exists already"):
         suppose(idle, AddBroker(9, Rack("/e/a")))
 
 
 def test_an_id_that_only_holds_replicas_cannot_join():
     real = cluster()
     unlisted = replace(real, brokers=real.brokers[:3])
-    with pytest.raises(InvalidConfig, match="broker 4 holds 2 replicas"):
+    with pytest.raises(InvalidConfig, match="got 4, which holds 2 replicas"):
         suppose(unlisted, AddBroker(4, Rack("/w/a")))
 
 

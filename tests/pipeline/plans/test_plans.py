@@ -109,7 +109,7 @@ def test_every_cluster_has_a_row_with_a_plan_or_the_reason(rows):
     assert rows["small"]["reason"].endswith("; and 2 more")
     assert "expected a rack on every live broker" in rows["partly"]["reason"]
     assert rows["partly"]["hint"]
-    assert "1 partition is being reassigned: t-0" in rows["moving"]["reason"]
+    assert "1 reassignment in progress: t-0" in rows["moving"]["reason"]
     for row in rows.values():
         is_planned = row["status"] == "planned"
         known = ("moves", "partitions", "cost", "lower_bound", "gap", "verdict", "solver", "file")

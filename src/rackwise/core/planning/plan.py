@@ -213,9 +213,9 @@ def _chosen(
         return by_flow(instance, targets, should_stop=should_stop), f"flow, ortools {version}"
     except NoFlow as error:
         raise Infeasible(
-            "loads that meet are wanted; the rules do not let them",
+            "no fair loads: the rules and the topic caps contradict each other",
             impossible=[error.message],
-            hint="give slack, or turn topic_spread off",
+            hint="set balance.replicas to a slack, or turn topic_spread off",
         ) from error
 
 

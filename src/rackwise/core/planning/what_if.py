@@ -124,7 +124,7 @@ def _below(cluster: Cluster, rack: str) -> set[int]:
     if place is None:
         known = ", ".join(name for names in tree.names for name in names) or "none"
         raise InvalidConfig(
-            f'a rack of the cluster is wanted to lose; none is called "{escaped(rack)}"',
+            f'invalid rack to lose: expected a rack of the cluster, got "{escaped(rack)}"',
             wanted="a rack",
             had=rack,
             hint=f"racks: {escaped(known)}",
@@ -138,7 +138,7 @@ def _broker(cluster: Cluster, id_: int) -> Broker:
         if broker.id == id_:
             return broker
     raise InvalidConfig(
-        f"a broker of the cluster is wanted; none has id {id_}",
+        f"invalid broker: expected a broker of the cluster, got {id_}",
         wanted="a broker id",
         had=id_,
         hint=f"brokers: {', '.join(str(broker.id) for broker in cluster.brokers) or 'none'}",
@@ -155,12 +155,12 @@ def _with_brokers(cluster: Cluster, brokers: Iterable[Broker]) -> Cluster:
 def _joined(cluster: Cluster, change: AddBroker) -> Cluster:
     held = int((cluster.partitions.replicas.values == change.id).sum())
     if any(broker.id == change.id for broker in cluster.brokers) or held:
-        had = f"holds {counted(held, 'replica')}" if held else "is there already"
+        had = f", which holds {counted(held, 'replica')}" if held else ", which exists already"
         raise InvalidConfig(
-            f"a broker that is not there yet is wanted to join; broker {change.id} {had}",
+            f"invalid broker to add: expected a new broker id, got {change.id}{had}",
             wanted="a new broker id",
             had=change.id,
-            hint="take another id, or suppose that the broker moves to another rack",
+            hint="use another id, or move the existing broker to another rack",
         )
     return _with_brokers(cluster, (*cluster.brokers, Broker(id=change.id, rack=change.rack)))
 

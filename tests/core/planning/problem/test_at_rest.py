@@ -35,9 +35,7 @@ class TestCheck:
         with pytest.raises(InvalidSnapshot) as raised:
             check_settled(moving(**half))
         error = raised.value
-        assert error.message == (
-            "expected a cluster at rest, got 1 partition is being reassigned: t-0"
-        )
+        assert error.message == ("expected a cluster at rest, got 1 reassignment in progress: t-0")
         assert (error.wanted, error.had) == (0, 1)
         assert "--assume target" in error.hint
 
@@ -49,7 +47,7 @@ class TestCheck:
         with pytest.raises(InvalidSnapshot) as raised:
             check_settled(cluster)
         assert raised.value.message.endswith(
-            "7 partitions are being reassigned: t-0, t-1, t-2, t-3, t-4 and 2 more"
+            "7 reassignments in progress: t-0, t-1, t-2, t-3, t-4 and 2 more"
         )
 
     @pytest.mark.parametrize("check", [check_settled, assume_target])
@@ -59,7 +57,7 @@ class TestCheck:
             {"t-0": [0, 1]},
             notes=[Note(kind="not-visible", text="x"), Note(kind="torn", text="brokers changed")],
         )
-        with pytest.raises(InvalidSnapshot, match="this one is torn: brokers changed"):
+        with pytest.raises(InvalidSnapshot, match="got a torn snapshot: brokers changed"):
             check(cluster)
 
 

@@ -64,7 +64,7 @@ class TestMovesAndBytes:
         cluster = small_cluster(
             {1: "/a", 2: "/b"}, {"t-0": [1], "t-1": [2]}, sizes={"t-0": 7, "t-1": None}
         )
-        with pytest.raises(InvalidSnapshot, match="1 of 2 partitions is of unknown size"):
+        with pytest.raises(InvalidSnapshot, match="got no size of 1 of 2 partitions"):
             Instance.of(cluster, Policy(), Balance(), minimise="bytes")
 
 
@@ -111,7 +111,9 @@ class TestDollars:
     @pytest.mark.parametrize("rows", [[], [price("region", 1, 1)]])
     def test_level_without_price(self, rows: list[Price]) -> None:
         cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1]})
-        with pytest.raises(InvalidPrices, match="expected copied across level zone"):
+        with pytest.raises(
+            InvalidPrices, match="expected a price of replication across level zone"
+        ):
             costs_of(cluster, rows)
 
 

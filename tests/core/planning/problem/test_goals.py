@@ -70,14 +70,14 @@ class TestWhatGoalsAdd:
 @pytest.mark.parametrize(
     ("goal", "told"),
     [
-        (Add(((1, Rack("/b")),)), "broker 1 is live in /a"),
-        (Add(((2, Rack("/b")),)), "broker 2 is dead in /b"),
-        (Replace(()), "or there is none"),
-        (Replace(((2, 3), (2, 1))), "one stands twice"),
-        (Replace(((2, 3), (1, 3))), "one stands twice"),
-        (Replace(((2, 3), (3, 1))), "one stands twice"),
-        (Replace(((1, 2),)), "broker 2 is not"),
-        (Replace(((1, 8),)), "broker 8 is not"),
+        (Add(((1, Rack("/b")),)), "broker 1, live in /a"),
+        (Add(((2, Rack("/b")),)), "broker 2, dead in /b"),
+        (Replace(()), "at least one pair, each broker once, got none"),
+        (Replace(((2, 3), (2, 1))), "each broker once, got 2=3, 2=1"),
+        (Replace(((2, 3), (1, 3))), "each broker once, got 2=3, 1=3"),
+        (Replace(((2, 3), (3, 1))), "each broker once, got 2=3, 3=1"),
+        (Replace(((1, 2),)), "expected a live broker, got broker 2"),
+        (Replace(((1, 8),)), "expected a live broker, got broker 8"),
     ],
 )
 def test_brokers_that_a_goal_cannot_mean(goal: Goal, told: str) -> None:

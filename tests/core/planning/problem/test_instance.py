@@ -81,7 +81,7 @@ class TestRacklessBrokers:
 
     def test_some_racks_are_refused(self) -> None:
         cluster = small_cluster({1: "/a", 2: None, 3: None}, self.LISTS, dead=[3])
-        with pytest.raises(PartialRacks, match="1 live broker of 2 has none: 2"):
+        with pytest.raises(PartialRacks, match="1 broker of 2 without a rack: 2"):
             Instance.of(cluster, Policy(), Balance())
 
     @pytest.mark.parametrize("missing", ["one-rack", "unaware"])

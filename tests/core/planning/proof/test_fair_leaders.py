@@ -48,9 +48,9 @@ def test_leaders_that_are_not_fair():
     cluster, policy, made = made_of()
     verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1, 3))))
     assert not verdict.is_fair
-    told = "leaders: expected fair loads, got broker 1 has 2 and could pass one on, to broker 3"
+    told = "leaders: expected fair loads, got 2 on broker 1, which could pass one to broker 3"
     assert any(problem.startswith(told) for problem in verdict.problems)
-    assert "leaders: broker 1 is to lead 0 to 1 partitions; it leads 2" in verdict.problems
+    assert "leaders: expected 0 to 1 partitions led by broker 1, got 2" in verdict.problems
 
 
 def test_more_changes_than_are_wanted():
@@ -63,20 +63,20 @@ def test_more_changes_than_are_wanted():
     assert (verdict.gap, verdict.is_fair) == (2, True)
     whole = plan(cluster, policy, solver="exchange")
     verdict = check(cluster, policy, replace(whole, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
-    assert verdict.problems == ("2 preferred leaders are changed; 0 would do",)
+    assert verdict.problems == ("expected 0 changed preferred leaders, got 2",)
 
 
 def test_a_leader_that_may_not_lead():
     cluster, policy, made = made_of(Policy(brokers=BrokerPolicy(no_lead=(1,))))
     verdict = check(cluster, policy, replace(made, moves=()))
-    assert "t-0: expected a leader that may lead it, got it is 1" in verdict.problems
+    assert "t-0: expected an eligible leader, got 1" in verdict.problems
 
 
 def test_a_leader_that_is_not_usable():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4, 2, 3]}, dead=(4,))
     made = plan(cluster, goal=Leaders(), solver="exchange")
     assert check(cluster, Policy(), made) == made.verdict
-    told = "t-0: expected a leader that may lead it, got it is one that is not usable"
+    told = "t-0: expected an eligible leader, got an unusable one"
     assert told in check(cluster, Policy(), replace(made, moves=())).problems
 
 
@@ -89,14 +89,14 @@ def test_a_partition_that_nobody_can_lead():
 def test_without_a_certificate():
     cluster, policy, made = made_of()
     verdict = check(cluster, policy, replace(made, certificates=()))
-    assert "expected a certificate of leaders, got none is there" in verdict.problems
+    assert "expected a certificate of leaders, got none" in verdict.problems
 
 
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"prices": {1: 7}}, "the prices of leaders give a bound of"),
-        ({"groups": ()}, "groups are wanted that hold every usable broker once"),
+        ({"prices": {1: 7}}, "expected lower bound "),
+        ({"groups": ()}, "expected groups that contain every usable broker once"),
     ],
 )
 def test_a_certificate_that_is_not_what_it_says(fields, told):
@@ -112,7 +112,7 @@ def test_totals_of_groups():
     loose = replace(group, low=(0, 0, 0), high=(1, 1, 1), total=1)
     certificate = replace(made.certificates[0], groups=(loose,), prices={}, lower_bound=0)
     verdict = check(cluster, policy, replace(made, certificates=(certificate,)))
-    assert "leaders: groups of brokers are to lead 1 in all; they lead 2" in verdict.problems
+    assert "leaders: expected groups of brokers that lead 1 in all, got 2" in verdict.problems
 
 
 @given(problems())

@@ -45,20 +45,23 @@ def test_plans_tell_the_truth(problem):
 @pytest.mark.parametrize(
     ("forged", "sentence"),
     [
-        (replace(MADE, cluster_id=None), "the cluster is small; not known is written"),
+        (replace(MADE, cluster_id=None), "expected cluster small, got not known"),
         (
             replace(MADE, made_from=replace(MADE.made_from, brokers={**BROKERS, 9: BROKERS[1]})),
-            "broker 9 is not as the plan says that it found it",
+            "broker 9: the plan records another rack or state",
         ),
-        (replace(MADE, verdict=replace(MADE.verdict, cost=0)), "the verdict: cost is 6; 0 is"),
-        (with_move(MADE, 0, bytes=77), f"t-{FIRST.partition}: bytes is 1; 77 is written"),
-        (with_move(MADE, 0, bytes=None), f"t-{FIRST.partition}: bytes is 1; not known is written"),
-        (with_move(MADE, 0, reasons=("pin",)), f"t-{FIRST.partition}: reasons is "),
-        (replace(MADE, moves=MADE.moves[::-1]), "moves are not in the order in which they are to"),
-        (replace(MADE, totals=replace(MADE.totals, moves=1)), "totals: moves is 6; 1 is written"),
+        (
+            replace(MADE, verdict=replace(MADE.verdict, cost=0)),
+            "the verdict: expected cost 6, got 0",
+        ),
+        (with_move(MADE, 0, bytes=77), f"t-{FIRST.partition}: expected bytes 1, got 77"),
+        (with_move(MADE, 0, bytes=None), f"t-{FIRST.partition}: expected bytes 1, got not known"),
+        (with_move(MADE, 0, reasons=("pin",)), f"t-{FIRST.partition}: expected reasons "),
+        (replace(MADE, moves=MADE.moves[::-1]), "the moves are not in execution order"),
+        (replace(MADE, totals=replace(MADE.totals, moves=1)), "totals: expected moves 6, got 1"),
         (
             replace(MADE, totals=replace(MADE.totals, repair_moves=6)),
-            "totals: repair_moves is 0; 6 is written",
+            "totals: expected repair_moves 0, got 6",
         ),
     ],
 )
@@ -74,7 +77,7 @@ def test_dollars_are_compared_where_there_are_prices():
     assert told(CLUSTER, made, CENTS) == told(CLUSTER, made) == told(CLUSTER, forged) == ()
     assert told(CLUSTER, MADE, CENTS) == ()
     [problem] = told(CLUSTER, forged, CENTS)
-    assert problem.startswith("totals: usd_nano is ")
+    assert problem.startswith("totals: expected usd_nano ")
 
 
 def test_a_plan_for_leaders_has_sums_too():

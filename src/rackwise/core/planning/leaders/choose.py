@@ -153,7 +153,7 @@ def _costs(
     largest = int(np.abs(cost).max(initial=0))
     if largest > MOST_COST:
         raise InvalidConfig(
-            f"a cost of at most {MOST_COST} is wanted for a leader; {largest} was given",
+            f"invalid cost of a leader: expected at most {MOST_COST}, got {largest}",
             wanted=MOST_COST,
             had=largest,
             hint="give costs in a coarser unit",

@@ -21,7 +21,7 @@ import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import UNKNOWN, Ragged
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,11 +44,11 @@ def check_settled(cluster: Cluster) -> None:
         more = f" and {len(moving) - SHOWN} more" if len(moving) > SHOWN else ""
         names = ", ".join(escaped(table.name(row)) for row in moving[:SHOWN])
         raise InvalidSnapshot(
-            f"a cluster at rest is wanted; {counted(len(moving), 'partition')} "
-            f"{are(len(moving))} being reassigned: {names}{more}",
+            f"expected a cluster at rest, got {counted(len(moving), 'reassignment')} "
+            f"in progress: {names}{more}",
             wanted=0,
             had=len(moving),
-            hint="wait until they have arrived, or plan with --assume target",
+            hint="wait until the reassignments are complete, or plan with --assume target",
         )
 
 
@@ -79,10 +79,10 @@ def _check_whole(cluster: Cluster) -> None:
     for note in cluster.notes:
         if note.kind == "torn":
             raise InvalidSnapshot(
-                f"a snapshot of one moment is wanted; this one is torn: {escaped(note.text)}",
+                f"expected a snapshot of one moment, got a torn snapshot: {escaped(note.text)}",
                 wanted="a snapshot of one moment",
                 had=note.text,
-                hint="take the snapshot again when the cluster is quiet",
+                hint="take the snapshot again when the cluster does not change",
             )
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import InvalidPrices, InvalidSnapshot
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import counted, escaped
 from rackwise.core.traffic import REGION, price_of, usd_nano
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _price(prices: Sequence[Price], region: str | None, level: str, day: date) -
     if choice is None:
         provider = escaped(prices[0].provider) if prices else "no provider"
         raise InvalidPrices(
-            f"a price for replicas copied across level {escaped(level)} is wanted; "
-            f"{provider} has none",
+            f"expected a price of replication across level {escaped(level)}, "
+            f"got no such row of {provider}",
             wanted=level,
             had="no row",
             hint="add a row to the table of --prices, or plan with --minimise moves",
@@ -179,11 +179,11 @@ def _check_sizes(view: View, minimise: Minimise) -> None:
     unknown = int((view.table.bytes < 0).sum())
     if unknown:
         raise InvalidSnapshot(
-            f"the size of every partition is wanted to minimise {minimise}; "
-            f"{unknown} of {counted(len(view.table), 'partition')} {are(unknown)} of unknown size",
+            f"expected the size of every partition to minimise {minimise}, "
+            f"got no size of {unknown} of {counted(len(view.table), 'partition')}",
             wanted=len(view.table),
             had=len(view.table) - unknown,
-            hint="plan with --minimise moves, or read the snapshot where every broker answers",
+            hint="plan with --minimise moves, or take the snapshot again when every broker answers",
         )
 
 

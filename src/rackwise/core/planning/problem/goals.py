@@ -86,11 +86,11 @@ def _joined(cluster: Cluster, joining: Sequence[tuple[int, Rack]]) -> Cluster:
         had = there.get(id_)
         if had is not None and (had.rack != rack or not had.is_live):
             raise InvalidConfig(
-                f"a broker that is not there yet, or is live in {rack}, is wanted to add; "
-                f"broker {id_} is {'live' if had.is_live else 'dead'} in {had.rack}",
+                f"invalid broker to add: expected a new broker, or a live one in {rack}, "
+                f"got broker {id_}, {'live' if had.is_live else 'dead'} in {had.rack}",
                 wanted=f"{id_}={rack}",
                 had=f"{id_}={had.rack}",
-                hint="add it with the rack it has, or under another id",
+                hint="add the broker with the rack that it has, or use another id",
             )
         there.setdefault(id_, Broker(id=id_, rack=rack))
     return replace(cluster, brokers=tuple(there[id_] for id_ in sorted(there)))
@@ -101,16 +101,18 @@ def _check_pairs(goal: Replace, cluster: Cluster) -> None:
     news = [new for _, new in goal.pairs]
     live = {broker.id for broker in cluster.brokers if broker.is_live}
     if len(olds) < len(goal.pairs) or len(set(news)) < len(news) or olds & set(news) or not olds:
+        pairs = ", ".join(f"{old}={new}" for old, new in goal.pairs) or "none"
         raise InvalidConfig(
-            "pairs of different brokers are wanted to replace; one stands twice, or there is none",
+            "invalid pairs of brokers to replace: expected at least one pair, each broker once, "
+            f"got {pairs}",
             wanted="OLD=NEW, each broker once",
-            had=", ".join(f"{old}={new}" for old, new in goal.pairs),
+            had=pairs,
             hint="give each old broker its own new one",
         )
     for new in news:
         if new not in live:
             raise InvalidConfig(
-                f"a live broker is wanted to replace another; broker {new} is not",
+                f"invalid replacement: expected a live broker, got broker {new}",
                 wanted="a live broker",
                 had=new,
                 hint=f"live brokers: {', '.join(map(str, sorted(live)))}",

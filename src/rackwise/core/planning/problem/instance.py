@@ -257,8 +257,8 @@ def _tree(view: View, minimise: Minimise) -> RackTree:
     if minimise == "usd" or (missing == "error" and racked.any()):
         ids = view.tree.brokers[np.flatnonzero(rackless[:-1])].tolist()
         raise PartialRacks(
-            f"a rack on every live broker is wanted; {counted(len(ids), 'live broker')} of "
-            f"{int(view.live.sum())} {'has' if len(ids) == 1 else 'have'} none: "
+            f"expected a rack on every live broker, got {counted(len(ids), 'broker')} of "
+            f"{int(view.live.sum())} without a rack: "
             f"{', '.join(map(str, ids[:12]))}",
             wanted=int(view.live.sum()),
             had=int(racked.sum()),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.text import are, counted, escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,8 @@ def applied(instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = Fal
     problems += [_stale(instance, int(where[at]), kept[at]) for at in stale]
     stays = np.flatnonzero(~_differ(before, after)).tolist()
     problems += [
-        f"{_name(kept[at])} is to change; its list stays {_list(kept[at].after)}" for at in stays
+        f"{_name(kept[at])}: expected a changed list, got {_list(kept[at].after)} before and after"
+        for at in stays
     ]
     moved = _replaced(placed, where, after)
     sets, misplaced = _usable(instance, moved)
@@ -69,7 +70,8 @@ def applied(instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = Fal
         held, _ = _usable(instance, placed)
         bad = _differ(sets, held) | _differ(_sorted(moved), _sorted(placed))
         reasons = [
-            f"{instance.name(row)} is to keep its brokers" for row in np.flatnonzero(bad).tolist()
+            f"{instance.name(row)}: expected the same brokers, got others"
+            for row in np.flatnonzero(bad).tolist()
         ]
         return Applied(sets, moved, tuple(problems), tuple(reasons))
     good = instance.legal(sets)
@@ -96,7 +98,7 @@ def _list(brokers: Sequence[int]) -> str:
 
 def _stale(instance: Instance, row: int, move: Move) -> str:
     had = _list(instance.view.placed.row(row))
-    return f"{_name(move)} is to have {_list(move.before)} before; the cluster has {had}"
+    return f"{_name(move)}: the move expects {_list(move.before)} before, the cluster has {had}"
 
 
 def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64], list[str]]:
@@ -110,12 +112,14 @@ def _rows(instance: Instance, moves: Sequence[Move]) -> tuple[NDArray[np.int64],
     wanted = topics * width + np.minimum(numbers, 2**31)
     found = np.searchsorted(keys, wanted)
     rows = np.where(np.append(keys, -1)[found] == wanted, found, -1)
-    problems = [f"{_name(moves[at])} is no partition" for at in np.flatnonzero(rows < 0).tolist()]
+    problems = [
+        f"{_name(moves[at])}: no such partition" for at in np.flatnonzero(rows < 0).tolist()
+    ]
     first = np.unique(rows, return_index=True)[1]
     again = np.ones(len(rows), dtype=np.bool_)
     again[first] = False
     again &= rows >= 0
-    problems += [f"{_name(moves[at])} is moved twice" for at in np.flatnonzero(again).tolist()]
+    problems += [f"{_name(moves[at])}: moved twice" for at in np.flatnonzero(again).tolist()]
     rows[again] = -1
     return rows, problems
 
@@ -166,17 +170,17 @@ def _faults(instance: Instance, brokers: Sequence[int], row: int) -> Iterator[st
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     wanted = int(instance.replicas[row])
     if len(set(brokers)) < len(brokers):
-        yield f"different brokers are wanted; the list is {_list(brokers)}"
+        yield f"expected distinct brokers, got {_list(brokers)}"
     if unusable := [id_ for id_ in brokers if id_ not in index]:
-        yield f"usable brokers are wanted; {_list(unusable)} cannot be used"
+        yield f"expected usable brokers, got {_list(unusable)}"
     if len(brokers) != wanted:
-        yield f"{counted(wanted, 'replica')} {are(wanted)} wanted; the list is {_list(brokers)}"
+        yield f"expected {counted(wanted, 'replica')}, got {_list(brokers)}"
     held, inside = instance.held.row(row), {index.get(id_, -1) for id_ in brokers}
     if missing := [b for b in instance.pins.row(row) if b not in inside]:
         pinned = instance.brokers[missing].tolist()
-        yield f"a replica on {_list(pinned)} is wanted; the list is {_list(brokers)}"
+        yield f"expected a replica on {_list(pinned)}, got {_list(brokers)}"
     if closed := [id_ for id_ in brokers if _is_closed(instance, index.get(id_, -1), held)]:
-        yield f"brokers that may take replicas are wanted; {_list(closed)} may not"
+        yield f"expected brokers that accept new replicas, got {_list(closed)}"
     yield f"the rules of its racks do not allow {_list(brokers)}"
 
 

@@ -59,7 +59,7 @@ from rackwise.core.planning.proof.dual_prices import Limits, prices_of
 from rackwise.core.planning.proof.fair_leaders import leaders_found
 from rackwise.core.planning.proof.fair_replicas import unfair
 from rackwise.core.planning.worth import MOST_PRICE, believed, can_be, worth
-from rackwise.core.text import are, counted
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -161,17 +161,17 @@ def infeasible(instance: Instance) -> Infeasible:
     """What is raised where a partition has no legal set; names all of them."""
     reasons = impossible(instance)
     return Infeasible(
-        f"a legal set for every partition is wanted; {reasons[0]}",
+        f"no legal replica set: {reasons[0]}",
         impossible=reasons,
         wanted=len(instance),
         had=len(instance) - len(reasons),
-        hint="add brokers, or ask for less in the policy",
+        hint="add brokers, or relax the policy",
     )
 
 
 def _too_dear() -> OptimumTooLarge:
     return OptimumTooLarge(
-        f"partitions whose copies cost less than {NEVER // 2} are wanted; those of one do not",
+        f"invalid cost of a copy: expected less than {NEVER // 2}, got more",
         wanted=f"less than {NEVER // 2}",
         hint="correct that size in the snapshot, or plan with --minimise moves",
     )
@@ -219,7 +219,7 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
             problems=(*after.problems, *after.illegal, *leaders.problems),
         )
     certificate = next((one for one in plan.certificates if one.objective == plan.minimise), None)
-    told = [] if certificate else [f"a certificate of {plan.minimise} is wanted; there is none"]
+    told = [] if certificate else [f"expected a certificate of {plan.minimise}, got none"]
     certificate = certificate or Certificate(
         objective=plan.minimise,
         unit=UNITS[plan.minimise],
@@ -229,18 +229,20 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
         lower_bound=0,
     )
     if plan.fair.groups != certificate.groups:
-        told.append("the groups that are fair are not those of the certificate")
+        told.append("the plan and its certificate state different groups of brokers")
     told += _unbelieved(instance, certificate)
     least = bound(instance, certificate)
     if least != certificate.lower_bound:
-        told.append(f"the prices give a bound of {least}; {certificate.lower_bound} is written")
+        told.append(
+            f"expected lower bound {least} from the dual prices, got {certificate.lower_bound}"
+        )
     why_unfair = unfair(instance, after.sets, certificate, is_legal=not after.illegal)
     cost = instance.cost(after.sets)
     told += leaders.problems
     if leaders.cost > leaders.lower_bound:
         told.append(
-            f"{counted(leaders.cost, 'preferred leader')} {are(leaders.cost)} changed; "
-            f"{leaders.lower_bound} would do"
+            f"expected {counted(leaders.lower_bound, 'changed preferred leader')}, "
+            f"got {leaders.cost}"
         )
     return Verdict(
         cost=cost,
@@ -257,16 +259,16 @@ def _unbelieved(instance: Instance, certificate: Certificate) -> Iterator[str]:
     ids, names = set(instance.brokers.tolist()), set(instance.view.table.topics)
     for id_, price in certificate.prices.items():
         if id_ not in ids:
-            yield f"prices of usable brokers are wanted; broker {id_} has one"
+            yield f"expected dual prices of usable brokers, got one of broker {id_}"
         elif abs(price) > MOST_PRICE:
-            yield f"a price of at most {MOST_PRICE} is wanted; broker {id_} has {price}"
+            yield f"expected a dual price of at most {MOST_PRICE}, got {price} of broker {id_}"
     seen: set[tuple[str, int]] = set()
     for one in certificate.topic_prices:
         where = f"topic {one.topic} on broker {one.broker}"
         if one.topic not in names or one.broker not in ids:
-            yield f"topic prices of topics and usable brokers are wanted; {where} has one"
+            yield f"expected dual prices of topics on usable brokers, got one of {where}"
         elif not 0 <= one.price <= MOST_PRICE:
-            yield f"a topic price of 0 to {MOST_PRICE} is wanted; {where} has {one.price}"
+            yield f"expected a dual price from 0 to {MOST_PRICE}, got {one.price} of {where}"
         if (one.topic, one.broker) in seen:
-            yield f"one topic price each is wanted; {where} has two"
+            yield f"expected one dual price of {where}, got two"
         seen.add((one.topic, one.broker))

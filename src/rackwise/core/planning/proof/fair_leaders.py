@@ -62,9 +62,7 @@ def leaders_found(
     problems = list(_unelectable(instance, candidates, leader, led))
     cost = int((leader != preferred)[led].sum())
     if certificate is None:
-        return LeadersFound(
-            cost, 0, (*problems, "a certificate of leaders is wanted; none is there")
-        )
+        return LeadersFound(cost, 0, (*problems, "expected a certificate of leaders, got none"))
     shape = misshapen(instance, certificate.groups)
     asked = believed(instance.brokers, certificate.prices)
     changes = (candidates.values != preferred[candidates.rows]) + asked[candidates.values]
@@ -73,7 +71,9 @@ def leaders_found(
     bound = least - sum(worth(group, instance.brokers, asked) for group in groups)
     if bound != certificate.lower_bound:
         written = certificate.lower_bound
-        problems.append(f"the prices of leaders give a bound of {bound}; {written} is written")
+        problems.append(
+            f"expected lower bound {bound} from the dual prices of leaders, got {written}"
+        )
     if problems or shape:
         return LeadersFound(cost, bound, (*problems, *shape))
     loads = np.bincount(leader[led], minlength=len(instance.brokers)).astype(np.int64)
@@ -102,8 +102,8 @@ def _unelectable(
     may = np.zeros(len(candidates), dtype=np.bool_)
     may[candidates.rows[candidates.values == leader[candidates.rows]]] = True
     for row in led[~may[led]].tolist():
-        had = int(instance.brokers[leader[row]]) if leader[row] >= 0 else "one that is not usable"
-        yield f"{instance.name(row)}: a leader that may lead it is wanted; it is {had}"
+        had = int(instance.brokers[leader[row]]) if leader[row] >= 0 else "an unusable one"
+        yield f"{instance.name(row)}: expected an eligible leader, got {had}"
 
 
 def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
@@ -116,11 +116,11 @@ def _outside(instance: Instance, loads: NDArray[np.int64], limits: Limits) -> It
     totals = np.bincount(limits.group, loads, len(limits.totals)).astype(np.int64)
     if (totals != limits.totals).any():
         wanted, had = (", ".join(map(str, each.tolist())) for each in (limits.totals, totals))
-        yield f"groups of brokers are to lead {wanted} in all; they lead {had}"
+        yield f"expected groups of brokers that lead {wanted} in all, got {had}"
     for broker in np.flatnonzero((loads < limits.low) | (loads > limits.high)).tolist():
         low, high = limits.low[broker], limits.high[broker]
         wanted = counted(high, "partition") if low == high else f"{low} to {high} partitions"
-        yield f"broker {instance.brokers[broker]} is to lead {wanted}; it leads {loads[broker]}"
+        yield f"expected {wanted} led by broker {instance.brokers[broker]}, got {loads[broker]}"
 
 
 def _along(instance: Instance, candidates: Ragged, leader: NDArray[np.int64]) -> Reach:

@@ -43,7 +43,7 @@ from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placeme
 from rackwise.core.planning.proof.dual_prices import Limits
 from rackwise.core.planning.worth import can_be
 from rackwise.core.policy import Slack
-from rackwise.core.text import are, counted
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +69,9 @@ def unfair(
     balance = instance.view.policy.balance.replicas
     if balance == "off":
         if certificate.groups:
-            told.append("loads need not be even; groups of brokers are written")
+            told.append(
+                "expected no groups of brokers, because the policy does not ask for even loads"
+            )
         return told
     shape = misshapen(instance, certificate.groups)
     if shape:
@@ -82,7 +84,7 @@ def unfair(
         cuts = [cut for cut in certificate.cuts if cut not in wanted.cuts]
         told += _cuts(instance, cuts, loads, along)[1]
         if wanted.groups != certificate.groups:
-            told.append("the groups are not the fair loads and the slack around them")
+            told.append("expected groups of the fair loads widened by the slack, got others")
         return told
     tight, wrong = _cuts(instance, certificate.cuts, loads, along)
     told += wrong
@@ -108,9 +110,9 @@ def _over_caps(
         for broker in np.flatnonzero(placed[topic] > cap).tolist():
             most = int(cap[broker])
             yield (
-                f"at most {counted(most, 'replica')} of topic {instance.view.table.topics[topic]} "
-                f"{are(most)} wanted on broker {instance.brokers[broker]}; "
-                f"it has {placed[topic, broker]}"
+                f"expected at most {counted(most, 'replica')} of topic "
+                f"{instance.view.table.topics[topic]} on broker {instance.brokers[broker]}, "
+                f"got {placed[topic, broker]}"
             )
 
 
@@ -124,11 +126,11 @@ def _wrong_caps(
             continue
         real = caps.get(codes[one.topic])
         if real is None:
-            yield f"topic {one.topic} has no cap; a price on broker {one.broker} has {one.cap}"
+            yield f"expected no cap of topic {one.topic}, got {one.cap} on broker {one.broker}"
         elif real[index[one.broker]] != one.cap:
             yield (
-                f"topic {one.topic} has the cap {real[index[one.broker]]} on broker {one.broker}; "
-                f"{one.cap} is written"
+                f"expected the cap {real[index[one.broker]]} of topic {one.topic} "
+                f"on broker {one.broker}, got {one.cap}"
             )
 
 
@@ -137,9 +139,9 @@ def misshapen(instance: Instance, groups: Sequence[Group]) -> list[str]:
     told: list[str] = []
     seen = sorted(id_ for group in groups for id_ in group.brokers)
     if seen != sorted(instance.brokers.tolist()):
-        told.append("groups are wanted that hold every usable broker once")
+        told.append("expected groups that contain every usable broker once")
     told += [
-        f"a low and a high of each broker, and a total between them, are wanted in the group of "
+        f"expected a low and a high of each broker and a total between them in the group of "
         f"{_brokers(group.brokers)}"
         for group in groups
         if not can_be(group)
@@ -159,16 +161,12 @@ def _outside(instance: Instance, sets: Ragged, groups: Sequence[Group]) -> Itera
     for group in groups:
         for id_, low, high in zip(group.brokers, group.low, group.high, strict=True):
             if not low <= loads[id_] <= high:
-                wanted = (
-                    f"{counted(low, 'replica')} {are(low)}"
-                    if low == high
-                    else f"{low} to {high} replicas are"
-                )
-                yield f"{wanted} wanted on broker {id_}; it has {loads[id_]}"
+                wanted = counted(low, "replica") if low == high else f"{low} to {high} replicas"
+                yield f"expected {wanted} on broker {id_}, got {loads[id_]}"
         total = sum(loads[id_] for id_ in group.brokers)
         if total != group.total:
-            wanted = f"{counted(group.total, 'replica')} {are(group.total)}"
-            yield f"{wanted} wanted on {_brokers(group.brokers)} in all; there {are(total)} {total}"
+            wanted = counted(group.total, "replica")
+            yield f"expected {wanted} on {_brokers(group.brokers)} in all, got {total}"
 
 
 def _cuts(
@@ -189,11 +187,11 @@ def _cuts(
         if along is not None and not (along(inside) & ~inside).any():
             least = load
         if int(inside.sum()) != len(cut.brokers):
-            told.append(f"a cut of usable brokers is wanted; it is {_brokers(cut.brokers)}")
+            told.append(f"expected a cut of usable brokers, got {_brokers(cut.brokers)}")
         elif least < cut.least:
             told.append(
-                f"{_brokers(cut.brokers)} must hold {counted(least, 'replica')} or more; "
-                f"{cut.least} is written"
+                f"expected a cut of {counted(least, 'replica')} on {_brokers(cut.brokers)}, "
+                f"got {cut.least}"
             )
         elif least == load:
             tight.append(inside)
@@ -258,15 +256,15 @@ def improvable(
         better = np.flatnonzero(seen & (coming < price))
         for broker in better[:1].tolist():
             yield (
-                f"fair loads are wanted; broker {ids[first]} has {loads[first]} and could pass one "
-                f"on, to broker {ids[broker]} with {loads[broker]}"
+                f"expected fair loads, got {loads[first]} on broker {ids[first]}, which could pass "
+                f"one to broker {ids[broker]} with {loads[broker]}"
             )
         joined = takes & (limits.group == limits.group[first]) & gives[first]
         alike = np.flatnonzero(seen & (coming == price) & ~starts & ~joined)
         for broker in alike[:1].tolist():
             yield (
-                f"groups of all fair loads are wanted; broker {ids[broker]} may have one more and "
-                f"broker {ids[first]} one less"
+                f"expected groups of all fair loads, got none with one more on broker "
+                f"{ids[broker]} and one less on broker {ids[first]}"
             )
 
 

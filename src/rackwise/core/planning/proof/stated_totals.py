@@ -56,11 +56,11 @@ def untrue(
 def _origin(instance: Instance, plan: Plan) -> Iterator[str]:
     cluster = instance.view.cluster
     if plan.cluster_id != cluster.cluster_id:
-        yield f"the cluster is {_text(cluster.cluster_id)}; {_text(plan.cluster_id)} is written"
+        yield f"expected cluster {_text(cluster.cluster_id)}, got {_text(plan.cluster_id)}"
     seen = {one.id: SeenBroker(one.rack, one.is_fenced) for one in cluster.brokers}
     for id_ in sorted(seen.keys() | plan.made_from.brokers.keys()):
         if seen.get(id_) != plan.made_from.brokers.get(id_):
-            yield f"broker {id_} is not as the plan says that it found it"
+            yield f"broker {id_}: the plan records another rack or state than the cluster has"
 
 
 def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[
         name = f"{escaped(move.topic)}-{move.partition}"
         yield from _differing(name, move, written[move.topic, move.partition])
     if [(move.topic, move.partition) for move in moves] != list(written):
-        yield "moves are not in the order in which they are to be done"
+        yield "the moves are not in execution order"
     yield from _differing("totals", found, totals)
 
 
@@ -110,7 +110,7 @@ def _differing(
     for field in fields(found):
         had, wrote = getattr(found, field.name), getattr(said, field.name)
         if had != wrote:
-            yield f"{name}: {field.name} is {_text(had)}; {_text(wrote)} is written"
+            yield f"{name}: expected {field.name} {_text(had)}, got {_text(wrote)}"
 
 
 def _text(value: object) -> str:
