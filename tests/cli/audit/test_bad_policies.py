@@ -47,12 +47,12 @@ class TestPolicy:
             ),
             (
                 "brokers = { weights = { 1 = 0 } }",
-                "invalid 2: brokers.weights.1: expected an integer of 1 or more, got 0",
+                "2: brokers.weights.1: expected an integer of 1 or more, got 0",
                 "a broker that shall hold nothing stands in drain",
             ),
             (
                 "balance = { replicas = { slack = -1 } }",
-                "invalid 2: balance.replicas.slack: expected an integer of 0 or more, got -1",
+                "2: balance.replicas.slack: expected an integer of 0 or more, got -1",
                 'no slack at all is replicas = "even"',
             ),
             (
