@@ -25,6 +25,8 @@ def main() -> NoReturn:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        print("error: typer is wanted by the command line; it is not installed", file=sys.stderr)
+        print(
+            "error: typer is required by the command line, but it is not installed", file=sys.stderr
+        )
         print("hint: pip install 'rackwise[cli]'", file=sys.stderr)
         sys.exit(1)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def installed(extra: str, purpose: str) -> Iterator[None]:
     """Imports inside the block raise `MissingDependency` with the line that installs `extra`.
 
-    `purpose`: what the package is wanted for, as in "wanted to ...". Of PySpark `SparkMissing`.
+    `purpose` completes the sentence "PACKAGE is required to ...". A missing PySpark raises
+    `SparkMissing`.
     """
     try:
         yield
@@ -25,7 +26,7 @@ def installed(extra: str, purpose: str) -> Iterator[None]:
             raise
         missing = SparkMissing if package == "pyspark" else MissingDependency
         raise missing(
-            f"{package} is wanted to {purpose}; it is not installed",
+            f"{package} is required to {purpose}, but it is not installed",
             wanted=package,
             hint=f'pip install "rackwise[{extra}]"',
         ) from None

@@ -36,17 +36,18 @@ def check_source(
     """Refuse all but `--snapshot` or `--bootstrap-server [--client-config]`: `InvalidConfig`."""
     if (snapshot is None) == (bootstrap_server is None):
         raise InvalidConfig(
-            "exactly one of --snapshot and --bootstrap-server is wanted",
+            "expected exactly one of --snapshot and --bootstrap-server, got "
+            f"{'none' if snapshot is None else 'both'}",
             wanted=1,
             had=0 if snapshot is None else 2,
             hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
         )
     if client_config is not None and bootstrap_server is None:
         raise InvalidConfig(
-            "--client-config goes with --bootstrap-server",
+            "--client-config requires --bootstrap-server",
             wanted="--bootstrap-server",
             had="--snapshot",
-            hint="leave --client-config out, or give --bootstrap-server instead of --snapshot",
+            hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
         )
 
 

@@ -88,7 +88,7 @@ class TestBareMachine:
     def test_pyspark(self, tmp_path):
         told = self.analyzed(tmp_path, without=["pyspark"], env={})
         assert told["error"] == "SparkMissing"
-        assert told["message"] == "pyspark is wanted to analyze; it is not installed"
+        assert told["message"] == "pyspark is required to analyze, but it is not installed"
         assert told["hint"] == 'pip install "rackwise[spark]"'
 
 

@@ -85,7 +85,7 @@ def test_with_java_11_alone(run, tmp_path):
 
 def test_without_pyspark(run):
     told, hint = run(without=["pyspark"])
-    assert told == "error: pyspark is wanted to analyze; it is not installed"
+    assert told == "error: pyspark is required to analyze, but it is not installed"
     assert hint == f"hint: {PIP}"
 
 

@@ -313,18 +313,18 @@ class TestRefused:
         [
             (
                 [],
-                "expected exactly one of --snapshot and --bootstrap-server",
+                "expected exactly one of --snapshot and --bootstrap-server, got none",
                 "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             ),
             (
                 ["--snapshot", "s.json", "--bootstrap-server", "h:9092"],
-                "expected exactly one of --snapshot and --bootstrap-server",
+                "expected exactly one of --snapshot and --bootstrap-server, got both",
                 "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
             ),
             (
                 ["--snapshot", "s.json", "--client-config", "c"],
-                "--client-config goes with --bootstrap-server",
-                ("leave --client-config out, or give --bootstrap-server instead of --snapshot"),
+                "--client-config requires --bootstrap-server",
+                "omit --client-config, or give --bootstrap-server instead of --snapshot",
             ),
             (
                 ["--snapshot", "/none/s.json"],
@@ -354,7 +354,7 @@ class TestRefused:
             ),
             (
                 ["--lose", "/eu/z"],
-                'no rack is called "/eu/z"',
+                'invalid --lose: expected a rack of the cluster, got "/eu/z"',
                 "racks: /eu, /eu/a, /eu/b, /eu/c",
             ),
             (["--max-input", "10"], "expected at most 10 bytes", "if the file is meant to be"),

@@ -34,7 +34,8 @@ class TestSnapshot:
                 '"replicas":[1,2]',
                 '"replicas":[]',
                 (
-                    f"invalid FILE at {FIRST}.replicas: expected at least one broker, got an empty list "
+                    f"invalid FILE at {FIRST}.replicas: expected at least one broker, got an "
+                    "empty list "
                     "(and 3 more faults)"
                 ),
                 AGAIN,
@@ -66,7 +67,10 @@ class TestSnapshot:
             (
                 '"id":2,',
                 '"id":1,',
-                "invalid FILE at $.brokers[1].id: expected a broker listed once, got 1 is listed twice",
+                (
+                    "invalid FILE at $.brokers[1].id: expected a broker listed once, got 1 is "
+                    "listed twice"
+                ),
                 "keep one of the two",
             ),
             (
@@ -125,7 +129,10 @@ class TestSnapshot:
             (
                 '"orders"',
                 '"a\\ud800"',
-                'invalid FILE at $.topics[0].name: expected text without a lone surrogate, got "a\\ud800"',
+                (
+                    "invalid FILE at $.topics[0].name: expected text without a lone surrogate, "
+                    'got "a\\ud800"'
+                ),
                 "a lone surrogate has no UTF-8; write the name as the cluster has it",
             ),
             *(
@@ -141,7 +148,8 @@ class TestSnapshot:
                 '"bytes":null',
                 '"bytes":9223372036854775808',
                 (
-                    f"invalid FILE at {FIRST}.bytes: offset {OFFSET}: expected an integer of 64 bits, got "
+                    f"invalid FILE at {FIRST}.bytes: offset {OFFSET}: expected an integer of "
+                    "64 bits, got "
                     "9223372036854775808"
                 ),
                 "integers run from -9223372036854775808 to 9223372036854775807",
@@ -149,7 +157,10 @@ class TestSnapshot:
             (
                 "null",
                 "[" * 70 + "]" * 70,
-                "invalid FILE: offset 137: expected at most 64 levels of nesting, got a deeper one begins",
+                (
+                    "invalid FILE: offset 137: expected at most 64 levels of nesting, got a "
+                    "deeper one begins"
+                ),
                 "no file of Rackwise is nested so deep; is it the right file?",
             ),
             (
@@ -167,7 +178,10 @@ class TestSnapshot:
             (
                 "rackwise.snapshot/1",
                 "rackwise.plan/1",
-                'invalid FILE at $.format: expected format rackwise.snapshot/1, got "rackwise.plan/1"',
+                (
+                    "invalid FILE at $.format: expected format rackwise.snapshot/1, got "
+                    '"rackwise.plan/1"'
+                ),
                 "is it the right file for this option?",
             ),
         ],
@@ -296,13 +310,16 @@ class TestReassignment:
             (
                 '"partition":1',
                 '"partition":0',
-                'invalid FILE at $.partitions[1]: expected each partition once, got "t-0" stands twice',
+                (
+                    'invalid FILE at $.partitions[1]: expected each partition once, got "t-0" '
+                    "stands twice"
+                ),
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
             (
                 '"partition":1',
                 '"partition":2',
-                "FILE: invalid topic t: expected partitions without a gap, got 1 is missing, 2",
+                "invalid FILE at topic t: expected partitions without a gap, got 1 is missing, 2",
                 (
                     "give all partitions of each topic; "
                     "kafka-reassign-partitions --generate prints them"

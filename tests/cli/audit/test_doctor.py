@@ -170,22 +170,22 @@ class TestRefusals:
     def test_a_probe_of_a_file(self, file):
         check_refused(
             [*file(healthy()), "--probe"],
-            "--probe goes with --bootstrap-server",
-            "leave --probe out, or give --bootstrap-server instead of --snapshot",
+            "--probe requires --bootstrap-server",
+            "omit --probe, or give --bootstrap-server instead of --snapshot",
         )
 
     def test_a_number_of_probes_without_any(self, file):
         check_refused(
             [*file(healthy()), "--probe-partitions", "5"],
-            "--probe-partitions goes with --probe",
-            "leave it out, or give --probe",
+            "--probe-partitions requires --probe",
+            "omit it, or give --probe",
         )
 
     def test_an_empty_client_rack(self, file):
         check_refused(
             [*file(healthy()), "--client-rack", ""],
-            "expected a client rack, got nothing",
-            "an empty client.rack is none: leave --client-rack out",
+            "invalid --client-rack: expected a rack, got nothing",
+            "omit --client-rack: an empty client.rack is no rack",
         )
 
     def test_a_group_that_is_not_there(self, file):
@@ -201,7 +201,7 @@ class TestRefusals:
     def test_no_source(self):
         check_refused(
             ["doctor"],
-            "expected exactly one of --snapshot and --bootstrap-server",
+            "expected exactly one of --snapshot and --bootstrap-server, got none",
             "--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
         )
 

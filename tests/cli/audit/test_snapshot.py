@@ -77,16 +77,16 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
             "exactly one of --bootstrap-server and --reassignment",
             "reads a cluster",
         ),
-        (["--reassignment", "f"], "--reassignment FILE wants --racks CSV", "broker,rack"),
+        (["--reassignment", "f"], "--reassignment requires --racks", "broker,rack"),
         (
             ["--bootstrap-server", "a:1", "--racks", "f"],
-            "--racks goes with --reassignment",
-            "leave it",
+            "--racks requires --reassignment",
+            "omit it",
         ),
         (
             ["--reassignment", "f", "--groups", "--topics", "a*", "--client-config", "c"],
-            "--topics, --groups, --client-config go with --bootstrap-server",
-            "leave them out",
+            "--topics, --groups, --client-config require --bootstrap-server",
+            "omit them",
         ),
         (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (

@@ -190,7 +190,7 @@ class TestWeights:
             more = self.weights(tmp_path, "orders,0,5", row)
             code, out, err = call("evaluate", self.value(), *more)
             assert (code, out) == (1, "")
-            assert err.startswith(f"error: {more[1]}:3: {message}\n")
+            assert err.startswith(f"error: invalid {more[1]}:3: {message}\n")
 
     def test_no_weight_above_zero(self, call, tmp_path):
         path = tmp_path / "w.csv"
@@ -198,13 +198,13 @@ class TestWeights:
             ((), "expected at least one row, got the table has none"),
             (
                 ("orders,0,0", "other,0,7"),
-                "a weight above 0 is wanted of what billing reads; there is none",
+                "expected a weight above 0 for the topics of billing, got none",
             ),
         ):
             options = self.weights(tmp_path, *rows)
             code, out, err = call("evaluate", self.with_other(), "--group", "billing", *options)
             assert (code, out) == (1, "")
-            assert err.startswith(f"error: {path}: {message}\nhint: ")
+            assert err.startswith(f"error: invalid {path}: {message}\nhint: ")
 
     def test_no_weight_above_zero_in_one_of_two_groups(self, call, tmp_path):
         options = self.weights(tmp_path, "other,0,7")
@@ -233,7 +233,7 @@ class TestWeights:
     def test_a_table_that_is_none(self, call, tmp_path):
         code, out, err = call("evaluate", self.value(), *self.weights(tmp_path, "orders,0,1.5"))
         assert (code, out) == (1, "")
-        assert 'invalid w.csv:2: bytes_per_s: expected integer bytes_per_s >= 0, got "1.5"' in err
+        assert 'w.csv:2: bytes_per_s: expected integer bytes_per_s >= 0, got "1.5"' in err
 
 
 class TestRacksOfMembers:
@@ -275,10 +275,14 @@ class TestRacksOfMembers:
     @pytest.mark.parametrize(
         ("option", "text", "message"),
         [
-            ("--rack", "m", "expected --rack MEMBER=RACK, got m"),
-            ("--client-rack", "=a", "expected --client-rack GLOB=RACK, got =a"),
-            ("--rack", ("m=a", "m=b"), "expected one --rack of a member, got m a and b"),
-            ("--rack", "x=a", "expected --rack of a member, got x is none of these groups"),
+            ("--rack", "m", "invalid --rack: expected MEMBER=RACK, got m"),
+            ("--client-rack", "=a", "invalid --client-rack: expected GLOB=RACK, got =a"),
+            (
+                "--rack",
+                ("m=a", "m=b"),
+                "invalid --rack: expected one rack for member m, got a and b",
+            ),
+            ("--rack", "x=a", "invalid --rack: expected a member of these groups, got x"),
         ],
     )
     def test_what_is_no_rack_of_a_member(self, call, option, text, message):
@@ -357,8 +361,8 @@ class TestGroupsThatCannotBeJudged:
         code, out, err = call("evaluate", cluster([1]))
         assert (code, out) == (1, "")
         assert err == (
-            "error: expected at least 1 consumer group with members, got 0 of 0 have\n"
-            "hint: a snapshot has groups if it was taken with --groups\n"
+            "error: expected at least 1 consumer group with members, got 0 of 0\n"
+            "hint: take the snapshot with --groups\n"
         )
 
     @pytest.mark.parametrize(
@@ -366,18 +370,24 @@ class TestGroupsThatCannotBeJudged:
         [
             (
                 ["PreparingRebalance", "Empty"],
-                "expected at least 1 consumer group in state Stable, got 1 of 2 rebalances",
+                (
+                    "expected at least 1 consumer group in state Stable, got none: 1 of 2 is "
+                    "rebalancing"
+                ),
                 "try again, or give a snapshot",
             ),
             (
                 ["PreparingRebalance", "CompletingRebalance"],
-                "expected at least 1 consumer group in state Stable, got 2 of 2 rebalance",
+                (
+                    "expected at least 1 consumer group in state Stable, got none: 2 of 2 are "
+                    "rebalancing"
+                ),
                 "try again, or give a snapshot",
             ),
             (
                 ["Empty"],
-                "expected at least 1 consumer group with members, got 0 of 1 have",
-                "try again when consumers run, or give a snapshot of such a moment",
+                "expected at least 1 consumer group with members, got 0 of 1",
+                "try again when consumers run, or give a snapshot of a time when they did",
             ),
         ],
     )

@@ -89,7 +89,9 @@ class TestSimulate:
         before = (tmp_path / "s.json.gz").read_bytes()
         code, out, err = call("simulate", eighty_five(), *terms, tmp_path / "link")
         assert (code, out) == (1, "")
-        assert err.startswith(f"error: --out {tmp_path / 'link'} is the snapshot that is read; ")
+        assert err.startswith(
+            f"error: invalid --out: expected another file than the snapshot, got {tmp_path / 'link'}\n"
+        )
         assert (tmp_path / "s.json.gz").read_bytes() == before
 
     def test_not_settled_in_so_many_rounds(self, call):
@@ -99,16 +101,16 @@ class TestSimulate:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--add", "a=x"], "expected --add RACK=N with N from 0 to 9999, got x"),
-            (["--add", "a=99999"], "expected --add RACK=N with N from 0 to 9999, got 99999"),
+            (["--add", "a=x"], "invalid --add: expected RACK=N, N from 0 to 9999, got x"),
+            (["--add", "a=99999"], "invalid --add: expected RACK=N, N from 0 to 9999, got 99999"),
             (
                 [word for number in range(6) for word in ("--remove", f"m{number}")],
                 (
-                    "expected at least 1 member, got --remove names them all\nhint: leave one of "
-                    "them in"
+                    "invalid --remove: expected at least 1 member to remain, got every member\n"
+                    "hint: keep one of them in"
                 ),
             ),
-            (["--add", "4"], "expected --add RACK=N, got 4"),
+            (["--add", "4"], "invalid --add: expected RACK=N, got 4"),
             (["--remove", "x"], "expected a member to remove, got x is none"),
             (["--assignor", "uniform"], "assignor must be one of range, roundrobin, sticky, "),
             (["--rounds", "0"], "Invalid value for '--rounds'"),
@@ -125,8 +127,7 @@ class TestSimulate:
         code, _, err = call("simulate", both, "--add", "use1-az1=1")
         assert code == 1
         assert err == (
-            "error: 1 group is wanted with --add and --remove; 2 were found\n"
-            "hint: name it with --group G\n"
+            "error: expected 1 group with --add and --remove, got 2\nhint: name it with --group G\n"
         )
 
 

@@ -26,18 +26,15 @@ class TestOptions:
             (
                 ["create", NAME],
                 (
-                    "expected --partitions and --replication-factor, got --partitions and "
-                    "--replication-factor are missing"
+                    "expected --partitions and --replication-factor, got no --partitions "
+                    "and no --replication-factor"
                 ),
-                "or give all rows by hand: --replica-assignment 5:4,3:2",
+                "give both, or give every row: --replica-assignment 5:4,3:2",
             ),
             (
                 ["create", NAME, "--partitions", 3],
-                (
-                    "expected --partitions and --replication-factor, got --replication-factor is "
-                    "missing"
-                ),
-                "or give all rows by hand: --replica-assignment 5:4,3:2",
+                ("expected --partitions and --replication-factor, got no --replication-factor"),
+                "give both, or give every row: --replica-assignment 5:4,3:2",
             ),
             (
                 [
@@ -45,22 +42,19 @@ class TestOptions:
                     *("--replication-factor", 1, "--seed", 0, "--ignore-racks"),
                 ],
                 (
-                    "--replica-assignment excludes --partitions, --replication-factor, "
-                    "--disable-rack-aware, --seed"
+                    "--replica-assignment cannot be combined with --partitions, "
+                    "--replication-factor, --disable-rack-aware, --seed"
                 ),
-                "rows by hand say where everything goes; leave one or the other out",
+                "omit one or the other: --replica-assignment says where every replica goes",
             ),
             (
                 ["alter", NAME, "--partitions", 3, "--replica-assignment", "0", "--no-load"],
-                "--replica-assignment excludes --no-load",
-                "rows by hand say where everything goes; leave one or the other out",
+                "--replica-assignment cannot be combined with --no-load",
+                "omit one or the other: --replica-assignment says where every replica goes",
             ),
             (
                 ["alter", NAME, "--partitions", 3, "--replication-factor", 2],
-                (
-                    "topic alter adds partitions; --replication-factor moves replicas of a live "
-                    "topic"
-                ),
+                ("topic alter adds partitions; it cannot change the replication factor"),
                 (
                     "change_replication in Python gives the rows; Kafka's "
                     "kafka-reassign-partitions moves the replicas"
@@ -68,17 +62,17 @@ class TestOptions:
             ),
             (
                 ["create", NAME, "--replica-assignment", "0", "--config", "retention.ms"],
-                "--config wants KEY=VALUE; retention.ms was given",
+                "invalid --config: expected KEY=VALUE, got retention.ms",
                 "repeat --config for each key",
             ),
             (
                 ["create", NAME, "--partitions", "1.0", "--replication-factor", 1],
-                "partitions must be at least 1; 1.0 was given",
+                "invalid partitions: expected an integer of 1 or more, got 1.0",
                 None,
             ),
             (
                 ["ensure", NAME, "--partitions", 1, "--replication-factor", "x"],
-                "replication must be at least 1; x was given",
+                "invalid replication: expected an integer of 1 or more, got x",
                 None,
             ),
             (
@@ -122,7 +116,7 @@ class TestBadInput:
             ),
             (
                 [*sized(1, 1), "--broker-list", "9"],
-                "expected brokers of the cluster, got --broker-list names 9",
+                "invalid --broker-list: expected a broker of the cluster, got 9",
                 "the cluster has {ids}",
             ),
             (
@@ -209,7 +203,7 @@ class TestBadInput:
         for count in (2, 1, 0, -1):
             check_refused(
                 [*command, "--partitions", count],
-                f"more than 2 partitions are wanted, which topic {NAME} has; {count} was given",
+                f"invalid --partitions: expected more than the 2 of topic {NAME}, got {count}",
                 "the partitions of a topic can only become more",
             )
         for text, number in (("0:1,1:2,2:0", 3), ("0:1,1:2,2:0,0:1,1:2", 5)):

@@ -227,10 +227,14 @@ class TestBadInput:
     def test_what_is_no_number(self, file, text):
         path = file(EVEN)
         check_refused(
-            asked(path, text, 3), f"partitions must be at least 1; {text} was given", None
+            asked(path, text, 3),
+            f"invalid partitions: expected an integer of 1 or more, got {text}",
+            None,
         )
         check_refused(
-            asked(path, 1, text), f"replication must be at least 1; {text} was given", None
+            asked(path, 1, text),
+            f"invalid replication: expected an integer of 1 or more, got {text}",
+            None,
         )
 
     def test_more_replicas_than_brokers_names_the_fenced_ones(self, file):
@@ -252,21 +256,25 @@ class TestBadInput:
         [
             (
                 ["--broker-list", "0,6"],
-                "expected brokers of the cluster, got --broker-list names 6",
-                "the cluster has 0, 1, 2, 3, 4, 5",
+                "invalid --broker-list: expected a broker of the cluster, got 6",
+                "brokers: 0, 1, 2, 3, 4, 5",
             ),
-            (["--broker-list", "4,0,4"], "broker 4 is listed twice", "name each broker once"),
+            (
+                ["--broker-list", "4,0,4"],
+                "invalid --broker-list: expected each broker once, got 4 twice",
+                "name each broker once",
+            ),
             *(
                 (
                     ["--broker-list", f"0,{id_}"],
-                    f"expected a broker id of 0 to 2147483647, got --broker-list names {id_}",
+                    f"invalid --broker-list: expected broker ids from 0 to 2147483647, got {id_}",
                     "for example --broker-list 1,2,3",
                 )
                 for id_ in (-1, 2**31, "9" * 5000)
             ),
             (
                 ["--broker-list", "0,x"],
-                '--broker-list wants broker ids; "x" was given',
+                'invalid --broker-list: expected broker ids, got "x"',
                 "for example --broker-list 1,2,3",
             ),
             (
@@ -277,27 +285,27 @@ class TestBadInput:
             (
                 ["--rack-mode", "safe", "--ignore-racks"],
                 "expected one rack mode, got --disable-rack-aware and --rack-mode safe",
-                "leave one of them out",
+                "omit one of them",
             ),
             (
                 ["--placer-option", "balance"],
-                "--placer-option wants KEY=VALUE; balance was given",
+                "invalid --placer-option: expected KEY=VALUE, got balance",
                 "repeat --placer-option for each key",
             ),
             (
                 ["--placer-option", "balance=racks", "--placer-option", "balance=racks"],
-                "--placer-option wants each key once; balance was given twice",
-                "leave one of them out",
+                "invalid --placer-option: expected each key once, got balance twice",
+                "omit one of them",
             ),
             (
                 ["--format", "reassignment"],
-                "--format reassignment wants --topic NAME; none was given",
-                "Kafka's JSON names the topic of each partition",
+                "--format reassignment requires --topic",
+                "give --topic NAME: Kafka's JSON names the topic of each partition",
             ),
             (
                 ["--topic", "t"],
-                "--topic goes with --format reassignment or json",
-                "leave --topic out: the text of kafka-topics names no topic",
+                "--topic requires --format reassignment or json",
+                "omit --topic: the text for kafka-topics names no topic",
             ),
         ],
     )

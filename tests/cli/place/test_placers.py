@@ -84,26 +84,35 @@ class TestBuiltIn:
             (
                 "other",
                 {},
-                'expected a placer of kip36, unaware, striped, ring, levels, got "other"',
-                "rackwise placers lists them; others come with the distribution that has them",
+                (
+                    "invalid --placer: expected one of kip36, unaware, striped, ring, levels,"
+                    ' got "other"'
+                ),
+                (
+                    "run rackwise placers to list them, or install the package that provides "
+                    "the placer"
+                ),
             ),
             (
                 "kip36",
                 {"begin": "1"},
-                'placer "kip36" has the options start, shift, continuation; begin was given',
-                "rackwise placers lists the options of each",
+                (
+                    'invalid option of placer "kip36": expected one of start, shift, '
+                    "continuation, got begin"
+                ),
+                "run rackwise placers to list the options of each placer",
             ),
             (
                 "striped",
                 {"a": "1"},
-                'placer "striped" has no options; a was given',
-                "rackwise placers lists the options of each",
+                'invalid option of placer "striped": expected none, got a',
+                "run rackwise placers to list the options of each placer",
             ),
             (
                 "kip36",
                 {"start": "x"},
-                'start must be a number or none; "x" was given',
-                "rackwise placers lists the options with their defaults",
+                'invalid start: expected a number or none, got "x"',
+                "run rackwise placers to list the options with their defaults",
             ),
             (
                 "kip36",
@@ -200,12 +209,12 @@ class TestDistributionsThatAreWrong:
         offered(monkeypatch, tmp_path / "site", "levels = others_module:Levels")
         check_refused(
             ["place", *snapshot, "--partitions", 1, "--replication-factor", 1],
-            'one placer named "levels" is wanted; it is built in and offered by others',
+            'expected one placer named "levels", got 2: built in and offered by others',
             "uninstall others, or have it give its placer another name",
         )
         check_refused(
             ["placers"],
-            'one placer named "levels" is wanted; it is built in and offered by others',
+            'expected one placer named "levels", got 2: built in and offered by others',
             "uninstall others, or have it give its placer another name",
         )
 
@@ -238,7 +247,7 @@ class TestDistributionsThatAreWrong:
             ),
             (
                 "class A:\n def __init__(self): raise KeyError('no')",
-                "placer \"mine\" cannot be made: KeyError: 'no'",
+                "placer \"mine\" cannot be created: KeyError: 'no'",
             ),
         ],
     )

@@ -310,7 +310,7 @@ class TestRefused:
             (
                 ["--tls-cert", "cert.pem"],
                 "expected both --tls-cert and --tls-key, got --tls-cert",
-                "give both, or no TLS at all",
+                "give both, or no TLS option",
             ),
         ],
     )
@@ -327,17 +327,17 @@ class TestRefused:
         [
             (
                 ["--seed", "1", "--placer", "ring"],
-                "--from-server decides this; --placer and --seed were given too",
-                "give --placer to rackwise serve, or leave --from-server out",
+                "--from-server cannot be combined with --placer, --seed",
+                "give --placer to rackwise serve, or omit --from-server",
             ),
             (
                 ["--snapshot", "s.json"],
-                "--from-server decides this; --snapshot was given too",
-                "give --snapshot to rackwise serve, or leave --from-server out",
+                "--from-server cannot be combined with --snapshot",
+                "give --snapshot to rackwise serve, or omit --from-server",
             ),
             (
                 ["--broker-list", "1,1"],
-                "broker 1 is listed twice",
+                "invalid --broker-list: expected each broker once, got 1 twice",
                 "name each broker once",
             ),
         ],
@@ -349,8 +349,8 @@ class TestRefused:
         size = ["--partitions", 1, "--replication-factor", 1, "--api-key", 70]
         check_refused(
             ["place", "--snapshot", snapshot, *size],
-            "--api-key goes with --from-server",
-            "leave --api-key out, or give --from-server",
+            "--api-key requires --from-server",
+            "omit --api-key, or give --from-server",
         )
 
     def test_the_sentence_of_the_service(self):

@@ -142,7 +142,7 @@ class TestExitCodes:
             monkeypatch.setattr(kafka, "connect", lambda *_: ours)
             code, out, err = topic(cluster, "create", "--replica-assignment", "0")
         assert (code, out) == (3, "")
-        assert "a signal came before they were seen there" in err
+        assert "interrupted before the cluster showed the rows" in err
         until(lambda: NAME in admin.list_topics(), "the topic")
 
     @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ class TestExitCodes:
                 ">/dev/full",
                 3,
                 (
-                    f"error: what became of topic {NAME} is wanted on stdout; it is made, and "
-                    "stdout failed: No space left on device\n"
-                    "hint: nothing has to be repeated; rackwise snapshot shows its rows\n"
+                    f"error: topic {NAME} was written, but the result cannot be written to "
+                    "stdout: No space left on device\n"
+                    "hint: do not repeat the command; rackwise snapshot shows the rows\n"
                 ),
             ),
         ],

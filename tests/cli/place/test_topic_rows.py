@@ -25,14 +25,18 @@ class TestByHand:
     def test_too_few_and_too_many_carry_kafkas_text(self, text, number, added):
         with pytest.raises(InvalidAssignment) as caught:
             by_hand_rows(text, CLUSTER, "t", EXISTING, 4)
-        assert caught.value.message == (f"expected rows for all 4 partitions, got {number}")
+        assert caught.value.message == (
+            f"invalid --replica-assignment: expected a row for each of 4 partitions, got {number}"
+        )
         assert caught.value.upstream[1] == (
             f"Attempted to add 2 additional partition(s), but only {added} assignment(s) were "
             "specified."
         )
 
     def test_a_broker_that_the_cluster_does_not_have(self):
-        with pytest.raises(UnknownBroker, match="the row of partition 2 names 5"):
+        with pytest.raises(
+            UnknownBroker, match="row of partition 2: expected a broker of the cluster, got 5"
+        ):
             by_hand_rows("0:1,1:2,5:0", CLUSTER, "t", EXISTING, 3)
 
 

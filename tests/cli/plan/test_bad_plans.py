@@ -84,7 +84,7 @@ class TestTopics:
         write_snapshot(small_cluster(RACKS, lists), tmp_path / "s.json")
         check_refused(
             ["plan", "set-rf", "t*=2", "T=2", "--snapshot", tmp_path / "s.json"],
-            'set-rf: a topic that matches "T" is wanted; none does',
+            'invalid set-rf: expected a pattern that matches a topic, got "T"',
             f"topics: {known}",
         )
 
@@ -95,32 +95,35 @@ class TestWishes:
         [
             (
                 ["dance"],
-                'no goal is called "dance"',
-                "goals: repair, balance, drain, replace, set-rf, add, leaders",
+                (
+                    "invalid goal: expected one of repair, balance, drain, replace, set-rf, "
+                    'add, leaders, got "dance"'
+                ),
+                "see rackwise plan --help",
             ),
             (
                 ["drain"],
-                "expected what to drain, got nothing",
+                "invalid drain: expected what to drain, got nothing",
                 "for example: rackwise plan drain 7,8",
             ),
             (
                 ["repair", "--rebalance"],
-                "--rebalance goes with drain and set-rf; the goal is repair",
-                "leave --rebalance out; balance and add rebalance by themselves",
+                "--rebalance requires the goal drain or set-rf, got repair",
+                "omit --rebalance: the goals balance and add rebalance anyway",
             ),
             (
                 ["repair", "--time-limit", "0"],
-                "--time-limit wants more than 0 seconds, at most 1000000; 0 was given",
+                "invalid --time-limit: expected more than 0 and at most 1000000 seconds, got 0",
                 "for example --time-limit 60",
             ),
             (
                 ["repair", "--time-limit", "nan"],
-                "--time-limit wants more than 0 seconds, at most 1000000; nan was given",
+                ("invalid --time-limit: expected more than 0 and at most 1000000 seconds, got nan"),
                 "for example --time-limit 60",
             ),
             (
                 ["repair", "--minimise", "usd"],
-                "--minimise usd wants a provider; none was given",
+                "--minimise usd requires --provider",
                 "for example --provider aws, or plan with --minimise moves",
             ),
             (
@@ -226,8 +229,8 @@ class TestPlanFiles:
             ["proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json"],
             (
                 f"{tmp_path / 'p.json'} was made from another snapshot than "
-                f"{tmp_path / 's.json'}; abababababab.. is wanted, {fingerprint(cluster)[:12]}.. "
-                "was read"
+                f"{tmp_path / 's.json'}: expected the hash abababababab.., "
+                f"got {fingerprint(cluster)[:12]}.."
             ),
             "give the snapshot that the plan was made from, or plan again from this one",
             file=tmp_path / "p.json",
@@ -241,7 +244,8 @@ class TestPlanFiles:
         check_refused(
             ["proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json"],
             (
-                f"invalid {tmp_path / 'p.json'} at $.sha256: the hash of the plan is wanted, {now[:16]}..; "
+                f"invalid {tmp_path / 'p.json'} at $.sha256: the hash of the plan is wanted, "
+                f"{now[:16]}..; "
                 f"{plan_of().sha256[:16]}.. was read"
             ),
             EDITED,
@@ -273,7 +277,10 @@ class TestPlanFiles:
             (
                 '"after":[1,3,4]',
                 '"after":[1,3,7]',
-                "invalid FILE at $.moves[0].after[2]: expected a broker of made_from.brokers, got 7",
+                (
+                    "invalid FILE at $.moves[0].after[2]: expected a broker of made_from.brokers, "
+                    "got 7"
+                ),
             ),
             (
                 '"before":[1,2,4]',
@@ -283,7 +290,10 @@ class TestPlanFiles:
             (
                 '"partition":5',
                 '"partition":4',
-                'invalid FILE at $.moves[1]: expected each partition once, got "orders-4" stands twice',
+                (
+                    'invalid FILE at $.moves[1]: expected each partition once, got "orders-4" '
+                    "stands twice"
+                ),
             ),
         ],
     )
@@ -332,7 +342,10 @@ class TestKafkaJson:
                     '{"partitions":[{"topic":"t","partition":0,"replicas":[1]},'
                     '{"topic":"t","partition":0,"replicas":[2]}]}'
                 ),
-                'invalid FILE at $.partitions[1]: expected each partition once, got "t-0" stands twice',
+                (
+                    'invalid FILE at $.partitions[1]: expected each partition once, got "t-0" '
+                    "stands twice"
+                ),
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
         ],
@@ -349,7 +362,7 @@ class TestSuppositions:
         [
             (
                 [],
-                "a change is wanted to suppose; none was given",
+                "expected at least one change, got none",
                 "for example --lose use1-az1",
             ),
             (
@@ -357,12 +370,12 @@ class TestSuppositions:
                 'invalid rack to lose: expected a rack of the cluster, got "/mars"',
                 "racks: /a, /b, /c",
             ),
-            (["--lose-broker", "x"], '--lose-broker: expected a broker id, got "x"', None),
-            (["--rf", "t"], '--rf: expected two sides of "=", got "t"', None),
-            (["--move", "1"], '--move: expected two sides of "=", got "1"', None),
+            (["--lose-broker", "x"], 'invalid --lose-broker: expected a broker id, got "x"', None),
+            (["--rf", "t"], 'invalid --rf: expected two sides of "=", got "t"', None),
+            (["--move", "1"], 'invalid --move: expected two sides of "=", got "1"', None),
             (
                 ["--rf", "t=2", "--rf", "q*=2"],
-                '--rf: a topic that matches "q*" is wanted; none does',
+                'invalid --rf: expected a pattern that matches a topic, got "q*"',
                 "topics: t",
             ),
         ],

@@ -71,24 +71,36 @@ def test_how_they_are_shown_is_how_they_are_read(use):
 @pytest.mark.parametrize(
     ("name", "words", "message"),
     [
-        ("dance", [], 'no goal is called "dance"'),
-        ("drain", [], "expected what to drain, got nothing"),
-        ("set-rf", [], "expected what to set, got nothing"),
-        ("balance", ["7"], 'balance takes no words; "7" was given'),
-        ("drain", ["7,"], 'expected a broker id, got ""'),
-        ("drain", ["x"], 'expected a broker id, got "x"'),
-        ("drain", ["-7"], 'expected a broker id, got "-7"'),
-        ("drain", ["٣"], 'expected a broker id, got "٣"'),
-        ("drain", ["3000000000"], 'expected a broker id, got "3000000000"'),
-        ("drain", ["7,7"], "expected each broker once, got 7 twice"),
-        ("replace", ["7"], 'expected two sides of "=", got "7"'),
-        ("replace", ["7=12", "7=13"], "expected each broker once, got 7 twice"),
-        ("replace", ["7=7"], "expected each broker once, got 7 twice"),
-        ("set-rf", ["t=0"], 'expected a number of replicas from 1 to 32767, got "0"'),
-        ("set-rf", ["t=x"], 'expected a number of replicas from 1 to 32767, got "x"'),
-        ("set-rf", ["=3"], 'expected two sides of "=", got "=3"'),
-        ("add", ["13"], 'expected two sides of "=", got "13"'),
-        ("add", ["13=a", "13=b"], "expected each broker once, got 13 twice"),
+        (
+            "dance",
+            [],
+            'invalid goal: expected one of repair, balance, drain, replace, set-rf, add, leaders, got "dance"',
+        ),
+        ("drain", [], "invalid drain: expected what to drain, got nothing"),
+        ("set-rf", [], "invalid set-rf: expected what to set, got nothing"),
+        ("balance", ["7"], 'invalid balance: expected nothing after the goal, got "7"'),
+        ("drain", ["7,"], 'invalid drain: expected a broker id, got ""'),
+        ("drain", ["x"], 'invalid drain: expected a broker id, got "x"'),
+        ("drain", ["-7"], 'invalid drain: expected a broker id, got "-7"'),
+        ("drain", ["٣"], 'invalid drain: expected a broker id, got "٣"'),
+        ("drain", ["3000000000"], 'invalid drain: expected a broker id, got "3000000000"'),
+        ("drain", ["7,7"], "invalid drain: expected each broker once, got 7 twice"),
+        ("replace", ["7"], 'invalid replace: expected two sides of "=", got "7"'),
+        ("replace", ["7=12", "7=13"], "invalid replace: expected each broker once, got 7 twice"),
+        ("replace", ["7=7"], "invalid replace: expected each broker once, got 7 twice"),
+        (
+            "set-rf",
+            ["t=0"],
+            'invalid set-rf: expected a number of replicas from 1 to 32767, got "0"',
+        ),
+        (
+            "set-rf",
+            ["t=x"],
+            'invalid set-rf: expected a number of replicas from 1 to 32767, got "x"',
+        ),
+        ("set-rf", ["=3"], 'invalid set-rf: expected two sides of "=", got "=3"'),
+        ("add", ["13"], 'invalid add: expected two sides of "=", got "13"'),
+        ("add", ["13=a", "13=b"], "invalid add: expected each broker once, got 13 twice"),
     ],
 )
 def test_what_is_no_goal(name, words, message):
@@ -106,4 +118,4 @@ def test_a_rack_that_is_none():
 def test_rebalance_where_it_means_nothing():
     with pytest.raises(InvalidConfig) as raised:
         goal_of("repair", [], rebalance=True)
-    assert raised.value.message == "--rebalance goes with drain and set-rf; the goal is repair"
+    assert raised.value.message == "--rebalance requires the goal drain or set-rf, got repair"

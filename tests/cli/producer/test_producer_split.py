@@ -141,8 +141,8 @@ class TestOut:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN))
         check_refused(
             ["producer", "split", *given, "--out", str(out), "--eps", "inf"],
-            "a finite --eps goes with --out; inf was given",
-            "without a bound no split is needed: set partitioner.rack.aware alone",
+            "--out requires a finite --eps, got inf",
+            "without a bound no split is needed: set partitioner.rack.aware only",
         )
         assert not out.exists()
 
@@ -151,8 +151,8 @@ class TestOut:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN))
         check_refused(
             ["producer", "split", *given, "--out", str(out), "--valid-for", time],
-            f"--valid-for wants 1ms or more; {time} was given",
-            "1h, and the split written again every half hour, is a good start",
+            f"invalid --valid-for: expected 1ms or more, got {time}",
+            "start with 1h, and write the split again every half hour",
         )
 
     def test_a_folder_that_is_not_there(self, tmp_path):

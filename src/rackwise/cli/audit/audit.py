@@ -119,7 +119,7 @@ def _losses(cluster: Cluster, policy: Policy, wanted: Sequence[str] | None) -> t
     for rack in wanted:
         if rack not in known:
             raise InvalidConfig(
-                f'no rack is called "{escaped(rack)}"',
+                f'invalid --lose: expected a rack of the cluster, got "{escaped(rack)}"',
                 wanted="a rack of the cluster",
                 had=rack,
                 hint="racks: " + ", ".join(escaped(loss.rack) for loss in losses),

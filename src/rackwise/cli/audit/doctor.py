@@ -77,10 +77,10 @@ def doctor(
     check_source(snapshot, bootstrap_server, client_config)
     if probe_partitions is not None and not probe:
         raise InvalidConfig(
-            "--probe-partitions goes with --probe",
+            "--probe-partitions requires --probe",
             wanted="--probe",
             had="--probe-partitions",
-            hint="leave it out, or give --probe",
+            hint="omit it, or give --probe",
         )
     wishes = _Wishes(
         groups=tuple(group or ()),
@@ -120,17 +120,17 @@ class _Wishes:
         """Refuse what cannot be: `InvalidConfig`."""
         if self.probes and not has_brokers:
             raise InvalidConfig(
-                "--probe goes with --bootstrap-server",
+                "--probe requires --bootstrap-server",
                 wanted="--bootstrap-server",
                 had="--snapshot",
-                hint="leave --probe out, or give --bootstrap-server instead of --snapshot",
+                hint="omit --probe, or give --bootstrap-server instead of --snapshot",
             )
         if "" in self.client_racks:
             raise InvalidConfig(
-                "expected a client rack, got nothing",
+                "invalid --client-rack: expected a rack, got nothing",
                 wanted="a client rack",
                 had="",
-                hint="an empty client.rack is none: leave --client-rack out",
+                hint="omit --client-rack: an empty client.rack is no rack",
             )
 
     def chosen(self, cluster: Cluster) -> Cluster:

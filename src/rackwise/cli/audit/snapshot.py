@@ -50,7 +50,8 @@ def snapshot(
     shell: Shell = context.obj
     if (bootstrap_server is None) == (reassignment is None):
         raise InvalidConfig(
-            "exactly one of --bootstrap-server and --reassignment is wanted",
+            "expected exactly one of --bootstrap-server and --reassignment, got "
+            f"{'both' if bootstrap_server else 'none'}",
             wanted=1,
             had=2 if bootstrap_server else 0,
             hint="--bootstrap-server H:P reads a cluster, --reassignment FILE Kafka's own JSON",
@@ -83,19 +84,19 @@ def _refuse(given: Mapping[str, object], *, wanted: str) -> None:
     idle = [option for option, value in given.items() if value]
     if idle:
         raise InvalidConfig(
-            f"{', '.join(idle)} {'goes' if len(idle) == 1 else 'go'} with {wanted}",
+            f"{', '.join(idle)} {'requires' if len(idle) == 1 else 'require'} {wanted}",
             wanted=wanted,
             had=", ".join(idle),
-            hint=f"leave {'it' if len(idle) == 1 else 'them'} out, or give {wanted}",
+            hint=f"omit {'it' if len(idle) == 1 else 'them'}, or give {wanted}",
         )
 
 
 def _cluster_of_files(shell: Shell, reassignment: Path | None, racks: Path | None) -> Cluster:
     if reassignment is None or racks is None:
         raise InvalidConfig(
-            "--reassignment FILE wants --racks CSV",
+            "--reassignment requires --racks",
             wanted="--racks",
-            hint="a CSV with the columns broker,rack: reassignment JSON names no rack",
+            hint="give a CSV with the columns broker,rack: reassignment JSON names no rack",
         )
     from rackwise.adapters import files
 

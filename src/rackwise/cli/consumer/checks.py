@@ -44,11 +44,11 @@ def check_weighed(
     ]
     if idle and len(idle) == len(groups):
         raise InvalidWeights(
-            f"{escaped(str(path))}: a weight above 0 is wanted of what "
-            f"{some(idle)} reads; there is none",
+            f"invalid {escaped(str(path))}: expected a weight above 0 for the topics of "
+            f"{some(idle)}, got none",
             wanted="a weight above 0",
             had=0,
-            hint="look for its topics in the table, or leave --weights out",
+            hint="add rows for its topics to the table, or omit --weights",
             where=str(path),
         )
     for name in idle:

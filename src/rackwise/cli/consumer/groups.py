@@ -120,7 +120,7 @@ def added(texts: Sequence[str] | None) -> dict[str, int]:
         is_number = count.isascii() and count.isdigit() and len(count) <= len(str(MAX_ADDED))
         if not is_number:
             raise InvalidConfig(
-                f"expected --add RACK=N with N from 0 to {MAX_ADDED}, got {escaped(count)}",
+                f"invalid --add: expected RACK=N, N from 0 to {MAX_ADDED}, got {escaped(count)}",
                 wanted=f"0 to {MAX_ADDED} members",
                 had=count,
                 hint=f"for example --add {_EXAMPLES['--add']}",
@@ -135,17 +135,17 @@ def check_one_group(
     """Refuse to change several groups at once: `InvalidConfig`; to leave none: `InvalidMember`."""
     if (add or remove) and len(groups) != 1:
         raise InvalidConfig(
-            f"1 group is wanted with --add and --remove; {len(groups)} were found",
+            f"expected 1 group with --add and --remove, got {len(groups)}",
             wanted=1,
             had=len(groups),
             hint="name it with --group G",
         )
     if remove and not any(add.values()) and not groups[0].described.members.keys() - set(remove):
         raise InvalidMember(
-            "at least 1 member is wanted; --remove names them all",
+            "invalid --remove: expected at least 1 member to remain, got every member",
             wanted="at least 1 member",
             had=0,
-            hint="leave one of them in the group, or add one with --add RACK=N",
+            hint="keep one of them in the group, or add one with --add RACK=N",
         )
 
 
@@ -155,7 +155,7 @@ def check_out(out: Path | None, snapshot: Path | None) -> None:
         return
     if out.samefile(snapshot):
         raise InvalidConfig(
-            f"--out {escaped(str(out))} is the snapshot that is read; another file is wanted",
+            f"invalid --out: expected another file than the snapshot, got {escaped(str(out))}",
             wanted="another file",
             had=str(out),
             hint="give the path of a new file",
@@ -169,11 +169,11 @@ def _one_each(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
     for member, rack in pairs:
         if known.setdefault(member, rack) != rack:
             raise InvalidConfig(
-                f"expected one --rack of a member, got {escaped(member)} "
+                f"invalid --rack: expected one rack for member {escaped(member)}, got "
                 f"{escaped(known[member])} and {escaped(rack)}",
                 wanted=1,
                 had=2,
-                hint="leave one of the two out",
+                hint="omit one of the two",
             )
     return pairs
 
@@ -185,7 +185,7 @@ def _pairs(texts: Sequence[str] | None, *, option: str, form: str) -> tuple[tupl
         left, _, right = text.rpartition("=")
         if not left or not right:
             raise InvalidConfig(
-                f"expected {option} {form}, got {escaped(text)}",
+                f"invalid {option}: expected {form}, got {escaped(text)}",
                 wanted=form,
                 had=text,
                 hint=f"for example {option} {_EXAMPLES[option]}",
@@ -237,19 +237,19 @@ def _nothing_to_judge(cluster: Cluster, moving: int) -> GroupNotFound | GroupNot
     every = len(cluster.groups)
     if moving:
         return GroupNotStable(
-            f"at least 1 consumer group in state Stable is wanted; {moving} of {every} "
-            + ("rebalances" if moving == 1 else "rebalance"),
+            f"expected at least 1 consumer group in state Stable, got none: {moving} of {every} "
+            + ("is rebalancing" if moving == 1 else "are rebalancing"),
             wanted="at least 1 group in state Stable",
             had=0,
             hint="try again, or give a snapshot",
         )
     return GroupNotFound(
-        f"at least 1 consumer group with members is wanted; 0 of {every} have",
+        f"expected at least 1 consumer group with members, got 0 of {every}",
         wanted="at least 1 group with members",
         had=0,
-        hint="try again when consumers run, or give a snapshot of such a moment"
+        hint="try again when consumers run, or give a snapshot of a time when they did"
         if every
-        else "a snapshot has groups if it was taken with --groups",
+        else "take the snapshot with --groups",
     )
 
 
@@ -266,10 +266,10 @@ def _judged(
     for member, _ in wishes.racks:
         if member not in ids:
             raise InvalidConfig(
-                f"--rack of a member is wanted; {escaped(member)} is none of these groups",
+                f"invalid --rack: expected a member of these groups, got {escaped(member)}",
                 wanted="a member id",
                 had=member,
-                hint="rackwise snapshot --groups shows them; --client-rack takes client ids",
+                hint="rackwise snapshot --groups lists members; --client-rack takes client ids",
             )
     found = []
     for group in groups:

@@ -54,7 +54,9 @@ def replica_count(text: str) -> int:
 def _whole(text: str, noun: str, error: type[InputError]) -> int:
     if NUMBER.fullmatch(text):
         return int(text)
-    raise error(f"{noun} must be at least 1; {escaped(text)} was given", wanted=1, had=text)
+    raise error(
+        f"invalid {noun}: expected an integer of 1 or more, got {escaped(text)}", wanted=1, had=text
+    )
 
 
 PlacerName = Annotated[
@@ -146,11 +148,10 @@ def terms(wishes: Wishes, cluster: Cluster, *, topic: str | None = None) -> Term
 
     if wishes.ignores_racks and wishes.rack_mode is not None:
         raise InvalidConfig(
-            f"one rack mode is wanted; --disable-rack-aware and --rack-mode {wishes.rack_mode} "
-            "were given",
+            f"expected one rack mode, got --disable-rack-aware and --rack-mode {wishes.rack_mode}",
             wanted=1,
             had=2,
-            hint="leave one of them out",
+            hint="omit one of them",
         )
     mode = RackMode.DISABLED if wishes.ignores_racks else RackMode(wishes.rack_mode or "enforced")
     name = wishes.placer or DEFAULT_PLACER
@@ -203,7 +204,10 @@ def broker_ids(broker_list: str) -> list[int]:
     for place, id_ in enumerate(ids):
         if id_ in ids[:place]:
             raise InvalidAssignment(
-                f"broker {id_} is listed twice", wanted=1, had=2, hint="name each broker once"
+                f"invalid --broker-list: expected each broker once, got {id_} twice",
+                wanted=1,
+                had=2,
+                hint="name each broker once",
             )
     return ids
 
@@ -213,13 +217,13 @@ def _id(text: str) -> int:
         if text.isdigit() and len(text) <= MAX_DIGITS and int(text) < ID_END:
             return int(text)
         raise InvalidAssignment(
-            f"a broker id of 0 to {ID_END - 1} is wanted; --broker-list names {text}",
+            f"invalid --broker-list: expected broker ids from 0 to {ID_END - 1}, got {text}",
             wanted=f"0 to {ID_END - 1}",
             had=text,
             hint="for example --broker-list 1,2,3",
         )
     raise InvalidConfig(
-        f'--broker-list wants broker ids; "{escaped(text)}" was given',
+        f'invalid --broker-list: expected broker ids, got "{escaped(text)}"',
         wanted="broker ids",
         had=text,
         hint="for example --broker-list 1,2,3",
@@ -232,10 +236,10 @@ def check_known(ids: Iterable[int], brokers: Sequence[Broker], *, what: str) -> 
     for id_ in ids:
         if id_ not in known:
             raise UnknownBroker(
-                f"brokers of the cluster are wanted; {what} names {id_}",
+                f"invalid {what}: expected a broker of the cluster, got {id_}",
                 wanted="a broker of the cluster",
                 had=id_,
-                hint=f"the cluster has {', '.join(map(str, known)) or 'none'}",
+                hint=f"brokers: {', '.join(map(str, known)) or 'none'}",
             )
 
 
@@ -349,4 +353,4 @@ def _has_uneven_racks(brokers: Sequence[Broker]) -> bool:
 def check_rows_known(placement: Placement, brokers: Sequence[Broker]) -> None:
     """Raises `UnknownBroker` for rows by hand that name a broker the cluster does not have."""
     for partition in placement:
-        check_known(placement[partition], brokers, what=f"the row of partition {partition}")
+        check_known(placement[partition], brokers, what=f"row of partition {partition}")

@@ -98,21 +98,21 @@ def _form(shell: Shell, form: Format | None, topic: str | None) -> Format:
             f"expected one format, got --json and --format {form}",
             wanted=1,
             had=2,
-            hint="leave one of them out",
+            hint="omit one of them",
         )
     wanted: Format = "json" if shell.is_json else form or "cli"
     if wanted == "reassignment" and topic is None:
         raise InvalidConfig(
-            "--format reassignment wants --topic NAME; none was given",
+            "--format reassignment requires --topic",
             wanted="--topic",
-            hint="Kafka's JSON names the topic of each partition",
+            hint="give --topic NAME: Kafka's JSON names the topic of each partition",
         )
     if wanted == "cli" and topic is not None:
         raise InvalidConfig(
-            "--topic goes with --format reassignment or json",
+            "--topic requires --format reassignment or json",
             wanted="--format reassignment",
             had="--format cli",
-            hint="leave --topic out: the text of kafka-topics names no topic",
+            hint="omit --topic: the text for kafka-topics names no topic",
         )
     return wanted
 

@@ -102,7 +102,7 @@ def offer_of(name: str) -> Offer:
         owners.insert(0, BUILT_IN)
     if len(owners) > 1:
         raise InvalidPlacer(
-            f'one placer named "{escaped(name)}" is wanted; it is {_and(owners)}',
+            f'expected one placer named "{escaped(name)}", got {len(owners)}: {_and(owners)}',
             wanted=1,
             had=len(owners),
             hint=f"uninstall {owners[-1]}, or have it give its placer another name",
@@ -112,10 +112,10 @@ def offer_of(name: str) -> Offer:
     if not entries:
         known = ", ".join(names())
         raise InvalidConfig(
-            f'expected a placer of {known}, got "{escaped(name)}"',
+            f'invalid --placer: expected one of {known}, got "{escaped(name)}"',
             wanted=known,
             had=name,
-            hint="rackwise placers lists them; others come with the distribution that has them",
+            hint="run rackwise placers to list them, or install the package that offers it",
         )
     return Offer(name=name, kind=_loaded(entries[0], owners[0]), distribution=owners[0])
 
@@ -135,10 +135,10 @@ def made(name: str, options: Mapping[str, str]) -> Placer:
         raise
     except Exception as error:
         raise InvalidPlacer(
-            f'placer "{escaped(name)}" cannot be made: {type(error).__name__}: {error}',
+            f'placer "{escaped(name)}" cannot be created: {type(error).__name__}: {error}',
             wanted="an instance",
             had=type(error).__name__,
-            hint="give the options that it wants: rackwise placers lists them",
+            hint="run rackwise placers to list its options",
         ) from error
     return placer
 
@@ -150,17 +150,17 @@ def pairs(texts: Sequence[str], *, option: str) -> dict[str, str]:
         key, has_value, value = text.partition("=")
         if not key or not has_value:
             raise InvalidConfig(
-                f"{option} wants KEY=VALUE; {escaped(text) or 'nothing'} was given",
+                f"invalid {option}: expected KEY=VALUE, got {escaped(text) or 'nothing'}",
                 wanted="KEY=VALUE",
                 had=text,
                 hint=f"repeat {option} for each key",
             )
         if key in found:
             raise InvalidConfig(
-                f"{option} wants each key once; {escaped(key)} was given twice",
+                f"invalid {option}: expected each key once, got {escaped(key)} twice",
                 wanted=1,
                 had=2,
-                hint="leave one of them out",
+                hint="omit one of them",
             )
         found[key] = value
     return found
@@ -189,7 +189,7 @@ def _loaded(entry: EntryPoint, owner: str) -> type:
             f"{type(error).__name__}: {error}",
             wanted=entry.value,
             had=type(error).__name__,
-            hint=f"mend or uninstall {owner}",
+            hint=f"repair or uninstall {owner}",
         ) from error
     if not isinstance(kind, type):
         raise InvalidPlacer(
@@ -197,7 +197,7 @@ def _loaded(entry: EntryPoint, owner: str) -> type:
             f"of type {type(kind).__name__}",
             wanted="a class",
             had=type(kind).__name__,
-            hint=f"mend or uninstall {owner}",
+            hint=f"repair or uninstall {owner}",
         )
     return kind
 
@@ -209,12 +209,12 @@ def _type_of(offer: Offer, key: str) -> object:
     """
     known = [each.name for each in offer.options]
     if key not in known:
-        has = f"the options {', '.join(known)}" if known else "no options"
+        has = f"one of {', '.join(known)}" if known else "none"
         raise InvalidConfig(
-            f'placer "{escaped(offer.name)}" has {has}; {escaped(key)} was given',
+            f'invalid option of placer "{escaped(offer.name)}": expected {has}, got {escaped(key)}',
             wanted=", ".join(known),
             had=key,
-            hint="rackwise placers lists the options of each",
+            hint="run rackwise placers to list the options of each placer",
         )
     makers = (vars(each)["__init__"] for each in offer.kind.__mro__ if "__init__" in vars(each))
     try:
@@ -242,10 +242,10 @@ def _value(kind: object, key: str, text: str) -> object:
     noun = "true or false" if bool in kinds else "a number"
     noun += f" or {NOTHING}" if type(None) in kinds else ""
     raise InvalidConfig(
-        f'{escaped(key)} must be {noun}; "{escaped(text)}" was given',
+        f'invalid {escaped(key)}: expected {noun}, got "{escaped(text)}"',
         wanted=noun,
         had=text,
-        hint="rackwise placers lists the options with their defaults",
+        hint="run rackwise placers to list the options with their defaults",
     )
 
 

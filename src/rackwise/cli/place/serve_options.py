@@ -107,10 +107,9 @@ def _tls(wanted: Wanted) -> Tls | None:
     names = [name for name, value in given.items() if value is not None]
     if names:
         raise InvalidConfig(
-            f"both --tls-cert and --tls-key are wanted; {' and '.join(names)} "
-            f"{'was' if len(names) == 1 else 'were'} given",
+            f"expected both --tls-cert and --tls-key, got {' and '.join(names)}",
             wanted="--tls-cert --tls-key",
             had=" ".join(names),
-            hint="give both, or no TLS at all",
+            hint="give both, or no TLS option",
         )
     return None

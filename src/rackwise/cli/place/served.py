@@ -36,10 +36,10 @@ def check_alone(names: Sequence[str]) -> None:
     theirs = [name for name in names if name not in HEARD]
     if theirs:
         raise InvalidConfig(
-            f"--from-server decides this; {' and '.join(theirs)} {_was(theirs)} given too",
+            f"--from-server cannot be combined with {', '.join(theirs)}",
             wanted="--from-server alone",
             had=" ".join(theirs),
-            hint=f"give {theirs[0]} to rackwise serve, or leave --from-server out",
+            hint=f"give {theirs[0]} to rackwise serve, or omit --from-server",
         )
 
 
@@ -57,10 +57,10 @@ class Served:
         """Refuse what only a service is asked with: `InvalidConfig`."""
         if self.api_key is not None:
             raise InvalidConfig(
-                "--api-key goes with --from-server",
+                "--api-key requires --from-server",
                 wanted="--from-server",
                 had="--api-key",
-                hint="leave --api-key out, or give --from-server",
+                hint="omit --api-key, or give --from-server",
             )
 
     def asked(self, partitions: int, replication: int) -> Placement:
@@ -105,10 +105,6 @@ class Served:
             "racks": [],
             "forced": [],
         }
-
-
-def _was(names: Sequence[str]) -> str:
-    return "was" if len(names) == 1 else "were"
 
 
 def _shares(rows: Sequence[Sequence[int]]) -> list[dict[str, int]]:

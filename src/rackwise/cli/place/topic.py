@@ -197,7 +197,7 @@ def alter(
     shell: Shell = context.obj
     if replication_factor is not None:
         raise InvalidConfig(
-            "topic alter adds partitions; --replication-factor moves replicas of a live topic",
+            "topic alter adds partitions; it cannot change the replication factor",
             wanted="--partitions",
             had="--replication-factor",
             hint="change_replication in Python gives the rows; Kafka's kafka-reassign-partitions "
@@ -344,7 +344,7 @@ def _shown_rows(shell: Shell, admin: KafkaAdminClient, name: str) -> Placement:
             time.sleep(LOOK_EVERY_S)
     if rows is None:
         raise WorldError(
-            f"topic {escaped(name)} is there; it is not shown after {PATIENCE_S:.0f} s",
+            f"topic {escaped(name)} exists, but no broker shows it after {PATIENCE_S:.0f} s",
             wanted="shown",
             had="hidden",
             hint="the principal may lack the right to describe it, or brokers lag",
@@ -359,10 +359,9 @@ def unfinished(name: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, Terminated):
         raise PartialFailure(
-            f"the rows of topic {escaped(name)} are wanted on the cluster; a signal came before "
-            "they were seen there",
+            f"interrupted before the cluster showed the rows of topic {escaped(name)}",
             skipped=[name],
-            hint="they may still appear: look with rackwise audit before sending them again",
+            hint="they may still appear: check with rackwise audit before you send them again",
         ) from None
 
 
@@ -376,8 +375,8 @@ def written(name: str) -> Iterator[None]:
     except OSError as error:
         drop_stdout()
         raise PartialFailure(
-            f"what became of topic {escaped(name)} is wanted on stdout; it is made, and stdout "
-            f"failed: {error.strerror}",
+            f"topic {escaped(name)} was written, but the result cannot be written to stdout: "
+            f"{error.strerror}",
             done=[name],
-            hint="nothing has to be repeated; rackwise snapshot shows its rows",
+            hint="do not repeat the command; rackwise snapshot shows the rows",
         ) from None

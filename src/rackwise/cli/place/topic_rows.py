@@ -38,11 +38,11 @@ class Size:
         missing = [name for name, number in numbers.items() if number is None]
         if self.by_hand is None and missing:
             raise InvalidConfig(
-                f"--partitions and --replication-factor are wanted; {' and '.join(missing)} "
-                f"{'is' if len(missing) == 1 else 'are'} missing",
+                "expected --partitions and --replication-factor, got no "
+                + " and no ".join(missing),
                 wanted="--partitions, --replication-factor",
                 had=", ".join(numbers.keys() - missing),
-                hint="or give all rows by hand: --replica-assignment 5:4,3:2",
+                hint="give both, or give every row: --replica-assignment 5:4,3:2",
             )
         if self.by_hand is not None:
             refuse_beside_rows([each for each in numbers if each not in missing] + wishes.given())
@@ -66,10 +66,10 @@ def refuse_beside_rows(given: Sequence[str]) -> None:
     """Raises `InvalidConfig` for options that mean nothing where all rows are written by hand."""
     if given:
         raise InvalidConfig(
-            f"--replica-assignment excludes {', '.join(given)}",
+            f"--replica-assignment cannot be combined with {', '.join(given)}",
             wanted="--replica-assignment alone",
             had=", ".join(given),
-            hint="rows by hand say where everything goes; leave one or the other out",
+            hint="omit one or the other: --replica-assignment says where every replica goes",
         )
 
 
@@ -77,11 +77,11 @@ def check_increase(name: str, existing: Placement, partitions: int) -> None:
     """Raises `InvalidPartitions` unless there are more partitions than the topic has."""
     if partitions <= len(existing):
         raise InvalidPartitions(
-            f"more than {counted(len(existing), 'partition')} are wanted, which topic "
-            f"{escaped(name)} has; {partitions} was given",
+            f"invalid --partitions: expected more than the {len(existing)} of topic "
+            f"{escaped(name)}, got {partitions}",
             wanted=len(existing) + 1,
             had=partitions,
-            hint="the partitions of a topic can only become more",
+            hint="the number of partitions can only increase",
         )
 
 
@@ -111,10 +111,11 @@ def by_hand_rows(
     if len(rows) != partitions:
         more, given = partitions - len(existing), max(0, len(rows) - len(existing))
         raise InvalidAssignment(
-            f"expected rows for all {partitions} partitions, got {len(rows)}",
+            f"invalid --replica-assignment: expected a row for each of {partitions} partitions, "
+            f"got {len(rows)}",
             wanted=partitions,
             had=len(rows),
-            hint=f"the first {len(existing)} are those that topic {escaped(name)} has; they are "
+            hint=f"include the {len(existing)} rows that topic {escaped(name)} has; they are "
             "skipped",
             upstream=(
                 "org.apache.kafka.common.errors.InvalidReplicaAssignmentException",

@@ -41,22 +41,22 @@ def goal_of(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal
     """The goal that a name and the words after it say. Raises `InvalidConfig`."""
     if name not in USES:
         raise InvalidConfig(
-            f'no goal is called "{escaped(name)}"',
+            f'invalid goal: expected one of {", ".join(USES)}, got "{escaped(name)}"',
             wanted="a goal",
             had=name,
-            hint=f"goals: {', '.join(USES)}",
+            hint="see rackwise plan --help",
         )
     if rebalance and name not in REBALANCING:
         raise InvalidConfig(
-            f"--rebalance goes with {' and '.join(REBALANCING)}; the goal is {name}",
+            f"--rebalance requires the goal {' or '.join(REBALANCING)}, got {name}",
             wanted=" or ".join(REBALANCING),
             had=name,
-            hint="leave --rebalance out; balance and add rebalance by themselves",
+            hint="omit --rebalance: the goals balance and add rebalance anyway",
         )
     if not words and name in _READERS:
         _refuse(name, f"expected what to {name.partition('-')[0]}, got nothing", had="")
     if words and name in _PLAIN:
-        _refuse(name, f'{name} takes no words; "{escaped(words[0])}" was given', had=words[0])
+        _refuse(name, f'expected nothing after the goal, got "{escaped(words[0])}"', had=words[0])
     return _READERS[name](words, rebalance) if name in _READERS else _plain(name)
 
 
@@ -86,7 +86,7 @@ def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
             more = len(known) - TOPICS_SHOWN
             shown = ", ".join(map(escaped, known[:TOPICS_SHOWN]))
             raise InvalidConfig(
-                f'{name}: a topic that matches "{escaped(glob)}" is wanted; none does',
+                f'invalid {name}: expected a pattern that matches a topic, got "{escaped(glob)}"',
                 wanted=glob,
                 had=len(known),
                 hint=f"topics: {shown}{f' and {more} more' if more > 0 else ''}",
@@ -191,8 +191,7 @@ def replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
     if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MAX_REPLICATION:
         _refuse(
             name,
-            f"a number of replicas from 1 to {MAX_REPLICATION} is wanted; "
-            f'"{escaped(text)}" was given',
+            f'expected a number of replicas from 1 to {MAX_REPLICATION}, got "{escaped(text)}"',
             had=text,
         )
     return glob, int(text)
@@ -232,7 +231,7 @@ def _once(name: str, brokers: Sequence[int]) -> None:
 def _refuse(name: str, message: str, *, had: str) -> NoReturn:
     use = USES.get(name)
     raise InvalidConfig(
-        f"{name}: {message}" if use is None else message,
+        f"invalid {name}: {message}",
         wanted=use or name,
         had=had,
         hint=f"for example: rackwise plan {use}" if use else None,

@@ -168,7 +168,8 @@ def check_time_limit(seconds: float | None) -> None:
     """Refuse what is no length of time to search for, with `InvalidConfig`."""
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise InvalidConfig(
-            f"--time-limit wants more than 0 seconds, at most {LONGEST_S}; {seconds:g} was given",
+            f"invalid --time-limit: expected more than 0 and at most {LONGEST_S} seconds, "
+            f"got {seconds:g}",
             wanted=f"0..{LONGEST_S}",
             had=seconds,
             hint="for example --time-limit 60",
@@ -245,7 +246,7 @@ def prices_for(
     if path is None and minimise != "usd":
         return ()
     raise InvalidPrices(
-        f"{'--minimise usd' if path is None else '--prices'} wants a provider; none was given",
+        f"{'--minimise usd' if path is None else '--prices'} requires --provider",
         wanted="--provider NAME",
         hint="for example --provider aws, or plan with --minimise moves",
     )

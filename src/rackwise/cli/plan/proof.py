@@ -80,8 +80,8 @@ def cluster_of_plan(
     if arrived is not cluster and files.fingerprint(arrived) == wanted:
         return arrived
     raise InvalidPlan(
-        f"{escaped(plan_name)} was made from another snapshot than {escaped(snapshot_name)}; "
-        f"{wanted[:SHOWN]}.. is wanted, {had[:SHOWN]}.. was read",
+        f"{escaped(plan_name)} was made from another snapshot than {escaped(snapshot_name)}: "
+        f"expected the hash {wanted[:SHOWN]}.., got {had[:SHOWN]}..",
         wanted=wanted,
         had=had,
         hint="give the snapshot that the plan was made from, or plan again from this one",

@@ -69,7 +69,7 @@ def what_if(
     changes = tuple(_changes(add or (), move or (), lose or (), lose_broker or (), rf or ()))
     if not changes:
         raise InvalidConfig(
-            "a change is wanted to suppose; none was given",
+            "expected at least one change, got none",
             wanted="--lose, --lose-broker, --add, --move or --rf",
             had=0,
             hint="for example --lose use1-az1",

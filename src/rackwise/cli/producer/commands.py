@@ -132,7 +132,9 @@ def simulate(
         shell.text(form.simulation_text(told, scenarios[0], found, usd_per_gib=usd_per_gib))
     over = [each for each in found if not each.load_factor <= most]
     for each in over:
-        shell.note(f"{each.mode}: load factor {each.load_factor:.3f}; at most {most} is wanted")
+        shell.note(
+            f"{each.mode}: load factor {each.load_factor:.3f} is above --max-load-factor {most}"
+        )
     return 2 if over else 0
 
 
@@ -166,10 +168,10 @@ def split(
     valid_for_ms = _validity(valid_for)
     if out is not None and not math.isfinite(eps):
         raise InvalidConfig(
-            f"a finite --eps goes with --out; {eps} was given",
+            f"--out requires a finite --eps, got {eps}",
             wanted="a finite number",
             had=eps,
-            hint="without a bound no split is needed: set partitioner.rack.aware alone",
+            hint="without a bound no split is needed: set partitioner.rack.aware only",
         )
     told = given(shell, (snapshot, bootstrap_server, client_config), topic, rates, capacity)
     advice = split_advice(
@@ -225,7 +227,7 @@ def _greatest_factor(value: float | None) -> float:
         return math.inf
     if math.isnan(value) or value < 1:
         raise InvalidConfig(
-            f"--max-load-factor wants 1 or more; {value} was given",
+            f"invalid --max-load-factor: expected 1 or more, got {value}",
             wanted=">= 1",
             had=value,
             hint="1 is an even load; 1.2 lets a rack take a fifth more",
@@ -238,10 +240,10 @@ def _validity(text: str) -> int:
     valid_for_ms = int(milliseconds("--valid-for", text))
     if valid_for_ms < 1:
         raise InvalidConfig(
-            f"--valid-for wants 1ms or more; {escaped(text)} was given",
+            f"invalid --valid-for: expected 1ms or more, got {escaped(text)}",
             wanted=">= 1ms",
             had=text,
-            hint="1h, and the split written again every half hour, is a good start",
+            hint="start with 1h, and write the split again every half hour",
         )
     return valid_for_ms
 

@@ -87,11 +87,11 @@ def given(
     told = files.read_rack_rates(rates, max_bytes=shell.max_input)
     if topic not in {None, told.topic}:
         raise InvalidConfig(
-            f"rates of {escaped(str(topic))} are wanted; {escaped(str(rates))} has those of "
-            f"{escaped(told.topic)}",
+            f"invalid --rates: expected the rates of {escaped(str(topic))}, got those of "
+            f"{escaped(told.topic)} in {escaped(str(rates))}",
             wanted=topic,
             had=told.topic,
-            hint="leave --topic out, or give the rates of that topic",
+            hint="omit --topic, or give the rates of that topic",
             where=str(rates),
         )
     cluster = cluster_of(shell, *source, sizes=False)
@@ -117,7 +117,7 @@ def milliseconds(option: str, text: str) -> float:
     found = _DURATION.fullmatch(text)
     if found is None:
         raise InvalidConfig(
-            f"{option} wants a duration such as 60s; {escaped(text)} was given",
+            f"invalid {option}: expected a duration such as 60s, got {escaped(text)}",
             wanted=" ".join(MILLISECONDS),
             had=text,
             hint=f"units: {' '.join(MILLISECONDS)}",
@@ -131,7 +131,7 @@ def modes(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     for mode in wanted:
         if mode not in known:
             raise InvalidConfig(
-                f"--mode wants some of {', '.join(known)}; {escaped(mode)!r} was given",
+                f"invalid --mode: expected some of {', '.join(known)}, got {escaped(mode)!r}",
                 wanted=", ".join(known),
                 had=mode,
                 hint=f"--mode {','.join(known[:2])}",
@@ -157,10 +157,10 @@ def _fault(text: str, brokers: Collection[int]) -> BrokerFault:
     broker = int(said["broker"]) if len(said["broker"]) <= len("2147483647") else -1
     if broker not in brokers:
         raise UnknownBroker(
-            f"--fault wants a broker of the cluster; {escaped(said['broker'])} is not in it",
+            f"invalid --fault: expected a broker of the cluster, got {escaped(said['broker'])}",
             wanted=", ".join(map(str, sorted(brokers))),
             had=said["broker"],
-            hint="give a broker's id",
+            hint=f"brokers: {', '.join(map(str, sorted(brokers)))}",
         )
     return BrokerFault(
         broker=broker,
@@ -173,8 +173,8 @@ def _fault(text: str, brokers: Collection[int]) -> BrokerFault:
 
 def _no_fault(text: str) -> InvalidConfig:
     return InvalidConfig(
-        f"--fault wants {_FAULT}, or kind=slow,rtt=300ms; {escaped(text)} was given",
+        f"invalid --fault: expected {_FAULT}, or kind=slow,rtt=300ms, got {escaped(text)}",
         wanted=_FAULT,
         had=text,
-        hint="each of broker, at, for and kind once; rtt for kind=slow alone",
+        hint="give each of broker, at, for and kind once, and rtt only with kind=slow",
     )
