@@ -88,10 +88,7 @@ class TestBuiltIn:
                     "invalid --placer: expected one of kip36, unaware, striped, ring, levels,"
                     ' got "other"'
                 ),
-                (
-                    "run rackwise placers to list them, or install the package that provides "
-                    "the placer"
-                ),
+                ("run rackwise placers to list them, or install the package that offers it"),
             ),
             (
                 "kip36",

@@ -286,4 +286,6 @@ class TestRefused:
         for options in (given[2:], [*given, "--bootstrap-server", "localhost:1"]):
             code, out, err = called("producer", "simulate", *options)
             assert (code, out) == (1, "")
-            assert err.startswith("error: exactly one of --snapshot and --bootstrap-server")
+            assert err.startswith(
+                "error: expected exactly one of --snapshot and --bootstrap-server"
+            )
