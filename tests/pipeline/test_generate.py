@@ -78,11 +78,11 @@ def test_equal_files_have_equal_bytes(tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(
-        InvalidConfig, match=r"expected a folder to write flows\.parquet to"
-    ) as caught:
+    with pytest.raises(InvalidConfig, match=r"cannot write flows\.parquet: ") as caught:
         write_flow_parquet(tmp_path / "nowhere" / "flows.parquet", first_file(OPTIONS))
-    assert caught.value.hint == "give --out a folder with room that you may write to"
+    assert (
+        caught.value.hint == "set --out to a folder that you may write to and that has free space"
+    )
 
 
 def test_the_bundled_day_is_what_its_command_writes():

@@ -143,7 +143,9 @@ class TestConnect:
         code, out, err = ran(*asked, "--remote", connect_server.remote)
         assert (code, out) == (4, "")
         error, hint = err.splitlines()
-        assert error.startswith("error: expected a session with spark.executor.memory=3g, got the ")
+        assert error.startswith(
+            "error: expected a Spark session with spark.executor.memory=3g, got the "
+        )
         assert hint.endswith("leave spark.executor.memory out, or have the server started with it")
         assert not (tmp_path / "out").exists()
 
@@ -152,7 +154,7 @@ class TestConnect:
         asked = words(home, tmp_path / "out") if command == "analyze" else [command]
         code, out, err = ran(*asked, "--remote", f"sc://{HOST}:{free_ports(1)[0]}")
         assert (code, out) == (1, "")
-        assert "error: a server of Spark Connect is wanted at 127.0.0.1:" in err
+        assert "error: no Spark Connect server answers at 127.0.0.1:" in err
         assert "Traceback" not in err
         assert not (tmp_path / "out").exists()
 
@@ -191,10 +193,7 @@ class TestCluster:
 
 def check_not_shared(code, out, err, folder):
     assert (code, out) == (4, "")
-    assert (
-        f"error: expected a folder for tables that Spark sees as well, got it does not see {HERE}"
-        in err
-    )
+    assert f"error: expected a folder for tables that Spark can read, got {HERE}" in err
     assert "hint: --tables URI" in err
     assert not (folder / "out").exists()
     assert not (folder / "tables").exists()

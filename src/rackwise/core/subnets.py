@@ -114,10 +114,10 @@ def parse_subnets(text: str, *, where: str = "subnets") -> tuple[Subnet, ...]:
     subnets = tuple(_subnet(cidr, rack, place) for cidr, rack, place in rows)
     if not subnets:
         raise InvalidSubnets(
-            f"at least one network is wanted; {where} has none",
+            f"expected at least one network in {where}, got none",
             wanted=1,
             had=0,
-            hint="a line is cidr,rack such as 10.0.5.0/24,/eu/a",
+            hint="write lines cidr,rack, such as 10.0.5.0/24,/eu/a",
             where=where,
         )
     return subnets
@@ -183,8 +183,8 @@ def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
         first = by_network.setdefault(subnet.network, subnet)
         if first.rack != subnet.rack:
             raise InvalidSubnets(
-                f"one rack for {subnet.network} is wanted; {first.where} says {first.rack} "
-                f"and {subnet.where} says {subnet.rack}",
+                f"expected one rack for {subnet.network}, got {first.rack} in {first.where} "
+                f"and {subnet.rack} in {subnet.where}",
                 wanted=str(first.rack),
                 had=str(subnet.rack),
                 hint=f"delete {first.where} or {subnet.where}",
@@ -195,7 +195,7 @@ def _unambiguous(subnets: Iterable[Subnet]) -> list[Subnet]:
                 f"expected an IPv6 prefix of at most /{V6_BITS}, got {subnet.network}",
                 wanted=V6_BITS,
                 had=subnet.network.prefixlen,
-                hint="give the whole /64 to one rack",
+                hint="assign the whole /64 to one rack",
                 where=subnet.where,
             )
     return list(by_network.values())
@@ -206,11 +206,11 @@ def _check_size(family: Sequence[Subnet], lengths: Sequence[int]) -> None:
     if size > MAX_BUCKETS:
         widest = min(family, key=lambda subnet: subnet.network.prefixlen)
         raise InvalidSubnets(
-            f"a table of at most {MAX_BUCKETS} buckets is wanted; {len(family)} networks of "
-            f"/{widest.network.prefixlen} to /{lengths[-1]} need {size}",
+            f"expected a table of at most {MAX_BUCKETS} buckets, got {size} for {len(family)} "
+            f"networks of /{widest.network.prefixlen} to /{lengths[-1]}",
             wanted=MAX_BUCKETS,
             had=size,
-            hint="leave out networks that hold no client, or split the widest ones",
+            hint="omit networks that hold no client, or split the widest ones",
             where=widest.where,
         )
 
@@ -237,10 +237,10 @@ def _csv(text: str, where: str) -> Iterable[tuple[str, str, str]]:
             continue
         if len(cells) != len(HEADER):
             raise InvalidSubnets(
-                f"a line cidr,rack is wanted; {where}:{number} has {len(cells)} cells",
+                f"invalid line {where}:{number}: expected cidr,rack, got {len(cells)} cells",
                 wanted=len(HEADER),
                 had=len(cells),
-                hint="a line looks like 10.0.5.0/24,/eu/a",
+                hint="write a line such as 10.0.5.0/24,/eu/a",
                 where=f"{where}:{number}",
             )
         yield cells[0], cells[1], f"{where}:{number}"
@@ -251,10 +251,10 @@ def _pairs(text: str, where: str) -> Iterable[tuple[str, str, str]]:
         rack, at, cidr = pair.strip().rpartition("@")
         if not at:
             raise InvalidSubnets(
-                f"rack@cidr is wanted; pair {number} of {where} is {escaped(pair.strip())!r}",
+                f"invalid pair {number} of {where}: expected rack@cidr, got {escaped(pair.strip())!r}",
                 wanted="rack@cidr",
                 had=pair.strip(),
-                hint="pairs look like use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19",
+                hint="write pairs such as use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19",
                 where=f"{where} pair {number}",
             )
         yield cidr, rack, f"{where} pair {number}"
@@ -267,8 +267,8 @@ def _subnet(cidr: str, rack: str, where: str) -> Subnet:
         network = None
     if network is None or "/" not in cidr:
         raise InvalidSubnets(
-            f"a network such as 10.0.5.0/24, without host bits, is wanted; "
-            f"{where} has {escaped(cidr)!r}",
+            f"invalid network at {where}: expected one such as 10.0.5.0/24, without host bits, got "
+            f"{escaped(cidr)!r}",
             wanted="10.0.5.0/24",
             had=cidr,
             hint="write the first address of the network, a slash and the prefix length",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _LATIN_1_END = 0x100
 _BMP_END = 0x10000
 
@@ -26,6 +31,16 @@ def counted(number: int, noun: str) -> str:
     ('1 rack', '2 racks')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Words as a choice.
+
+    >>> alternatives(["vpc"]), alternatives(["auto", "egress", "broker"])
+    ('vpc', 'auto, egress or broker')
+    """
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def are(number: int) -> str:

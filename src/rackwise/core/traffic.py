@@ -170,7 +170,7 @@ def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
     whole = sum(weights)
     if whole <= 0:
         raise InvalidRates(
-            f"weights above 0 are wanted to share {total} bytes; all {len(weights)} are 0",
+            f"expected weights above 0 to apportion {total} bytes, got {len(weights)} that are 0",
             wanted="a sum above 0",
             had=whole,
             hint="give a rate above 0 to at least one topic",
@@ -189,8 +189,7 @@ def named_levels(depth: int, names: Sequence[str]) -> tuple[str, ...]:
     """
     if len(names) < depth and depth > 1:
         raise InvalidPrices(
-            f"names of {depth} rack levels are wanted to price them; "
-            f"{len(names)} {'is' if len(names) == 1 else 'are'} given",
+            f"expected names of {depth} rack levels to price them, got {len(names)}",
             wanted=depth,
             had=len(names),
             hint="name them coarsest first, for example --levels region,zone",
@@ -205,7 +204,7 @@ def prices_of(prices: Iterable[Price], provider: str) -> tuple[Price, ...]:
     if not kept:
         had = ", ".join(sorted({escaped(price.provider) for price in rows})) or "none"
         raise InvalidPrices(
-            f'prices of provider "{escaped(provider)}" are wanted; the table has {had}',
+            f'expected prices of provider "{escaped(provider)}", got a table of {had}',
             wanted=provider,
             had=had,
             hint="choose another --provider, or add rows to the table of --prices",
@@ -241,7 +240,7 @@ def _most_specific(valid: Sequence[Price], level: str, day: date) -> Price:
     if len(rows) > 1:
         first, second = sorted(escaped(price.row) for price in rows)[:2]
         raise InvalidPrices(
-            f"one price for level {escaped(level)} on {day} is wanted; two rows fit equally: "
+            f"expected one price for level {escaped(level)} on {day}, got two that fit equally: "
             f"{first} and {second}",
             wanted=1,
             had=len(rows),
@@ -266,7 +265,7 @@ def _not_covered(fitting: Sequence[Price], level: str, day: date) -> InvalidPric
     if after is not None:
         around += f", the next begins {after.valid_from} ({escaped(after.row)})"
     return InvalidPrices(
-        f"a price for level {escaped(level)} on {day} is wanted; {around}",
+        f"no price for level {escaped(level)} on {day}: {around}",
         wanted=str(day),
         had=around,
         hint=f"add to the table of --prices: {csv_line(before, level=level, day=day)}",
@@ -316,15 +315,15 @@ def rates_of(rows: Iterable[RateRow]) -> Rates:
 def _put(rates: dict[Key, int], key: Key, rate: int, what: str) -> None:
     if not 0 <= rate <= MAX_RATE:
         raise InvalidRates(
-            f"a rate between 0 and {MAX_RATE} is wanted for {what}; {rate} was read",
+            f"invalid rate of {what}: expected 0 to {MAX_RATE} bytes per second, got {rate}",
             wanted=f"0..{MAX_RATE}",
             had=rate,
-            hint="rates are bytes per second",
+            hint="write rates in bytes per second",
         )
     had = rates.setdefault(key, rate)
     if had != rate:
         raise InvalidRates(
-            f"one rate is wanted for {what}; {had} and {rate} were read",
+            f"expected one rate for {what}, got {had} and {rate}",
             wanted=had,
             had=rate,
             hint="give the topic's bytes_in_per_s once, or the same in each of its rows",

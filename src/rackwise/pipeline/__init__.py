@@ -75,7 +75,7 @@ def __getattr__(name: str) -> object:
         if error.name is None or not error.name.startswith("pyspark"):
             raise
         raise SparkMissing(
-            f"PySpark is wanted for rackwise.pipeline.{name}; it is not installed",
+            f"rackwise.pipeline.{name} requires PySpark, which is not installed",
             wanted="pyspark",
             had=None,
             hint='pip install "rackwise[spark]"',

@@ -42,10 +42,10 @@ def write_flow_parquet(path: Path, file: FlowFile) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise InvalidConfig(
-            f"a folder to write {path.name} to is wanted; the system says: {error.strerror}",
+            f"cannot write {path.name}: {error.strerror}",
             wanted="a writable folder",
             had=error.strerror,
-            hint="give --out a folder with room that you may write to",
+            hint="set --out to a folder that you may write to and that has free space",
             where=str(path),
         ) from None
 

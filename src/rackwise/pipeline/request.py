@@ -171,11 +171,10 @@ def check_shared(spark: SparkSession, folder: str) -> None:
         with suppress(OSError):  # what others have in it stays
             Path(folder).rmdir()
         raise OutputNotShared(
-            f"a folder for tables that Spark sees as well is wanted; it does not see "
-            f"{escaped(folder)}: {had}",
+            f"expected a folder for tables that Spark can read, got {escaped(folder)}: {had}",
             wanted=folder,
             had=had,
-            hint="--tables URI: a file system that this machine and every executor share",
+            hint="set --tables to a URI that this machine and every executor share",
             where=folder,
         )
 

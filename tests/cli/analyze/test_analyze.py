@@ -214,7 +214,7 @@ class TestSnapshots:
         assert read_published(tmp_path / "out").summary == document(text)
         told = document(said(err)[-1])
         assert (told["error"], told["wanted"], told["had"]) == ("PlanFailures", 2, 1)
-        assert "there is none of small: t-0 wants 2 " in told["message"]
+        assert "no plan for small: t-0 wants 2 " in told["message"]
         assert "csv/plans.csv has every reason" in told["hint"]
 
     def test_findings_are_a_difference_when_asked(self, spark, tmp_path, monkeypatch):
@@ -260,24 +260,56 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("arguments", "message", "hint"),
         [
-            (["--side", "both"], "--side wants one of auto, egress, broker", "one of these"),
-            (["--dedupe", "all"], "--dedupe wants one of side, exact; all", "one of these"),
-            (["--flow-format", "csv"], "--flow-format wants one of vpc, canonical", "one of"),
-            (["--goal", "drain"], "--goal wants one of repair, balance; drain", "one of these"),
-            (["--keep", "gold"], "--keep wants one of bronze; gold", "one of these"),
-            (["--from", "yesterday"], "--from wants a day such as 2026-11-01", "hyphens"),
-            (["--from", "2026-11-02", "--to", "2026-11-01"], "--to at or after --from", "both"),
-            (["--max-quarantine", "2"], "--max-quarantine wants a share from 0 to 1; 2", "0.01"),
-            (["--max-quarantine", "nan"], "wants a share from 0 to 1; nan was given", "0.01"),
-            (["--max-quarantine", "x"], "wants a share from 0 to 1; x was given", "0.01"),
-            (["--levels", "zone,zone"], "--levels wants different names", "region,zone"),
-            (["--levels", ""], "--levels wants different names", "region,zone"),
-            (["--eps", "-1"], "--eps wants a number from 0 to inf; -1 was given", "0.1"),
-            (["--eps", "nan"], "--eps wants a number from 0 to inf; nan was given", "0.1"),
-            (["--unkeyed-share", "0.5"], "wants TOPIC=SHARE; 0.5 was given", "orders=0.8"),
-            (["--unkeyed-share", "a=2"], "wants TOPIC=SHARE; a=2 was given", "orders=0.8"),
-            (["--unkeyed-share", "a=x"], "wants TOPIC=SHARE; a=x was given", "orders=0.8"),
-            (["--conf", "a"], "--conf wants KEY=VALUE; a was given", "spark.driver.memory"),
+            (
+                ["--side", "both"],
+                "invalid --side: expected auto, egress or broker, got both",
+                "one of these",
+            ),
+            (
+                ["--dedupe", "all"],
+                "invalid --dedupe: expected side or exact, got all",
+                "one of these",
+            ),
+            (
+                ["--flow-format", "csv"],
+                "invalid --flow-format: expected vpc, canonical or",
+                "one of",
+            ),
+            (
+                ["--goal", "drain"],
+                "invalid --goal: expected repair or balance, got drain",
+                "one of these",
+            ),
+            (["--keep", "gold"], "invalid --keep: expected bronze, got gold", "one of these"),
+            (
+                ["--from", "yesterday"],
+                "invalid --from: expected a day such as 2026-11-01",
+                "hyphens",
+            ),
+            (
+                ["--from", "2026-11-02", "--to", "2026-11-01"],
+                "invalid --to: expected --from (2026-11-02) or later",
+                "both",
+            ),
+            (
+                ["--max-quarantine", "2"],
+                "invalid --max-quarantine: expected a share from 0 to 1, got 2",
+                "0.01",
+            ),
+            (["--max-quarantine", "nan"], "expected a share from 0 to 1, got nan", "0.01"),
+            (["--max-quarantine", "x"], "expected a share from 0 to 1, got x", "0.01"),
+            (
+                ["--levels", "zone,zone"],
+                "invalid --levels: expected different names",
+                "region,zone",
+            ),
+            (["--levels", ""], "invalid --levels: expected different names", "region,zone"),
+            (["--eps", "-1"], "invalid --eps: expected a number from 0 to inf, got -1", "0.1"),
+            (["--eps", "nan"], "invalid --eps: expected a number from 0 to inf, got nan", "0.1"),
+            (["--unkeyed-share", "0.5"], "expected TOPIC=SHARE, got 0.5", "orders=0.8"),
+            (["--unkeyed-share", "a=2"], "expected TOPIC=SHARE, got a=2", "orders=0.8"),
+            (["--unkeyed-share", "a=x"], "expected TOPIC=SHARE, got a=x", "orders=0.8"),
+            (["--conf", "a"], "invalid --conf: expected KEY=VALUE, got a", "spark.driver.memory"),
         ],
     )
     def test_options(self, tmp_path, arguments, message, hint):
@@ -293,7 +325,7 @@ class TestRefused:
     def test_no_snapshot(self, tmp_path, place):
         (tmp_path / "empty").mkdir()
         told, advice = self.refused(tmp_path, snapshot=tmp_path / "empty" / place)
-        assert told.startswith("expected a snapshot, got there is none at ")
+        assert told.startswith("expected a snapshot at ")
         assert "rackwise snapshot" in advice
 
     @pytest.mark.parametrize(
@@ -376,49 +408,52 @@ class TestRefusedBeforeSpark:
 
     def test_that_there_is_no_spark(self, tmp_path):
         told, _ = self.refused(tmp_path, *LEVELS, *self.FLOWS, "--flow-format", "canonical")
-        assert told.startswith("expected Java 17 or later, got found: no JAVA_HOME")
+        assert told.startswith("expected Java 17 or later, got no JAVA_HOME")
 
     @pytest.mark.parametrize("more", [(), ("--levels", "region")])
     def test_deep_racks_without_names(self, tmp_path, more):
         told, advice = self.refused(tmp_path, *self.FLOWS, "--flow-format", "canonical", *more)
-        assert told.startswith("names of 2 rack levels are wanted to price them; ")
+        assert told.startswith("expected names of 2 rack levels to price them, got ")
         assert "--levels region,zone" in advice
 
     def test_deep_racks_and_rates(self, tmp_path):
         (tmp_path / "rates.csv").write_text("cluster,topic,bytes_in_per_s\ndemo,orders,7\n")
         told, _ = self.refused(tmp_path, "--rates", tmp_path / "rates.csv")
-        assert told.startswith("names of 2 rack levels are wanted to price them; 0 are given")
+        assert told.startswith("expected names of 2 rack levels to price them, got 0")
 
     def test_a_broker_without_address(self, tmp_path):
         bare = replace(DEMO, brokers=tuple(replace(b, addresses=()) for b in DEMO.brokers))
         given = snapshot_file(tmp_path, bare)
         told, advice = self.refused(tmp_path, *self.FLOWS, *LEVELS, snapshot=given)
-        assert "an IP address of every broker is wanted to read flow logs; broker 1" in told
+        assert (
+            "expected an IP address for every broker to read flow logs, got none for broker 1"
+            in told
+        )
         assert advice == "take the snapshot with `rackwise snapshot --resolve`"
 
     def test_prices_of_another_provider(self, tmp_path):
         told, advice = self.refused(tmp_path, "--provider", "mine")
-        assert told.startswith('prices of provider "mine" are wanted; the table has aws')
+        assert told.startswith('expected prices of provider "mine", got a table of aws')
         assert "choose another --provider" in advice
 
     def test_one_name_for_two_clusters(self, tmp_path):
         folder = snapshot_file(tmp_path / "s", replace(DEMO, cluster_id=None), "demo.json").parent
         snapshot_file(folder, DEMO, "other.json")
         told, advice = self.refused(tmp_path, snapshot=folder)
-        assert told.startswith("one cluster id is wanted for the name demo; ")
+        assert told.startswith("expected one cluster id for the name demo, got ")
         assert "rename one of the two files" in advice
 
     def test_a_remote_that_is_none(self, tmp_path):
         told, advice = self.refused(tmp_path, "--remote", "spark://h:7077")
-        assert told == "--remote wants sc://HOST[:PORT] or local[N]; spark://h:7077 was given"
-        assert advice == "a Spark master goes to --master"
+        assert told == "invalid --remote: expected sc://HOST[:PORT] or local[N], got spark://h:7077"
+        assert advice == "give the URL of a Spark master to --master"
 
     def test_a_master_and_a_remote(self, tmp_path):
         given = [snapshot_file(tmp_path), "--out", tmp_path / "out"]
         code, text, err = called("analyze", *given, "--master", "local", "--remote", "sc://h")
         assert (code, text) == (4, "")
-        assert err.startswith("error: expected a master or a remote, got both, local and ")
-        assert "hint: --master runs the driver here, --remote asks a server" in err
+        assert err.startswith("error: expected a master or a remote, got both: local and ")
+        assert "hint: use --master to run the driver here, or --remote" in err
 
 
 class TestResultFolder:
@@ -472,7 +507,7 @@ class TestSparkRefused:
 
     def test_flows_that_are_not_there(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, "--flows", tmp_path / "no such", *demo_flow[2:])
-        assert told.startswith("expected flow files, got Spark finds none at ")
+        assert told.startswith("expected flow files at ")
         assert "--flows" in hint
 
     @pytest.mark.parametrize(
@@ -480,12 +515,12 @@ class TestSparkRefused:
         [
             (
                 ["aws,*,zone,*,0.02,0,1073741824,2026-01-01,2026-06-01,list,true"],
-                "expected a price for level zone on 2026-11-01, got the row before ends 2026-06-01",
+                "no price for level zone on 2026-11-01: the row before ends 2026-06-01",
                 "add to the table of --prices: aws,*,zone,*,<out>,<in>,1073741824,2026-11-01,",
             ),
             (
                 ["aws,*,zone,*,0.02,0,1073741824,2026-01-01,,list,true"] * 2,
-                "expected one price for level zone on 2026-11-01, got two rows fit equally",
+                "expected one price for level zone on 2026-11-01, got two that fit equally",
                 "delete one of the two",
             ),
         ],
@@ -502,5 +537,5 @@ class TestSparkRefused:
         whole = job.flow_facts
         monkeypatch.setattr(job, "flow_facts", lambda *a, **k: whole(*a, **k).limit(0))
         told, hint = self.refused(tmp_path, *demo_flow, code=4)
-        assert told == "expected 1 rows of all fates, got 0 were found, nothing was published"
+        assert told == "expected 1 rows of all outcomes, got 0; nothing was published"
         assert hint.startswith("this is a fault of Rackwise, not of your files")

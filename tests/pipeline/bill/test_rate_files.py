@@ -61,22 +61,22 @@ def test_columns_of_groups_may_be_missing_and_others_are_not_read():
 @pytest.mark.parametrize(
     ("changes", "message", "hint"),
     [
-        ({"cluster": None}, "expected the name of a cluster, got it is null or empty", "name it"),
-        ({"topic": ""}, "expected the name of a topic, got it is null or empty", "name it"),
+        ({"cluster": None}, "expected a cluster name, got null or nothing", "fill in cluster"),
+        ({"topic": ""}, "expected a topic name, got null or nothing", "fill in topic"),
         (
             {"bytes_in_per_s": None},
-            "expected a rate, in or out,, got both are null",
-            "fill bytes_in_per_s in",
+            "expected bytes_in_per_s or bytes_out_per_s, got null in both",
+            "fill in a rate",
         ),
         (
             {"client_group": "g"},
-            "expected a value of bytes_out_per_s, got it is null or empty",
-            "client_group and bytes_out_per_s go together",
+            "expected a value in bytes_out_per_s, got null or nothing",
+            "fill in both client_group and bytes_out_per_s, or neither",
         ),
         (
             {"bytes_out_per_s": 5},
-            "expected a value of client_group, got it is null or empty",
-            "client_group and bytes_out_per_s go together",
+            "expected a value in client_group, got null or nothing",
+            "fill in both client_group and bytes_out_per_s, or neither",
         ),
     ],
 )
@@ -89,25 +89,26 @@ def test_a_row_that_is_no_rate_has_its_number(changes, message, hint):
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
-        (b"cluster,topic\n", "expected Parquet, got it begins b'clus'", "write CSV, or Parquet"),
-        (b"", "expected Parquet, got it begins b''", "write CSV, or Parquet"),
+        (
+            b"cluster,topic\n",
+            "expected Parquet, got a file that begins with b'clus'",
+            "write CSV or Parquet",
+        ),
+        (b"", "expected Parquet, got a file that begins with b''", "write CSV or Parquet"),
         (
             data_of(ROW, without=("topic",)),
-            (
-                "expected a column topic, got it has cluster, bytes_in_per_s, client_group, "
-                "bytes_out_per_s"
-            ),
+            ("expected a column topic, got cluster, bytes_in_per_s, client_group, bytes_out_per_s"),
             "add the column",
         ),
         (
             data_of(ROW, types={"bytes_in_per_s": pa.float64()}),
-            "expected an integer in column bytes_in_per_s, got it has double",
-            "cast it",
+            "expected an integer in column bytes_in_per_s, got double",
+            "cast the column",
         ),
         (
             data_of({"cluster": 1, "topic": "t"}, types={"cluster": pa.int8()}),
-            "expected text in column cluster, got it has int8",
-            "cast it",
+            "expected text in column cluster, got int8",
+            "cast the column",
         ),
     ],
 )
@@ -125,8 +126,8 @@ def test_what_is_no_table_of_rates(data, message, hint):
 )
 def test_what_pyarrow_cannot_read_has_its_reason(data):
     error = refused(data)
-    assert error.message.startswith("r.parquet: expected Parquet, got pyarrow says: ")
-    assert error.hint == "write CSV, or Parquet"
+    assert error.message.startswith("r.parquet: expected Parquet, got an error from pyarrow: ")
+    assert error.hint == "write CSV or Parquet"
 
 
 GOLDEN = data_of(ROW, ROW | {"client_group": "g", "bytes_out_per_s": 5})

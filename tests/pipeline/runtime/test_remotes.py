@@ -37,9 +37,11 @@ def test_the_host(remote, host):
     "remote", ["spark://h:7077", "h:15002", "sc://", "sc://h:port", "sc://h:99999", "yarn"]
 )
 def test_what_is_no_remote_is_refused_and_no_token_is_shown(remote):
-    with pytest.raises(InvalidConfig, match=r"--remote wants sc://HOST\[:PORT\]") as refused:
+    with pytest.raises(
+        InvalidConfig, match=r"invalid --remote: expected sc://HOST\[:PORT\]"
+    ) as refused:
         remotes.check_answers(f"{remote}/;token={TOKEN}")
-    assert refused.value.hint == "a Spark master goes to --master"
+    assert refused.value.hint == "give the URL of a Spark master to --master"
     assert TOKEN not in str(refused.value.as_dict())
 
 
@@ -48,7 +50,9 @@ def test_where_somebody_listens_nothing_is_said_and_where_nobody_does_it_is():
         port = server.getsockname()[1]
         remotes.check_answers(f"sc://{HOST}:{port}")
     remote = f"sc://{HOST}:{free_ports(1)[0]}/;token={TOKEN}"
-    with pytest.raises(Unreachable, match=f"wanted at {HOST}:.*; Connection refused") as refused:
+    with pytest.raises(
+        Unreachable, match=f"no Spark Connect server answers at {HOST}:.*: Connection refused"
+    ) as refused:
         remotes.check_answers(remote)
     assert "start-connect-server.sh" in refused.value.hint
     assert TOKEN not in str(refused.value.as_dict())
@@ -57,7 +61,9 @@ def test_where_somebody_listens_nothing_is_said_and_where_nobody_does_it_is():
 def test_a_port_that_is_taken_is_told_before_a_server_is_started(monkeypatch):
     with closing(socket.create_server((HOST, 0))) as server:
         monkeypatch.setattr(remotes, "PORT", server.getsockname()[1])
-        with pytest.raises(WorldError, match=r"of this machine is wanted .*; it is taken") as told:
+        with pytest.raises(
+            WorldError, match=r"to be free for a Spark Connect server, got a listener"
+        ) as told:
             remotes.check_is_free()
     assert "--remote sc://localhost" in told.value.hint
     monkeypatch.setattr(remotes, "PORT", free_ports(1)[0])

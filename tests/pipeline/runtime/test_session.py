@@ -42,7 +42,7 @@ def test_rows_go_to_python_through_a_file(spark):
 
 def test_without_pyspark_the_pip_line_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(SparkMissing, match="expected PySpark") as missing, session():
+    with pytest.raises(SparkMissing, match="PySpark is not installed") as missing, session():
         pass
     assert missing.value.hint == 'pip install "rackwise[spark]"'
 
@@ -61,9 +61,9 @@ def test_an_older_spark_is_refused(version, is_fit):
     if is_fit:
         check_version(version)
         return
-    with pytest.raises(SessionConflict, match=f"this session runs {version}") as refused:
+    with pytest.raises(SessionConflict, match=f"got a session of Spark {version}") as refused:
         check_version(version)
-    assert refused.value.hint.startswith("start a Spark 4.2")
+    assert refused.value.hint.startswith("start Spark 4.2")
 
 
 @pytest.mark.spark
@@ -97,7 +97,10 @@ def test_large_batches_are_for_the_time_of_an_action(spark):
     ],
 )
 def test_an_active_session_that_contradicts_is_refused(spark, asked, key):
-    with pytest.raises(SessionConflict, match="the active one has") as refused, session(**asked):
+    with (
+        pytest.raises(SessionConflict, match="got the active one with") as refused,
+        session(**asked),
+    ):
         pass
     assert refused.value.where == key
     assert "stop the active session" in refused.value.hint

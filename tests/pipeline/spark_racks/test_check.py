@@ -287,18 +287,18 @@ class TestEachFinding:
 REFUSED = [
     (
         ["--kafka-option", "client.rack=a"],
-        "--kafka-option wants KEY=VALUE; client.rack=a was given",
+        "invalid --kafka-option: expected KEY=VALUE, got client.rack=a",
         "for example --kafka-option 'kafka.client.rack=${env:CLIENT_RACK}'",
     ),
     (
         ["--conf", "spark.x"],
-        "--conf wants KEY=VALUE; spark.x was given",
+        "invalid --conf: expected KEY=VALUE, got spark.x",
         "for example --conf 'spark.executor.cores=1'",
     ),
     (
         ["--variable", "A=B"],
-        "--variable wants the name of an environment variable; 'A=B' was given",
-        "letters, digits and _",
+        "invalid --variable: expected the name of an environment variable, got 'A=B'",
+        "use letters, digits and _",
     ),
     (
         ["--topic", "t"],

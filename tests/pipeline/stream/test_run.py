@@ -239,7 +239,7 @@ def test_what_spark_sets_itself_is_refused_at_once(key):
     from rackwise.pipeline.stream.run import StreamOptions
 
     place = {"bootstrap": "h:1", "topic": "t", "out": "o", "checkpoint": "c"}
-    with pytest.raises(InvalidConfig, match="is wanted"):
+    with pytest.raises(InvalidConfig, match="expected one that Spark does not set itself"):
         StreamOptions(**place, kafka={key: "x"})
 
 
@@ -257,27 +257,27 @@ RUN = ["stream", "run", "--bootstrap-server", "h:1", "--out", "o", "--checkpoint
 REFUSED = [
     (
         [*RUN, "--interval", "soon"],
-        "--interval wants a time such as 60s, 5m or 1h; soon was given",
-        "without --interval it takes what is there and ends",
+        "invalid --interval: expected a time such as 60s, 5m or 1h, got soon",
+        "omit --interval to read what the topic has and stop",
     ),
     (
         [*RUN, "--starting", "now"],
-        "--starting wants earliest or latest; now was given",
-        "a checkpoint that is there goes on where it was",
+        "invalid --starting: expected earliest or latest, got now",
+        "an existing checkpoint ignores --starting and continues where it stopped",
     ),
     (
         [*RUN, "--kafka-option", "kafka.acks"],
-        "--kafka-option wants KEY=VALUE; kafka.acks was given",
+        "invalid --kafka-option: expected KEY=VALUE, got kafka.acks",
         "for example --kafka-option kafka.key=value",
     ),
     (
         ["stream", "compact", "s.json", "--out", "o"],
-        "expected exactly one of --date and --yesterday",
-        "--date 2026-11-01, or --yesterday for a job that runs each night",
+        "expected exactly one of --date and --yesterday, got none",
+        "give --date 2026-11-01, or --yesterday in a job that runs each night",
     ),
     (
         ["stream", "compact", "s.json", "--out", "o", "--date", "today"],
-        "--date wants a day such as 2026-11-01; today was given",
+        "invalid --date: expected a day such as 2026-11-01, got today",
         "write year, month and day with hyphens",
     ),
 ]
@@ -293,4 +293,4 @@ def test_refused(command, message, hint):
 def test_a_day_without_messages_is_refused(tmp_path):
     code, out, err = called("stream", "compact", "s", "--out", tmp_path, "--date", "2026-11-01")
     assert (code, out) == (1, "")
-    assert "expected messages of 2026-11-01, got the days in the stream are none" in err
+    assert "expected messages of 2026-11-01, got a stream of these days: none" in err

@@ -94,12 +94,14 @@ class TestCheckpoints:
 
     def test_that_of_another_folder_is_refused(self, place, tmp_path):
         error = self.refused(place[0], Store(str(tmp_path / "elsewhere")), "belongs to another")
-        assert error.hint == "give the --out it was made with, or another --checkpoint"
+        assert (
+            error.hint == "give the --out that it was created with, or choose another --checkpoint"
+        )
 
     def test_that_of_another_maker_is_refused(self, tmp_path):
         (tmp_path / "foreign").mkdir()
         (tmp_path / "foreign" / "metadata").write_text("{}")
-        self.refused(tmp_path / "foreign", Store(str(tmp_path / "out")), "was made by another")
+        self.refused(tmp_path / "foreign", Store(str(tmp_path / "out")), "another program created")
 
     def test_one_begun_and_one_marked_batch_more_are_what_a_kill_leaves(self, place):
         checkpoint, store = place
@@ -112,14 +114,14 @@ class TestCheckpoints:
         """F27: what it reads next would have the number of a batch that counts, and be lost."""
         checkpoint, store = place
         store.commit(batch(token=token_of(str(checkpoint), store), batch_id=1))
-        error = self.refused(checkpoint, store, "batches up to 0 are wanted .* the last is 1")
-        assert error.hint.startswith("one of the two was put back from a copy: give another")
+        error = self.refused(checkpoint, store, "expected batches up to 0 .* the last is 1")
+        assert error.hint.startswith("one of the two was restored from a copy: choose another")
 
     @pytest.mark.parametrize("begun", [(1, 2), (1, 2, 3)])
     def test_tables_put_back_from_a_copy_are_refused(self, place, begun):
         for number in begun:
             spark_log(place[0], "offsets", number)
-        self.refused(*place, f"batches up to {begun[-1]} are wanted .* the last is 0")
+        self.refused(*place, f"expected batches up to {begun[-1]} .* the last is 0")
 
     def test_a_batch_that_is_gone_is_missed(self, place):
         checkpoint, store = place
@@ -127,25 +129,25 @@ class TestCheckpoints:
         spark_log(checkpoint, "offsets", 1)
         store.commit(batch(token=token, batch_id=1))
         (Path(store.out) / "stream" / "_committed" / f"{token}-0.json").unlink()
-        self.refused(checkpoint, store, "batches up to 1 are wanted .* 1 count")
+        self.refused(checkpoint, store, "expected batches up to 1 .* got 1 committed")
 
     @pytest.mark.parametrize("name", ["offsets/0", "commits/0", "metadata"])
     @pytest.mark.parametrize("text", ["", "v1", "v1\n{", "\0\0\0", 'v1\n{"a":1}\n{"t'])
     def test_a_log_that_was_cut_is_refused(self, place, name, text):
         """F27: with the way out."""
         (place[0] / name).write_text(text)
-        error = self.refused(*place, "it was cut, or changed")
-        assert "give another --checkpoint: what the topic still has is read again" in error.hint
+        error = self.refused(*place, "a file that was cut or changed")
+        assert "choose another --checkpoint: the topic is read again" in error.hint
 
     @pytest.mark.parametrize("text", ["", "{", '{"format":"rackwise.stream/2"}'])
     def test_a_token_of_another_format_is_refused(self, place, text):
         (place[0] / "rackwise.json").write_text(text)
-        self.refused(*place, f"expected format {FORMAT}")
+        self.refused(*place, f"expected {FORMAT}, got")
 
     @pytest.mark.parametrize("token", ['"../x"', "7", "null"])
     def test_a_damaged_token_is_refused(self, place, token):
         (place[0] / "rackwise.json").write_text(f'{{"format":"{FORMAT}","token":{token}}}')
-        self.refused(*place, "expected a token")
+        self.refused(*place, "invalid token .* expected 16 hex digits")
 
 
 class KillingDisk(Disk):

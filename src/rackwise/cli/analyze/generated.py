@@ -26,7 +26,7 @@ from rackwise.core.fleet import (
     truth,
 )
 from rackwise.core.racks import Rack
-from rackwise.core.text import escaped
+from rackwise.core.text import alternatives, escaped
 from rackwise.core.traffic import Price, prices_of
 
 if TYPE_CHECKING:
@@ -155,12 +155,12 @@ def _inputs(fleet: Fleet, out: Path) -> list[str]:
 
 def _one_of(kind: type[StrEnum], name: str, text: str) -> StrEnum:
     if text not in set(kind):
-        option, values = f"--{name.replace('_', '-')}", ", ".join(kind)
+        option, values = f"--{name.replace('_', '-')}", alternatives(tuple(kind))
         raise InvalidConfig(
-            f"{option} wants one of {values}; {escaped(text)} was given",
+            f"invalid {option}: expected {values}, got {escaped(text)}",
             wanted=values,
             had=text,
-            hint=f"give {option} one of these",
+            hint=f"choose one of these for {option}",
         )
     return kind(text)
 
@@ -173,7 +173,7 @@ def _first_day(text: str | None, known: Sequence[Cluster]) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise InvalidConfig(
-            f"--first-day wants a date such as 2026-11-21; {escaped(text)} was given",
+            f"invalid --first-day: expected a date such as 2026-11-21, got {escaped(text)}",
             wanted="2026-11-21",
             had=text,
             hint="write year, month and day with hyphens",
@@ -188,9 +188,9 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, FlowFile], None], 
         from rackwise.pipeline.generate import write_flow_parquet
     except ModuleNotFoundError as error:
         raise MissingDependency(
-            f"{error.name} is wanted to write Parquet; it is not installed",
+            f"writing Parquet requires {error.name}, which is not installed",
             wanted=error.name,
-            hint='pip install "rackwise[spark]", or --flow-format vpc-text',
+            hint='pip install "rackwise[spark]", or use --flow-format vpc-text',
         ) from None
     return write_flow_parquet, ".parquet"
 
@@ -198,10 +198,10 @@ def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, FlowFile], None], 
 def _check_empty(out: Path) -> None:
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InvalidConfig(
-            f"--out wants a new or empty folder; {escaped(str(out))} is there already",
+            f"invalid --out: expected a new or empty folder, got {escaped(str(out))}",
             wanted="a new or empty folder",
             had=str(out),
-            hint="give another --out: files of two fleets in one folder have no truth",
+            hint="choose another --out: the truth describes the files of one fleet",
         )
 
 
@@ -210,8 +210,8 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True)
     except OSError as error:
         raise InvalidConfig(
-            f"{escaped(str(folder))} cannot be made: {error.strerror}",
+            f"cannot create {escaped(str(folder))}: {error.strerror}",
             wanted="a folder to write to",
             had=error.strerror,
-            hint="give another --out",
+            hint="choose another --out",
         ) from None

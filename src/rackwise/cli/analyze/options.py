@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
-from rackwise.core.text import escaped
+from rackwise.core.text import alternatives, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,10 +63,10 @@ def wanted(
     first, last = _day("--from", first_day), _day("--to", last_day)
     if first and last and last < first:
         raise InvalidConfig(
-            f"--to at or after --from is wanted; {last} is before {first}",
+            f"invalid --to: expected --from ({first}) or later, got {last}",
             wanted=str(first),
             had=str(last),
-            hint="both days are kept: one day is --from DAY --to DAY",
+            hint="both days are included: use --from DAY --to DAY for one day",
         )
     for one in keep:
         _one_of("keep", one)
@@ -91,10 +91,10 @@ def _one_of(name: str, text: str) -> str:
     if text not in choices:
         option = f"--{name.replace('_', '-')}"
         raise InvalidConfig(
-            f"{option} wants one of {', '.join(choices)}; {escaped(text)} was given",
+            f"invalid {option}: expected {alternatives(choices)}, got {escaped(text)}",
             wanted=", ".join(choices),
             had=text,
-            hint=f"give {option} one of these",
+            hint=f"choose one of these for {option}",
         )
     return text
 
@@ -106,7 +106,7 @@ def _day(option: str, text: str | None) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         raise InvalidConfig(
-            f"{option} wants a day such as 2026-11-01; {escaped(text)} was given",
+            f"invalid {option}: expected a day such as 2026-11-01, got {escaped(text)}",
             wanted="2026-11-01",
             had=text,
             hint="write year, month and day with hyphens",
@@ -117,7 +117,8 @@ def _levels(text: str | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
     if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
         raise InvalidConfig(
-            f"--levels wants different names, coarsest first; {escaped(text or '')} was given",
+            "invalid --levels: expected different names, coarsest first, got "
+            f"{escaped(text or '')}",
             wanted="region,zone",
             had=text,
             hint="for example --levels region,zone",
@@ -132,10 +133,10 @@ def _share(text: str) -> Decimal:
         share = Decimal(-1)
     if not (share.is_finite() and 0 <= share <= 1):
         raise InvalidConfig(
-            f"--max-quarantine wants a share from 0 to 1; {escaped(text)} was given",
+            f"invalid --max-quarantine: expected a share from 0 to 1, got {escaped(text)}",
             wanted="0..1",
             had=text,
-            hint="one row of a hundred is 0.01",
+            hint="write 0.01 for one row in a hundred",
         )
     return share
 
@@ -151,10 +152,10 @@ def _bound(text: str) -> float:
     bound = _number(text)
     if not bound >= 0:
         raise InvalidConfig(
-            f"--eps wants a number from 0 to inf; {escaped(text)} was given",
+            f"invalid --eps: expected a number from 0 to inf, got {escaped(text)}",
             wanted="0..inf",
             had=text,
-            hint="0.1 lets a rack take a tenth more than its even part, inf as much as comes",
+            hint="write 0.1 to let a rack take a tenth more than its even part, inf for any amount",
         )
     return bound
 
@@ -164,7 +165,7 @@ def _unkeyed(text: str) -> tuple[str, float]:
     share = _number(number)
     if not (topic and 0 <= share <= 1):
         raise InvalidConfig(
-            f"--unkeyed-share wants TOPIC=SHARE; {escaped(text)} was given",
+            f"invalid --unkeyed-share: expected TOPIC=SHARE, got {escaped(text)}",
             wanted="TOPIC=0..1",
             had=text,
             hint="for example --unkeyed-share orders=0.8",
@@ -176,7 +177,7 @@ def _pair(text: str) -> tuple[str, str]:
     key, is_pair, value = text.partition("=")
     if not (key and is_pair):
         raise InvalidConfig(
-            f"--conf wants KEY=VALUE; {escaped(text)} was given",
+            f"invalid --conf: expected KEY=VALUE, got {escaped(text)}",
             wanted="KEY=VALUE",
             had=text,
             hint="for example --conf spark.driver.memory=2g",

@@ -135,10 +135,10 @@ def _snapshot_files(given: Sequence[str]) -> list[str]:
             names = [str(file) for file in Path(path.anchor).glob(pattern)]
         if not names:
             raise InvalidSnapshot(
-                f"a snapshot is wanted; there is none at {escaped(text)}",
+                f"expected a snapshot at {escaped(text)}, got none",
                 wanted="FILE.json, FILE.json.gz, a folder or a glob",
                 had=text,
-                hint="make one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
+                hint="create one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
                 where=text,
             )
         found.update(names)
@@ -374,11 +374,10 @@ def _check_planned(plans: Mapping[str, Any] | None) -> None:
     first = failed[0]
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     raise PlanFailures(
-        f"a plan of every cluster is wanted; there is none of "
-        f"{escaped(str(first.where))}{more}: {escaped(first.message)}",
+        f"no plan for {escaped(str(first.where))}{more}: {escaped(first.message)}",
         done=planned,
         failed=failed,
-        hint="all the rest was published; csv/plans.csv has every reason, --no-plans plans nothing",
+        hint="see csv/plans.csv for every reason, or use --no-plans; the report is published",
     )
 
 

@@ -92,7 +92,7 @@ def _pairs(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
         is_other = option == "--kafka-option" and not key.lower().startswith("kafka.")
         if not (key and equals) or is_other:
             raise InvalidConfig(
-                f"{option} wants KEY=VALUE; {escaped(text)} was given",
+                f"invalid {option}: expected KEY=VALUE, got {escaped(text)}",
                 wanted="kafka.KEY=VALUE" if is_other else "KEY=VALUE",
                 had=text,
                 hint=f"for example {option} '{example}'",
@@ -103,10 +103,11 @@ def _pairs(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
 def _check_variable(name: str) -> None:
     if not name or set(name) & set("=:}\0"):
         raise InvalidConfig(
-            f"--variable wants the name of an environment variable; {escaped(name)!r} was given",
+            "invalid --variable: expected the name of an environment variable, got "
+            f"{escaped(name)!r}",
             wanted="CLIENT_RACK",
             had=name,
-            hint="letters, digits and _",
+            hint="use letters, digits and _",
         )
 
 

@@ -104,10 +104,10 @@ def run(
     _check_connector(connector, kafka_option, client_config)
     if starting not in {"earliest", "latest"}:
         raise InvalidConfig(
-            f"--starting wants earliest or latest; {escaped(starting)} was given",
+            f"invalid --starting: expected earliest or latest, got {escaped(starting)}",
             wanted="earliest, latest",
             had=starting,
-            hint="a checkpoint that is there goes on where it was",
+            hint="an existing checkpoint ignores --starting and continues where it stopped",
         )
     with installed("spark", "read telemetry"):
         from rackwise.pipeline.runtime.session import session
@@ -233,7 +233,7 @@ def _alone(shell: Shell, folder: Path) -> AbstractContextManager[None]:
 
     if not folder.is_dir():
         return nullcontext()
-    told = f"another compaction is at work in {escaped(str(folder))}; it is waited for"
+    told = f"waiting for another compaction in {escaped(str(folder))}"
     return locked(folder, lambda: shell.warn(told))
 
 
@@ -242,19 +242,19 @@ def _check_connector(
 ) -> None:
     if connector not in {JVM, PYTHON}:
         raise InvalidConfig(
-            f"--connector wants jvm or python; {escaped(connector)} was given",
+            f"invalid --connector: expected jvm or python, got {escaped(connector)}",
             wanted="jvm, python",
             had=connector,
-            hint="jvm is Spark's own connector, python reads with kafka-python",
+            hint="use jvm for Spark's own connector, or python to read with kafka-python",
         )
     idle = "--kafka-option" if connector == PYTHON else "--client-config"
     if (kafka_option if connector == PYTHON else client_config) is not None:
         other = JVM if connector == PYTHON else PYTHON
         raise InvalidConfig(
-            f"{idle} goes with --connector {other}",
+            f"{idle} requires --connector {other}",
             wanted=f"--connector {other}",
             had=f"--connector {connector}",
-            hint="--client-config FILE holds the settings of python, --kafka-option those of jvm",
+            hint="use --client-config with python and --kafka-option with jvm",
         )
 
 
@@ -281,7 +281,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     for text, (key, equals, _) in zip(texts, pairs, strict=True):
         if not (key and equals):
             raise InvalidConfig(
-                f"{option} wants KEY=VALUE; {escaped(text)} was given",
+                f"invalid {option}: expected KEY=VALUE, got {escaped(text)}",
                 wanted="KEY=VALUE",
                 had=text,
                 hint=f"for example {option} {'kafka.' if 'kafka' in option else 'spark.'}key=value",
@@ -296,10 +296,10 @@ def _interval(text: str | None) -> str | None:
     found = INTERVAL.fullmatch(text)
     if found is None:
         raise InvalidConfig(
-            f"--interval wants a time such as 60s, 5m or 1h; {escaped(text)} was given",
+            f"invalid --interval: expected a time such as 60s, 5m or 1h, got {escaped(text)}",
             wanted="60s",
             had=text,
-            hint="without --interval it takes what is there and ends",
+            hint="omit --interval to read what the topic has and stop",
         )
     return f"{found[1]} {UNITS[found[2]]}"
 
@@ -307,17 +307,17 @@ def _interval(text: str | None) -> str | None:
 def _day(text: str | None, *, is_yesterday: bool) -> date:
     if (text is None) == (not is_yesterday):
         raise InvalidConfig(
-            "exactly one of --date and --yesterday is wanted",
+            f"expected exactly one of --date and --yesterday, got {'both' if is_yesterday else 'none'}",
             wanted=1,
             had=2 if is_yesterday else 0,
-            hint="--date 2026-11-01, or --yesterday for a job that runs each night",
+            hint="give --date 2026-11-01, or --yesterday in a job that runs each night",
         )
     today = date.fromisoformat(utc_now()[:10])
     try:
         return today - timedelta(days=1) if text is None else date.fromisoformat(text)
     except ValueError:
         raise InvalidConfig(
-            f"--date wants a day such as 2026-11-01; {escaped(text or '')} was given",
+            f"invalid --date: expected a day such as 2026-11-01, got {escaped(text or '')}",
             wanted="2026-11-01",
             had=text,
             hint="write year, month and day with hyphens",

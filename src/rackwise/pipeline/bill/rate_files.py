@@ -37,10 +37,10 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
         _check_columns(table, where)
         rows = table.select(_kept(table)).to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        had = f"pyarrow says: {escaped(str(error).partition(chr(10))[0])}"
+        had = f"an error from pyarrow: {escaped(str(error).partition(chr(10))[0])}"
         if not data.startswith(MAGIC):
-            had = f"it begins {data[:4]!r}"
-        raise _wrong(where, "Parquet", had, "write CSV, or Parquet") from None
+            had = f"a file that begins with {data[:4]!r}"
+        raise _wrong(where, "Parquet", had, "write CSV or Parquet") from None
     return tuple(_row(row, number, where) for number, row in enumerate(rows))
 
 
@@ -52,7 +52,7 @@ def _check_columns(table: pa.Table, where: str) -> None:
     for name in REQUIRED:
         if name not in table.column_names:
             had = ", ".join(map(escaped, table.column_names))
-            raise _wrong(where, f"a column {name}", f"it has {had}", "add the column")
+            raise _wrong(where, f"a column {name}", had, "add the column")
     for name in _kept(table):
         _check(table.schema.field(name), where)
 
@@ -61,7 +61,7 @@ def _check(field: Any, where: str) -> None:  # noqa: ANN401 (pyarrow has no type
     is_fit: Callable[[Any], bool] = pa.types.is_integer if field.name in RATES else _is_text
     if not is_fit(field.type):
         wanted = "an integer" if field.name in RATES else "text"
-        raise _wrong(where, f"{wanted} in column {field.name}", f"it has {field.type}", "cast it")
+        raise _wrong(where, f"{wanted} in column {field.name}", str(field.type), "cast the column")
 
 
 def _is_text(kind: Any) -> bool:  # noqa: ANN401
@@ -72,14 +72,14 @@ def _row(row: dict[str, Any], number: int, where: str) -> RateRow:
     place = f"{where}: row {number}"
     for name in REQUIRED:
         if not row[name]:
-            raise _wrong(place, f"the name of a {name}", "it is null or empty", "name it")
+            raise _wrong(place, f"a {name} name", "null or nothing", f"fill in {name}")
     ins, outs, group = (row.get(name) for name in (*RATES, "client_group"))
     if ins is None and outs is None:
-        raise _wrong(place, "a rate, in or out,", "both are null", "fill bytes_in_per_s in")
+        raise _wrong(place, "bytes_in_per_s or bytes_out_per_s", "null in both", "fill in a rate")
     if bool(group) != (outs is not None):
         name = "bytes_out_per_s" if group else "client_group"
-        hint = "client_group and bytes_out_per_s go together"
-        raise _wrong(place, f"a value of {name}", "it is null or empty", hint)
+        hint = "fill in both client_group and bytes_out_per_s, or neither"
+        raise _wrong(place, f"a value in {name}", "null or nothing", hint)
     return RateRow(
         cluster=row["cluster"],
         topic=row["topic"],
@@ -91,7 +91,7 @@ def _row(row: dict[str, Any], number: int, where: str) -> RateRow:
 
 def _wrong(where: str, wanted: str, had: str, hint: str) -> InvalidRates:
     return InvalidRates(
-        f"{escaped(where)}: {wanted} is wanted; {had}",
+        f"{escaped(where)}: expected {wanted}, got {had}",
         wanted=wanted,
         had=had,
         hint=hint,

@@ -165,10 +165,10 @@ def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...
     """Cluster name -> the snapshots that speak for at least one hour, oldest first."""
     if not snapshots:
         raise InvalidSnapshot(
-            "at least one snapshot is wanted; none could be read",
+            "expected at least one readable snapshot, got none",
             wanted=1,
             had=0,
-            hint="make one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
+            hint="create one with `rackwise snapshot --bootstrap-server HOST:PORT --out FILE`",
         )
     by_name: dict[str, list[Snapshot]] = {}
     for snapshot in sorted(snapshots, key=lambda s: (s.name, s.taken_at, s.fingerprint)):
@@ -185,11 +185,11 @@ def _speaking(name: str, history: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     if len(ids) > 1:
         (first, first_file), (second, second_file), *_ = sorted(ids.items(), key=_by_file)
         raise InvalidSnapshot(
-            f"one cluster id is wanted for the name {escaped(name)}; {escaped(str(first))} is in "
+            f"expected one cluster id for the name {escaped(name)}, got {escaped(str(first))} in "
             f"{escaped(first_file)} and {escaped(str(second))} in {escaped(second_file)}",
             wanted=first,
             had=second,
-            hint="rename one of the two files, or analyze the two clusters apart",
+            hint="rename one of the two files, or analyze the two clusters separately",
             where=second_file,
         )
     by_hour = {snapshot.first_hour: snapshot for snapshot in history}

@@ -79,8 +79,8 @@ def require_addresses(snapshots: Iterable[Snapshot]) -> None:
         missing = [broker.id for broker in snapshot.cluster.brokers if not broker.addresses]
         if missing:
             raise InvalidSnapshot(
-                f"an IP address of every broker is wanted to read flow logs; broker {missing[0]} "
-                f"of cluster {escaped(snapshot.name)} has none",
+                f"expected an IP address for every broker to read flow logs, got none for broker "
+                f"{missing[0]} of cluster {escaped(snapshot.name)}",
                 wanted=len(snapshot.cluster.brokers),
                 had=len(snapshot.cluster.brokers) - len(missing),
                 hint="take the snapshot with `rackwise snapshot --resolve`",
@@ -97,8 +97,8 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
         taken_at = None
     if taken_at is None or taken_at.utcoffset() != timedelta(0):
         raise InvalidSnapshot(
-            "a time in UTC such as 2026-11-01T00:00:00Z is wanted; "
-            f'"{escaped(cluster.taken_at)}" was read',
+            "invalid taken_at: expected a time in UTC such as 2026-11-01T00:00:00Z, got "
+            f'"{escaped(cluster.taken_at)}"',
             wanted="2026-11-01T00:00:00Z",
             had=cluster.taken_at,
             hint="take the snapshot again with `rackwise snapshot`",

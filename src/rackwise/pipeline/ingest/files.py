@@ -85,10 +85,10 @@ def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...
     except AnalysisException as error:
         had = ", ".join(escaped(path) for path in paths)
         raise InvalidFlows(
-            f"flow files are wanted; Spark finds none at {had}: {error.getCondition()}",
+            f"expected flow files at {had}, got none: Spark reports {error.getCondition()}",
             wanted="files, folders or globs",
             had=had,
-            hint="check the paths of --flows; a remote one needs its scheme, such as s3a://",
+            hint="check the paths of --flows; a remote path needs its scheme, such as s3a://",
         ) from error
     rows = {FlowFile(uri=row.file_path, path=row.path, size=row.length) for row in found}
     return tuple(sorted(rows))

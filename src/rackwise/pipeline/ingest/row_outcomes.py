@@ -106,8 +106,8 @@ class Fates:
             f"({self.rows_quarantined} of {self.rows_in} rows: {reasons})",
             wanted=str(allowed),
             had=share,
-            hint=f"mend the files, or allow them with --max-quarantine {share}, which keeps each "
-            "such row in the table quarantine",
+            hint=f"correct the files, or allow them with --max-quarantine {share}, which keeps each "
+            "malformed row in the table quarantine",
         )
 
     def check_kept(self, rows: int, bytes_: int) -> None:
@@ -119,8 +119,8 @@ class Fates:
         """Rows and bytes in are the sums over the reasons. Raises `BytesLost`."""
         rows = sum(rows for _, rows, _ in self.by_reason)
         bytes_ = sum(bytes_ or 0 for _, _, bytes_ in self.by_reason)
-        _same("rows of all fates", self.rows_in, rows)
-        _same("bytes of all fates", self.bytes_in, bytes_)
+        _same("rows of all outcomes", self.rows_in, rows)
+        _same("bytes of all outcomes", self.bytes_in, bytes_)
 
 
 def check_bytes(table: str, wanted: Mapping[str, int], had: Mapping[str, int]) -> None:
@@ -132,7 +132,7 @@ def check_bytes(table: str, wanted: Mapping[str, int], had: Mapping[str, int]) -
 def _same(what: str, wanted: int, had: int) -> None:
     if wanted != had:
         raise BytesLost(
-            f"{wanted} {escaped(what)} are wanted; {had} were found, nothing was published",
+            f"expected {wanted} {escaped(what)}, got {had}; nothing was published",
             wanted=wanted,
             had=had,
             hint="this is a fault of Rackwise, not of your files; please report it with this line",

@@ -151,7 +151,7 @@ def _by_reason(rows: DataFrame) -> list[Row]:
 def _check_fits(bytes_kept: int) -> None:
     if bytes_kept > GREATEST_SUM:
         raise InvalidFlows(
-            f"flows of at most {GREATEST_SUM} bytes in all are wanted; these have {bytes_kept}",
+            f"expected flows of at most {GREATEST_SUM} bytes in all, got {bytes_kept}",
             wanted=GREATEST_SUM,
             had=bytes_kept,
             hint="look for rows with absurd sizes, or analyze fewer days with --from and --to",

@@ -210,10 +210,10 @@ def _canonical(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
     other = next((file for file in files if not file.is_parquet), None)
     if other is not None:
         raise InvalidFlows(
-            f"Parquet files are wanted of canonical flows; {escaped(other.uri)} is none",
+            f"expected Parquet files of canonical flows, got {escaped(other.uri)}",
             wanted="*.parquet",
             had=other.uri,
-            hint="--flow-format vpc reads flow logs as text",
+            hint="use --flow-format vpc for flow logs as text",
             where=other.uri,
         )
     if not files:
@@ -241,10 +241,10 @@ def _parquet(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
     except spark_failures() as error:
         had = failure_line(error)
         raise InvalidFlows(
-            f"Parquet files whose columns agree are wanted; Spark says: {had}",
+            f"expected Parquet files whose columns agree, got an error from Spark: {had}",
             wanted="Parquet",
             had=had,
-            hint="try the files one by one",
+            hint="read the files one by one to find the one that differs",
             where=_first(files),
         ) from error
     own = [name for name in rows.columns if name.lower() not in OURS]
@@ -292,8 +292,7 @@ def _wrong_type(field: StructField, allowed: Sequence[str], where: str) -> Inval
     if isinstance(field.dataType, TimestampNTZType):
         hint = "write timestamps as UTC instants, with a time zone"
     return InvalidFlows(
-        f"column {field.name} of type {' or '.join(allowed)} is wanted in {escaped(where)}; "
-        f"it is {had}",
+        f"invalid column {field.name} of {escaped(where)}: expected {' or '.join(allowed)}, got {had}",
         wanted=" or ".join(allowed),
         had=had,
         hint=hint,
@@ -315,8 +314,8 @@ def _invalid(where: str, columns: Sequence[str], wanted: Sequence[str], fault: s
     if is_canonical or is_vpc:
         hint = f"--flow-format {'canonical' if is_canonical else 'vpc'}"
     return InvalidFlows(
-        f"columns {' '.join(wanted)} are wanted in {escaped(where)}; "
-        f"it has {fault}, but {' '.join(escaped(name) for name in own)}",
+        f"invalid columns of {escaped(where)}: expected {' '.join(wanted)}, got {fault}, but "
+        f"{' '.join(escaped(name) for name in own)}",
         wanted=" ".join(wanted),
         had=" ".join(own),
         hint=hint,

@@ -110,7 +110,7 @@ def marked_lines(
     if counts and not counts[0].marked:
         had = escaped(counts[0][1] or "")
         raise InvalidFlows(
-            f'lines with "{mark}" are wanted in {escaped(whole[0].uri)}; one begins "{had}"',
+            f'expected lines with "{mark}" in {escaped(whole[0].uri)}, got one that begins "{had}"',
             wanted=mark,
             had=had,
             hint="brokers write them when their logger kafka.request.logger is set to DEBUG",
@@ -194,10 +194,10 @@ def failure_line(error: Exception) -> str:
 def _unreadable(error: Exception) -> InvalidFlows:
     had = failure_line(error)
     return InvalidFlows(
-        f"flow files that can be read are wanted; Spark says: {had}",
+        f"expected flow files that can be read, got an error from Spark: {had}",
         wanted="readable files",
         had=had,
-        hint="try the files one by one",
+        hint="read the files one by one to find the damaged one",
     )
 
 
@@ -244,8 +244,7 @@ def _check_empty(spark: SparkSession, file: FlowFile) -> None:
     if first:
         had = escaped(first[0].value[:200])
         raise InvalidFlows(
-            f"a header line with srcaddr and dstaddr is wanted in {escaped(file.uri)}; "
-            f'it begins "{had}"',
+            f'expected a header line with srcaddr and dstaddr in {escaped(file.uri)}, got "{had}"',
             wanted="version account-id interface-id srcaddr dstaddr ...",
             had=had,
             hint="put the header of the flow log first, or give its --flow-format",

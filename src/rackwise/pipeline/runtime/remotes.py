@@ -45,7 +45,7 @@ def check_answers(remote: str) -> None:
         socket.create_connection((host, port), timeout=ANSWER_S).close()
     except OSError as error:
         raise Unreachable(
-            f"a server of Spark Connect is wanted at {escaped(host)}:{port}; {_reason(error)}",
+            f"no Spark Connect server answers at {escaped(host)}:{port}: {_reason(error)}",
             wanted=f"{host}:{port}",
             had=_reason(error),
             hint="start one with sbin/start-connect-server.sh, or leave --remote out",
@@ -59,10 +59,10 @@ def check_is_free() -> None:
     except OSError:
         return
     raise WorldError(
-        f"port {PORT} of this machine is wanted for a server of Spark Connect; it is taken",
+        f"expected port {PORT} of this machine to be free for a Spark Connect server, got a listener",
         wanted=PORT,
         had="taken",
-        hint=f"--remote sc://{HERE} asks the one that is there, --master local[*] wants no port",
+        hint=f"use --remote sc://{HERE} for the server that runs there, or --master local[*]",
     )
 
 
@@ -74,10 +74,10 @@ def _address(remote: str) -> tuple[str, int]:
         scheme, host, port = "", None, PORT
     if host is None or scheme != "sc":
         raise InvalidConfig(
-            f"--remote wants sc://HOST[:PORT] or local[N]; {shown(remote)} was given",
+            f"invalid --remote: expected sc://HOST[:PORT] or local[N], got {shown(remote)}",
             wanted="sc://HOST[:PORT]",
             had=shown(remote),
-            hint="a Spark master goes to --master",
+            hint="give the URL of a Spark master to --master",
         )
     return host, port
 

@@ -112,10 +112,10 @@ def session(
     """
     if master and remote:
         raise SessionConflict(
-            f"expected a master or a remote, got both, {escaped(master)} and {shown(remote)}",
+            f"expected a master or a remote, got both: {escaped(master)} and {shown(remote)}",
             wanted="one of them",
             had="both",
-            hint="--master runs the driver here, --remote asks a server of Spark Connect",
+            hint="use --master to run the driver here, or --remote to use a Spark Connect server",
         )
     with _installed():
         from pyspark.sql import SparkSession
@@ -148,10 +148,10 @@ def check_version(version: str) -> None:
     if found < OLDEST:
         wanted = ".".join(map(str, OLDEST))
         raise SessionConflict(
-            f"Spark {wanted} or later is wanted; this session runs {escaped(version)}",
+            f"expected Spark {wanted} or later, got a session of Spark {escaped(version)}",
             wanted=wanted,
             had=version,
-            hint=f"start a Spark {wanted}, or leave the session out: one machine will do",
+            hint=f"start Spark {wanted}, or omit --remote and --master to run on this machine",
             where="spark.version",
         )
 
@@ -222,10 +222,10 @@ def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str])
         except PySparkException as error:
             told = escaped(str(error).strip().partition("\n")[0])
             raise WorldError(
-                f"a session of Spark Connect is wanted at {shown(remote)}; it says: {told}",
+                f"the Spark Connect server at {shown(remote)} gives no session: {told}",
                 wanted=shown(remote),
                 had=told,
-                hint="is it Spark 4.2, and is the token in the URL right: sc://HOST/;token=...",
+                hint="check that it runs Spark 4.2 and that the URL has its token: sc://HOST/;token=...",
                 where=shown(remote),
             ) from error
 
@@ -244,9 +244,9 @@ def _installed() -> Iterator[None]:
     except ImportError as error:
         name = (getattr(error, "name", None) or "").partition(".")[0]
         is_spark = name == "pyspark"
-        what = "PySpark" if is_spark else "what Spark Connect needs"
+        what = "PySpark is" if is_spark else "the packages of Spark Connect are"
         raise SparkMissing(
-            f"{what} is wanted to run this; it is not installed",
+            f"{what} not installed",
             wanted="pyspark" if is_spark else "pyspark[connect]",
             had=None,
             hint=HINT if is_spark else 'pip install "rackwise[connect]"',
@@ -353,12 +353,12 @@ def _conflict(
     key: str, wanted: str | None, had: str | None, whose: str = "the active one"
 ) -> SessionConflict:
     return SessionConflict(
-        f"a session with {escaped(key)}={escaped(str(wanted))} is wanted; {whose} has "
+        f"expected a Spark session with {escaped(key)}={escaped(str(wanted))}, got {whose} with "
         f"{escaped(str(had))}",
         wanted=wanted,
         had=had,
-        hint=f"stop the active session, or leave {escaped(key)} to it"
+        hint=f"stop the active session, or omit {escaped(key)}"
         if whose == "the active one"
-        else f"leave {escaped(key)} out, or have the server started with it",
+        else f"omit {escaped(key)}, or start the server with it",
         where=key,
     )

@@ -193,7 +193,7 @@ def _named(folder: Path) -> str:
 def _check(what: str, wanted: int, had: int) -> None:
     if wanted != had:
         raise BytesLost(
-            f"{wanted} {what} of all fates are wanted; {had} were found, nothing was published",
+            f"expected {wanted} {what} of all outcomes, got {had}; nothing was published",
             wanted=wanted,
             had=had,
             hint="this is a fault of Rackwise, not of your messages; please report it",
@@ -207,9 +207,9 @@ def _nothing(day: date, store: Store) -> InvalidFlows:
         ends = [date.fromordinal(EPOCH_ORDINAL + each) for each in (days[0], days[-1])]
         had = f"{ends[0]} to {ends[1]}"
     return InvalidFlows(
-        f"messages of {day} are wanted; the days in the stream are {had}",
+        f"expected messages of {day}, got a stream of these days: {had}",
         wanted=str(day),
         had=had,
-        hint="run rackwise stream run first, or give another --date",
+        hint="run `rackwise stream run` first, or choose another --date",
         where=store.out,
     )

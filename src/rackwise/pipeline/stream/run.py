@@ -78,7 +78,7 @@ class StreamOptions:
             name = key.lower().removeprefix("kafka.")
             if name in REFUSED or not key.lower().startswith("kafka."):
                 raise InvalidConfig(
-                    f"expected an option of Kafka's client that Spark leaves open, got "
+                    "invalid Kafka option: expected one that Spark does not set itself, got "
                     f"{escaped(key)}",
                     wanted="kafka.KEY",
                     had=key,
@@ -138,10 +138,10 @@ def finish(query: StreamingQuery) -> None:
     except StreamingQueryException as error:
         told = escaped(str(error).splitlines()[0])
         raise WorldError(
-            f"the stream is wanted running; Spark ended it: {told}",
+            f"Spark ended the stream: {told}",
             wanted="running",
             had=error.getCondition(),
-            hint="mend the cause and run it again: it goes on after the last batch that counts",
+            hint="remove the cause and run it again: it continues after the last committed batch",
         ) from error
     finally:
         query.stop()
@@ -175,8 +175,8 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
     summed = write_table(sums(written), store.folder_of(batch, table=SUMS), SUMS_TABLE)
     if summed.bytes != batch.bytes:
         raise BytesLost(
-            f"{batch.bytes} bytes of batch {batch_id} are wanted in its sums; "
-            f"{summed.bytes} were found, the batch does not count",
+            f"expected {batch.bytes} bytes in the sums of batch {batch_id}, got {summed.bytes}; "
+            "the batch is not committed",
             wanted=batch.bytes,
             had=summed.bytes,
             hint="this is a fault of Rackwise, not of your messages; please report it",
@@ -233,7 +233,7 @@ def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
     except AnalysisException as error:
         package = f"{CONNECTOR}:{spark.version}"
         raise ConnectorMissing(
-            "Spark's Kafka connector is wanted to read telemetry; this session has none",
+            "expected a Spark session with Spark's Kafka connector, got one without it",
             wanted=package,
             had=error.getCondition(),
             hint=f"start Spark with --packages {package}",

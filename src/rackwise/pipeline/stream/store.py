@@ -57,7 +57,7 @@ COMMITTED = "_committed"
 LARGEST_MARK = 1 << 24
 TOKEN = re.compile(r"[0-9a-f]{16}")
 UNFINISHED = ".unfinished"
-ANOTHER = "give another --checkpoint: what the topic still has is read again, and counts once"
+ANOTHER = "choose another --checkpoint: the topic is read again and each message counts once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,8 @@ def token_of(checkpoint: str, store: Store) -> str:
         token = _read(mark).get("token")
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
             raise CheckpointMismatch(
-                f"a token is wanted in {escaped(str(mark))}; it has {escaped(str(token))}",
+                f"invalid token in {escaped(str(mark))}: expected 16 hex digits, got "
+                f"{escaped(str(token))}",
                 wanted="16 hex digits",
                 had=token,
                 hint=f"the checkpoint is damaged: {ANOTHER}",
@@ -209,17 +210,18 @@ def token_of(checkpoint: str, store: Store) -> str:
                 f"{escaped(store.out)} has none of its batches",
                 wanted=f"epoch={token}",
                 had=None,
-                hint="give the --out it was made with, or another --checkpoint",
+                hint="give the --out that it was created with, or choose another --checkpoint",
                 where=str(mark),
             )
         _check_logs(folder, token, store)
         return token
     if folder.exists() and not all(each.name.endswith(UNFINISHED) for each in folder.iterdir()):
         raise CheckpointMismatch(
-            f"a checkpoint of rackwise stream is wanted; {escaped(checkpoint)} was made by another",
+            f"expected a checkpoint of rackwise stream, got {escaped(checkpoint)}, which another "
+            "program created",
             wanted=MARK,
             had=None,
-            hint="give --checkpoint an empty folder, or a new name",
+            hint="choose an empty folder or a new name for --checkpoint",
             where=checkpoint,
         )
     token = secrets.token_hex(8)
@@ -238,7 +240,8 @@ def _check_logs(folder: Path, token: str, store: Store) -> None:
     for path, least in logs.items():
         if path.is_file() and not _is_log(path.read_bytes(), least):
             raise CheckpointMismatch(
-                f"a log of Spark's is wanted in {escaped(str(path))}; it was cut, or changed",
+                f"expected one of Spark's logs in {escaped(str(path))}, got a file that was cut or "
+                "changed",
                 wanted="JSON",
                 had=path.stat().st_size,
                 hint=f"the checkpoint is damaged: {ANOTHER}",
@@ -248,11 +251,11 @@ def _check_logs(folder: Path, token: str, store: Store) -> None:
     if had == list(range(len(had))) and len(had) in {last, last + 1} - {-1}:
         return
     raise CheckpointMismatch(
-        f"batches up to {last} are wanted in {escaped(store.out)}, as {escaped(str(folder))} has "
-        f"begun them; {len(had)} count, the last is {max(had, default=None)}",
+        f"expected batches up to {last} in {escaped(store.out)}, because {escaped(str(folder))} "
+        f"began them, got {len(had)} committed; the last is {max(had, default=None)}",
         wanted=last,
         had=max(had, default=None),
-        hint=f"one of the two was put back from a copy: {ANOTHER}",
+        hint=f"one of the two was restored from a copy: {ANOTHER}",
         where=str(folder),
     )
 
@@ -287,11 +290,11 @@ def _read(path: Path) -> dict[str, Any]:
         fields = {"format": f"no JSON: {error}"}
     if fields.get("format") != FORMAT:
         raise CheckpointMismatch(
-            f"format {FORMAT} is wanted in {escaped(str(path))}; it has "
+            f"invalid format of {escaped(str(path))}: expected {FORMAT}, got "
             f"{escaped(str(fields.get('format')))}",
             wanted=FORMAT,
             had=fields.get("format"),
-            hint="it was written by another version of Rackwise, or is damaged: give another "
+            hint="another version of Rackwise wrote it, or it is damaged: choose another "
             "--out and --checkpoint",
             where=str(path),
         )
