@@ -146,7 +146,7 @@ class TestConnect:
         assert error.startswith(
             "error: expected a Spark session with spark.executor.memory=3g, got the "
         )
-        assert hint.endswith("leave spark.executor.memory out, or have the server started with it")
+        assert hint.endswith("omit spark.executor.memory, or start the server with it")
         assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize("command", ["analyze", "spark-check"])

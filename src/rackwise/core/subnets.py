@@ -251,7 +251,8 @@ def _pairs(text: str, where: str) -> Iterable[tuple[str, str, str]]:
         rack, at, cidr = pair.strip().rpartition("@")
         if not at:
             raise InvalidSubnets(
-                f"invalid pair {number} of {where}: expected rack@cidr, got {escaped(pair.strip())!r}",
+                f"invalid pair {number} of {where}: expected rack@cidr, got "
+                f"{escaped(pair.strip())!r}",
                 wanted="rack@cidr",
                 had=pair.strip(),
                 hint="write pairs such as use1-az1@10.0.0.0/19<>use1-az2@10.0.32.0/19",

@@ -269,7 +269,7 @@ class TestRefused:
         read, _ = read_snapshots(*parsed({"a.json": blind}))
         with pytest.raises(
             InvalidSnapshot,
-            match=r"expected an IP address for every broker .* got none for broker 4 of cluster demo",
+            match=r"expected an IP address for every broker .* none for broker 4 of cluster demo",
         ) as caught:
             require_addresses(read)
         assert caught.value.hint == "take the snapshot with `rackwise snapshot --resolve`"

@@ -136,4 +136,4 @@ class TestSink:
             InvalidConfig, match="expected a column value and optionally key"
         ) as refused:
             check_columns(schema)
-        assert refused.value.hint.startswith("select what is to be written")
+        assert refused.value.hint.startswith("select the columns to write")

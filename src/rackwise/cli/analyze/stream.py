@@ -307,7 +307,8 @@ def _interval(text: str | None) -> str | None:
 def _day(text: str | None, *, is_yesterday: bool) -> date:
     if (text is None) == (not is_yesterday):
         raise InvalidConfig(
-            f"expected exactly one of --date and --yesterday, got {'both' if is_yesterday else 'none'}",
+            "expected exactly one of --date and --yesterday, got "
+            f"{'both' if is_yesterday else 'none'}",
             wanted=1,
             had=2 if is_yesterday else 0,
             hint="give --date 2026-11-01, or --yesterday in a job that runs each night",

@@ -106,8 +106,8 @@ class Fates:
             f"({self.rows_quarantined} of {self.rows_in} rows: {reasons})",
             wanted=str(allowed),
             had=share,
-            hint=f"correct the files, or allow them with --max-quarantine {share}, which keeps each "
-            "malformed row in the table quarantine",
+            hint=f"correct the files, or allow them with --max-quarantine {share}, which keeps "
+            "each malformed row in the table quarantine",
         )
 
     def check_kept(self, rows: int, bytes_: int) -> None:

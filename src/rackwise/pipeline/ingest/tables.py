@@ -292,7 +292,8 @@ def _wrong_type(field: StructField, allowed: Sequence[str], where: str) -> Inval
     if isinstance(field.dataType, TimestampNTZType):
         hint = "write timestamps as UTC instants, with a time zone"
     return InvalidFlows(
-        f"invalid column {field.name} of {escaped(where)}: expected {' or '.join(allowed)}, got {had}",
+        f"invalid column {field.name} of {escaped(where)}: expected {' or '.join(allowed)}, "
+        f"got {had}",
         wanted=" or ".join(allowed),
         had=had,
         hint=hint,

@@ -59,7 +59,8 @@ def check_is_free() -> None:
     except OSError:
         return
     raise WorldError(
-        f"expected port {PORT} of this machine to be free for a Spark Connect server, got a listener",
+        f"expected port {PORT} of this machine to be free for a Spark Connect server, got a "
+        "listener",
         wanted=PORT,
         had="taken",
         hint=f"use --remote sc://{HERE} for the server that runs there, or --master local[*]",
