@@ -194,6 +194,6 @@ class TestCluster:
 def check_not_shared(code, out, err, folder):
     assert (code, out) == (4, "")
     assert f"error: expected a folder for tables that Spark can read, got {HERE}" in err
-    assert "hint: --tables URI" in err
+    assert "hint: set --tables to a URI" in err
     assert not (folder / "out").exists()
     assert not (folder / "tables").exists()

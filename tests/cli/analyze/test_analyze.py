@@ -215,7 +215,7 @@ class TestSnapshots:
         told = document(said(err)[-1])
         assert (told["error"], told["wanted"], told["had"]) == ("PlanFailures", 2, 1)
         assert "no plan for small: t-0 wants 2 " in told["message"]
-        assert "csv/plans.csv has every reason" in told["hint"]
+        assert "see csv/plans.csv for every reason" in told["hint"]
 
     def test_findings_are_a_difference_when_asked(self, spark, tmp_path, monkeypatch):
         assert spark.version
@@ -467,7 +467,7 @@ class TestResultFolder:
         code, text, err = called(command, *arguments)
         assert (code, text) == ({"analyze": 4, "report": 1}[command], "")
         assert "expected format 1, got 9" in err
-        assert ("give another --out" in err) == (command == "analyze")
+        assert ("choose another --out" in err) == (command == "analyze")
 
     def test_a_folder_without_result_has_no_report(self, tmp_path):
         code, _, err = called("report", tmp_path)

@@ -123,7 +123,7 @@ def test_one_name_for_two_clusters(spark, tmp_path):
     error, hint = said(err)
     wanted = "error: expected one cluster id for the name demo, got "
     assert error == f"{wanted}None is in {first} and demo in {second}"
-    assert hint == "hint: rename one of the two files, or analyze the two clusters apart"
+    assert hint == "hint: rename one of the two files, or analyze the two clusters separately"
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 

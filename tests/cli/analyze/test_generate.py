@@ -183,4 +183,4 @@ class TestRefused:
         told = capsys.readouterr().err
         assert code == 1
         assert ": Not a directory" in told
-        assert "give another --out" in told
+        assert "choose another --out" in told

@@ -156,13 +156,13 @@ def test_the_other_format_is_proposed_where_it_would_fit(spark, tmp_path):
     assert error.hint == "--flow-format canonical"
     error = refused(spark, tmp_path / "log.parquet", "canonical")
     assert error.hint == "--flow-format vpc"
-    assert "it has no cluster" in error.message
+    assert "got no cluster" in error.message
 
 
 def test_canonical_flows_are_parquet(spark, tmp_path):
     (tmp_path / "a.log").write_text("cluster kind\n")
     error = refused(spark, tmp_path, "canonical")
-    assert error.message.startswith("Parquet files are wanted of canonical flows; ")
+    assert error.message.startswith("expected Parquet files of canonical flows, got ")
     assert "--flow-format vpc" in error.hint
 
 
@@ -185,7 +185,7 @@ def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_p
     assert (row.cluster, row.kind, row.broker_id, row.bytes) == ("demo", "fetch", 1, 5)
     assert (row.client_rack, row.source, row.row_offset) == (None, None, 0)
     canonical(tmp_path / "a.parquet", INPUT | {"window_start": NOON})
-    assert "column window_start of type timestamp" in refused(spark, tmp_path, "canonical").message
+    assert "invalid column window_start" in refused(spark, tmp_path, "canonical").message
     local = {"window_start": datetime(2026, 11, 1, 12)}  # noqa: DTZ001 (no zone is the point)
     canonical(tmp_path / "a.parquet", INPUT | local)
     assert "time zone" in refused(spark, tmp_path, "canonical").hint
