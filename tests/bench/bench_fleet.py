@@ -29,7 +29,7 @@ from rackwise.core.policy import Policy
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.plans.certificate import Claims, bounds
-from rackwise.pipeline.plans.plans import plans
+from rackwise.pipeline.plans.fleet_plans import plan_clusters
 from rackwise.pipeline.plans.task import Planning
 from rackwise.pipeline.runtime.session import large_batches, session
 from rackwise.pipeline.schemas import FLOW_FACT
@@ -141,7 +141,7 @@ def fleet(spark: SparkSession, folder: Path) -> None:
 
     def on_spark() -> int:
         with tempfile.TemporaryDirectory(dir=folder) as tables:
-            return sum(row["moves"] for row in plans(spark, made, planning, tables).rows)
+            return sum(row["moves"] for row in plan_clusters(spark, made, planning, tables).rows)
 
     def by_core() -> int:
         found = (plan(cluster, Policy(), planning.goal) for cluster in clusters)

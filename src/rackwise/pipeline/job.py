@@ -52,7 +52,7 @@ from rackwise.pipeline.ingest.formats import flow_facts
 from rackwise.pipeline.ingest.row_outcomes import Fates
 from rackwise.pipeline.ingest.silver import FoundNames, counted, names_in, once_in, silver
 from rackwise.pipeline.ingest.tables import bronze, whole, write_arrow
-from rackwise.pipeline.plans.plans import PROOF, STEP, Plans, plans
+from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claimed_folder, run_id
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
 
@@ -187,7 +187,7 @@ class _Run:
         planning = replace(
             self.request.planning, policy=self._named_policy(), prices=tuple(self.prices)
         )
-        return plans(self.spark, fleet, planning, folder, begin=self.step)
+        return plan_clusters(self.spark, fleet, planning, folder, begin=self.step)
 
     def _bronze(
         self, files: Sequence[FlowFile], folder: str

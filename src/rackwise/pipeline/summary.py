@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
     from rackwise.pipeline.ingest.row_outcomes import Fates
-    from rackwise.pipeline.plans.plans import Plans
+    from rackwise.pipeline.plans.fleet_plans import Plans
 
 FORMAT = "rackwise.summary/1"
 SHOWN = 50

@@ -259,7 +259,7 @@ class TestRefused:
 
         _, failed = read_snapshots(*parsed({"a.json": cluster({1: "/a/b/c/d/e"})}))
         assert isinstance(failed[0].error, InvalidRack)
-        assert '"/a/b/c/d/e" has 5' in failed[0].error.message
+        assert 'got 5 in "/a/b/c/d/e"' in failed[0].error.message
         assert failed[0].error.hint == "merge levels, for example /eu/a-row7"
 
     def test_a_broker_without_address_where_flow_logs_are_read(self):

@@ -144,7 +144,7 @@ def test_a_path_that_is_not_there_is_refused(spark, tmp_path):
 def test_a_missing_column_is_named_with_what_there_is(spark, tmp_path):
     log(tmp_path / "a.parquet", [{}], without=("bytes",))
     error = refused(spark, tmp_path)
-    assert "it has no bytes, but interface_id srcaddr" in error.message
+    assert "got no bytes, but interface_id srcaddr" in error.message
     assert error.wanted.split()[:3] == ["interface_id", "srcaddr", "dstaddr"]
     assert error.where.endswith("a.parquet")
 

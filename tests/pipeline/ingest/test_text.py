@@ -170,21 +170,21 @@ def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path,
 def test_a_file_that_cannot_be_read_for_another_reason_is_refused(spark, tmp_path):
     (tmp_path / "a.log").write_text(f"{V2}\n")
     (tmp_path / "b.log.bz2").write_bytes(bz2.compress(f"{V2}\n{LINE}\n".encode() * 2000)[:-40])
-    with pytest.raises(InvalidFlows, match=r"Spark says: \[FAILED_READ_FILE"):
+    with pytest.raises(InvalidFlows, match=r"Spark: \[FAILED_READ_FILE"):
         read(spark, tmp_path)
     (tmp_path / "c.log.gz").write_bytes(b"nothing")
-    with pytest.raises(InvalidFlows, match=r"Spark says: \[FAILED_READ_FILE"):
+    with pytest.raises(InvalidFlows, match=r"Spark: \[FAILED_READ_FILE"):
         read(spark, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("cluster,topic\ndemo,orders\n", 'it begins "cluster,topic"'),
-        ("\x1b[31m\n", r'it begins "\x1b[31m"'),
+        ("cluster,topic\ndemo,orders\n", 'got "cluster,topic"'),
+        ("\x1b[31m\n", r'got "\x1b[31m"'),
         (V2.encode("utf-16").decode("latin-1"), "expected a header line with srcaddr and dstaddr"),
-        (f"{V2.replace(' bytes', '')}\n", "it has no bytes, but version account_id"),
-        (f"{V2} bytes\n", "it has bytes twice"),
+        (f"{V2.replace(' bytes', '')}\n", "got no bytes, but version account_id"),
+        (f"{V2} bytes\n", "got bytes twice"),
     ],
 )
 def test_a_file_without_a_fit_header_is_refused(spark, tmp_path, content, sentence):

@@ -211,9 +211,9 @@ def test_steps_are_told(made, steps):
 
 def test_twice_the_same(spark, made, tmp_path, monkeypatch):
     """In rounds of two clusters, what is told between them is all that differs."""
-    from rackwise.pipeline.plans import plans
+    from rackwise.pipeline.plans import fleet_plans
 
-    monkeypatch.setattr(plans, "LEAST_AT_ONCE", 2)
+    monkeypatch.setattr(fleet_plans, "LEAST_AT_ONCE", 2)
     told = []
     again = analyzed(spark, tmp_path, progress=lambda _number, _of, name: told.append(name))
     assert again.summary == made.summary
@@ -227,20 +227,20 @@ def test_twice_the_same(spark, made, tmp_path, monkeypatch):
 
 def test_a_cluster_without_a_row_stops_the_run(spark, tmp_path, monkeypatch):
     from rackwise.pipeline.fleet.fleet import frames
-    from rackwise.pipeline.plans import plans
+    from rackwise.pipeline.plans import fleet_plans
 
-    monkeypatch.setattr(plans, "rounds", lambda latest: [latest[:1]])
+    monkeypatch.setattr(fleet_plans, "rounds", lambda latest: [latest[:1]])
     chosen = {name: CLUSTERS[name] for name in ("deep", "fine")}
     fleet = frames(spark, snapshots(chosen))
     with pytest.raises(BytesLost, match="expected one row of plans for each of 2 clusters, got 1"):
-        plans.plans(spark, fleet, planning(), str(tmp_path))
+        fleet_plans.plan_clusters(spark, fleet, planning(), str(tmp_path))
 
 
 @pytest.mark.long
 def test_a_cluster_whose_planning_breaks_stops_no_other_one(spark, tmp_path):
     """One raises what nobody expects, one takes its process down with it; the others have plans."""
     from rackwise.pipeline.fleet.fleet import frames
-    from rackwise.pipeline.plans.plans import plans
+    from rackwise.pipeline.plans.fleet_plans import plan_clusters
 
     parse = planning().parse
 
@@ -253,7 +253,7 @@ def test_a_cluster_whose_planning_breaks_stops_no_other_one(spark, tmp_path):
         return found
 
     fleet = frames(spark, snapshots(CLUSTERS))
-    made = plans(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
+    made = plan_clusters(spark, fleet, replace(planning(), parse=breaking), str(tmp_path))
     rows = {row["cluster"]: row for row in made.rows}
     assert {name: row["status"] for name, row in rows.items()} == {
         **dict.fromkeys(("blind", "random"), "failed"),

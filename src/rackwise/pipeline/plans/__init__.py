@@ -1,5 +1,5 @@
-"""A plan for every cluster of a fleet, made in Spark tasks."""
+"""A plan for every cluster of a fleet, created in Spark tasks."""
 
-from rackwise.pipeline.plans.plans import Plans, plans, rounds
+from rackwise.pipeline.plans.fleet_plans import Plans, plan_clusters, rounds
 
-__all__ = ["Plans", "plans", "rounds"]
+__all__ = ["Plans", "plan_clusters", "rounds"]

@@ -77,7 +77,7 @@ def rounds(snapshots: Sequence[Snapshot]) -> Iterator[Sequence[Snapshot]]:
         yield snapshots[first : first + size]
 
 
-def plans(
+def plan_clusters(
     spark: SparkSession,
     fleet: Fleet,
     planning: Planning,
