@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -82,8 +84,29 @@ def test_every_promised_name_resolves_to_the_front_door(name):
         assert value.__module__ == "rackwise"
 
 
-def test_the_names_shown_are_the_names_promised():
-    assert dir(rackwise) == sorted(rackwise.__all__) == sorted(rackwise._HOMES)
+@pytest.mark.parametrize("package", [rackwise, files, pipeline])
+def test_the_names_shown_are_the_names_of_the_stub(package):
+    stub = Path(package.__file__).with_suffix(".pyi").read_text()
+    lines = [line for line in stub.splitlines() if line.startswith("from rackwise")]
+    assert dir(package) == package.__all__ == sorted({line.split()[-1] for line in lines})
+    assert len(lines) == len(package.__all__) == stub.count("import ") - ("Callable" in stub)
+
+
+def test_the_names_of_a_package_in_a_zip_file(tmp_path):
+    root = Path(rackwise.__file__).parent
+    with ZipFile(tmp_path / "rackwise.zip", "w") as archive:
+        for file in sorted(root.rglob("*.py*")):
+            if "__pycache__" not in file.parts:
+                archive.write(file, file.relative_to(root.parent))
+    names = "from rackwise import Rack, __file__; from rackwise.adapters.files import parse_plan"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{names}; print(__file__)"],
+        env={"PYTHONPATH": str(tmp_path / "rackwise.zip")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", files.__all__)

@@ -1,0 +1,17 @@
+from rackwise.pipeline import audit as audit
+from rackwise.pipeline import job as job
+from rackwise.pipeline import plans as plans
+from rackwise.pipeline import schemas as schemas
+from rackwise.pipeline import stream as stream
+from rackwise.pipeline.audit import blast as blast
+from rackwise.pipeline.bill import cost as cost
+from rackwise.pipeline.bill import savings as savings
+from rackwise.pipeline.bill import traffic as traffic
+from rackwise.pipeline.fleet import subnet_racks as subnet_racks
+from rackwise.pipeline.ingest import formats as formats
+from rackwise.pipeline.ingest import tables as tables
+from rackwise.pipeline.plans import certificate as certificate
+from rackwise.pipeline.runtime import session as session
+from rackwise.pipeline.runtime.java import Java as Java
+from rackwise.pipeline.runtime.java import find_java as find_java
+from rackwise.pipeline.spark_racks import recipes as recipes
