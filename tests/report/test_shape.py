@@ -40,7 +40,7 @@ def test_a_missing_key_is_named_with_its_place():
     document = summary()
     del document["by_topic"][1]["usd"]
     error = refused(document)
-    assert str(error) == 'key "usd" is wanted; it is not there'
+    assert str(error) == 'missing key "usd"'
     assert error.where == "$.by_topic[1]"
 
 

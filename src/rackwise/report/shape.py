@@ -281,7 +281,7 @@ def _check_keys(value: Mapping[str, object], shape: Mapping[str, Any], where: st
     for key, inner in shape.items():
         if key not in value:
             raise InvalidSummary(
-                f'key "{key}" is wanted; it is not there',
+                f'missing key "{key}"',
                 wanted=key,
                 hint="run rackwise analyze again: the summary was cut or edited",
                 where=where,

@@ -29,7 +29,7 @@ from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.model import MadeFrom
 from rackwise.core.policy import DEFAULT_POLICY, BalancePolicy
 
-EDITED = "plan again; a plan is not edited by hand, a policy says what is wanted"
+EDITED = "make a new plan; change the policy instead of the plan file"
 
 
 def changed(old, new):
@@ -130,9 +130,9 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("rf = 3", 'p.json at $.made_from.policy:1: rf: no key is called "rf"'),
-            ('{"rf":3}', 'rf: no key is called "rf"'),
-            ('{"rf":', "p.json at $.made_from.policy"),
+            ("rf = 3", 'invalid p.json: $.made_from.policy:1 at rf: unknown key "rf"'),
+            ('{"rf":3}', 'rf: unknown key "rf"'),
+            ('{"rf":', "invalid p.json at $.made_from.policy"),
         ],
     )
     def test_of_a_text_that_is_none(self, text, message):
@@ -174,7 +174,9 @@ class TestRefused:
     def test_a_hash_that_is_not_the_contents(self):
         text = plan_bytes(plan_of()).decode()
         error = refused(text.replace('"after":[1,3,4]', '"after":[1,3,2]', 1))
-        assert error.message.startswith("p.json at $.sha256: the hash of the plan is wanted, ")
+        assert error.message.startswith(
+            "invalid p.json at $.sha256: expected the hash of the plan, "
+        )
         assert (error.where, error.had, error.hint) == ("$.sha256", plan_of().sha256, EDITED)
 
     @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ class TestRefused:
             (
                 '"partition":5',
                 '"partition":4',
-                '$.moves[1]: expected each partition once, got "orders-4" stands twice',
+                '$.moves[1]: expected each partition once, got "orders-4" twice',
             ),
             (
                 '"before":[3,1,9]',
@@ -221,8 +223,12 @@ class TestRefused:
                 "$.moves[1].partition: expected a partition number, got 5.0",
             ),
             ('"minimise":"moves"', '"minimise":"time"', "expected one of moves, bytes, usd"),
-            ('"name":"balance"', '"name":"dance"', "$.goal: a goal named one of repair, balance"),
-            ('"name":"balance"', '"name":"drain"', '$.goal: key "brokers" is wanted'),
+            (
+                '"name":"balance"',
+                '"name":"dance"',
+                "$.goal: expected a goal named one of repair, balance",
+            ),
+            ('"name":"balance"', '"name":"drain"', '$.goal: missing key "brokers"'),
             ('"rack":"/a"', '"rack":"/a//b"', "$.made_from.brokers[0].rack: expected a rack"),
             ('"rack":"/a"', '"rack":7', "$.made_from.brokers[0].rack: expected a rack or null"),
             ('"id":2', '"id":1', "$.made_from.brokers[1].id: expected a broker listed once"),
@@ -246,16 +252,16 @@ class TestRefused:
             ('"10":2', '"3000000000":2', "$.certificates[0].prices: expected a broker id as key"),
             ('["orders",1,2,3]', '["orders",1,2]', "expected topic, broker, cap and price"),
             ('["orders",1,2,3]', '["orders",1,2,-3]', "expected a price from 0 on, got -3"),
-            ('"text":"proved"', '"text":"gap 0"', '$.verdict.text: "proved" is wanted'),
+            ('"text":"proved"', '"text":"gap 0"', '$.verdict.text: expected "proved"'),
             ('"hypothetical":false', '"hypothetical":0', "expected true or false, got 0"),
-            ('"solver":"flow 9.14"', '"solver":"flow","apply":1', 'key "apply" is not known here'),
+            ('"solver":"flow 9.14"', '"solver":"flow","apply":1', 'unknown key "apply"'),
             (f'"bytes":{SIZE}', '"bytes":-1', "expected a size in bytes or null, got -1"),
         ],
     )
     def test_what_cannot_be_carried_out(self, old, new, message):
         error = refused(changed(old, new))
         assert message in error.message
-        assert error.message.startswith("p.json at $")
+        assert error.message.startswith("invalid p.json at $")
         assert error.where.startswith("$")
 
     @pytest.mark.parametrize(
@@ -268,10 +274,10 @@ class TestRefused:
                 '{"by_topic":[["t",0]],"name":"set-rf","rebalance":false}',
                 "$.goal.by_topic[0][1]: expected a number of replicas, got 0",
             ),
-            ('{"brokers":[1],"name":"drain"}', '$.goal: key "rebalance" is wanted'),
-            ('{"name":"repair","pairs":[]}', '$.goal: key "pairs" is not known here'),
-            ('{"name":["drain"]}', "$.goal: a goal named one of"),
-            ("7", "$.goal: a goal named one of"),
+            ('{"brokers":[1],"name":"drain"}', '$.goal: missing key "rebalance"'),
+            ('{"name":"repair","pairs":[]}', '$.goal: unknown key "pairs"'),
+            ('{"name":["drain"]}', "$.goal: expected a goal named one of"),
+            ("7", "$.goal: expected a goal named one of"),
         ],
     )
     def test_a_goal_that_is_none(self, goal, message):
@@ -307,7 +313,7 @@ class TestRefused:
 
     def test_all_faults_are_counted(self):
         error = refused(changed('"after":[1,3,4],"before":[1,2,4]', '"after":[7,7,8],"before":[]'))
-        assert error.message.endswith("an empty list was read (and 3 more faults)")
+        assert error.message.endswith("got an empty list (and 3 more faults)")
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -330,7 +336,7 @@ class TestRefused:
 
     def test_no_hash_at_all(self):
         body = plan_body(plan_of())
-        assert 'key "sha256" is wanted' in refused(canonical_json(body)).message
+        assert 'missing key "sha256"' in refused(canonical_json(body)).message
 
 
 def test_the_policy_of_the_example_is_its_own():

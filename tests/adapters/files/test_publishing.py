@@ -293,7 +293,9 @@ class TestRefusals:
         (tmp_path / "out").write_text("")
         with pytest.raises(InvalidConfig) as raised:
             put(tmp_path / "out", OLD, "one")
-        assert raised.value.message.endswith("out is no folder; a folder is wanted, or a new name")
+        assert raised.value.message.endswith(
+            "out: expected a folder or a new name, got something else"
+        )
         assert raised.value.hint == "give --out the path of a folder"
 
     def test_a_summary_changed_afterwards(self, tmp_path):
@@ -322,7 +324,7 @@ class TestRefusals:
         ],
     )
     def test_names_that_are_none_of_ours(self, tmp_path, run_id, path):
-        with pytest.raises(InvalidConfig, match="was given"):
+        with pytest.raises(InvalidConfig, match="expected a run id of 12 hex digits"):
             publish(tmp_path, run_id=run_id, files={path: b""}, tables="")
         assert names(tmp_path) == []
 

@@ -61,15 +61,23 @@ def test_any_rates_are_read_as_they_were(case):
             '$.format: expected format rackwise-rates/1, got "rackwise-split/1"',
         ),
         ('"topic":"orders"', '"topic":""', "$.topic: expected a name without control characters"),
-        (',"topic":"orders"', "", '$: key "topic" is wanted; it is missing'),
-        ('"b":1', '"b":-1', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
-        ('"b":1', '"b":true', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
-        ('"b":1', '"b":1e30', "$.free_bytes_per_s.b: bytes_per_s, a number from 0 to 2^63, is"),
+        (',"topic":"orders"', "", '$: missing key "topic"'),
+        ('"b":1', '"b":-1', "$.free_bytes_per_s.b: expected bytes_per_s, a number from 0 to 2^63"),
+        (
+            '"b":1',
+            '"b":true',
+            "$.free_bytes_per_s.b: expected bytes_per_s, a number from 0 to 2^63",
+        ),
+        (
+            '"b":1',
+            '"b":1e30',
+            "$.free_bytes_per_s.b: expected bytes_per_s, a number from 0 to 2^63",
+        ),
         ('"b":1', '"b":NaN', "$.free_bytes_per_s.b: expected a finite number, got NaN"),
-        ('"b":1', '"a":1', '$.free_bytes_per_s: key "a" stands twice'),
+        ('"b":1', '"a":1', '$.free_bytes_per_s: key "a" appears twice'),
         ('"b":1', '"/b/c":1', '$.free_bytes_per_s: expected 2 levels, as /b/c, got "a"'),
         ('"b":1', '"/b//c":1', "$.free_bytes_per_s: expected /level/level"),
-        ('"b":1', r'"b\u001b":1', "$.free_bytes_per_s: a name without control characters is"),
+        ('"b":1', r'"b\u001b":1', "$.free_bytes_per_s: expected a name without control characters"),
         ("7", "7.5", "$.made_at_ms: expected milliseconds since 1970, UTC, got 7.5"),
         ('{"a":1e3}', "[]", "$.pinned_bytes_per_s: expected an object, got an empty list"),
     ],
@@ -77,7 +85,7 @@ def test_any_rates_are_read_as_they_were(case):
 def test_what_are_no_rates(before, after, message):
     with pytest.raises(SplitFileError) as raised:
         parsed(GOOD.replace(before, after, 1))
-    assert raised.value.message.startswith(f"r.json: {message}")
+    assert raised.value.message.startswith(f"invalid r.json at {message}")
     assert raised.value.where.startswith("$")
 
 

@@ -46,18 +46,20 @@ def file(tmp_path):
 class TestOnlyRegularFiles:
     def test_a_folder(self, tmp_path):
         error = refused(tmp_path)
-        assert error.message == f"{tmp_path} is a folder; a regular file is wanted"
+        assert error.message == f"invalid {tmp_path}: expected a regular file, got a folder"
         assert (error.wanted, error.had, error.hint) == ("a regular file", "folder", REGULAR)
 
     def test_a_fifo_is_not_waited_for(self, tmp_path):
         os.mkfifo(tmp_path / "plan.json")
         error = refused(tmp_path / "plan.json")
-        assert error.message.endswith("plan.json is a FIFO; a regular file is wanted")
+        assert error.message.endswith("plan.json: expected a regular file, got a FIFO")
         assert error.hint == REGULAR
 
     def test_a_device(self):
         error = refused("/dev/zero")
-        assert error.message == "/dev/zero is a character device; a regular file is wanted"
+        assert error.message == (
+            "invalid /dev/zero: expected a regular file, got a character device"
+        )
         assert error.hint == REGULAR
 
     def test_a_socket(self, tmp_path):
@@ -101,7 +103,7 @@ class TestTheCap:
 
     def test_a_file_that_says_it_is_empty_and_is_not(self):
         error = refused("/proc/self/status", cap=10)
-        assert error.message == "/proc/self/status: expected at most 10 bytes, got it has more"
+        assert error.message == "invalid /proc/self/status: expected at most 10 bytes, got more"
 
     def test_it_holds_after_unpacking(self, file):
         assert len(read(file(gzip.compress(b"x" * CAP)))) == CAP

@@ -126,14 +126,14 @@ class TestBadInput:
             ),
             (
                 ONE.replace("}]}", '},{"topic":"e","partition":0,"replicas":[2]}]}'),
-                'r.json at $.partitions[1]: expected each partition once, got "e-0" stands twice',
+                'invalid r.json at $.partitions[1]: expected each partition once, got "e-0" twice',
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
             (
                 ONE.replace("[3,1]", '[3,1],"log_dirs":["any"]'),
                 (
-                    "r.json at $.partitions[0].log_dirs: as many log folders as replicas are "
-                    "wanted, 2; 1 were read"
+                    "invalid r.json at $.partitions[0].log_dirs: expected 2 "
+                    "log_dirs, one for each replica, got 1"
                 ),
                 "Kafka's rule: replicas and log_dirs are of one size; leave log_dirs out",
             ),
@@ -170,7 +170,7 @@ class TestBadInput:
 
     def test_every_truncation_is_refused(self):
         for end in range(len(ONE)):
-            assert refused(ONE[:end]).message.startswith("r.json")
+            assert refused(ONE[:end]).message.startswith("invalid r.json")
 
     @given(st.integers(0, len(ONE)), st.integers(0, 5), st.binary(max_size=3))
     def test_only_our_errors_leave(self, at, cut, inserted):

@@ -259,7 +259,7 @@ class TestManyPartitions:
             "got true"
         )
         value["topics"][1]["partitions"][row]["isr"] = [9]
-        assert f"$.topics[1].partitions[{row}].isr[0]: a broker of the replicas 1" in (
+        assert f"$.topics[1].partitions[{row}].isr[0]: expected a broker of the replicas 1" in (
             refused(json.dumps(value).encode()).message
         )
 
@@ -268,7 +268,9 @@ class TestManyPartitions:
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
         value[place].append(value["topics"][0]["partitions"][0])
         error = refused(json.dumps(value).encode())
-        assert error.message.startswith(f"s.json at $.{place}[{len(value[place]) - 1}]: key ")
+        assert error.message.startswith(
+            f"invalid s.json at $.{place}[{len(value[place]) - 1}]: key "
+        )
 
     def test_a_partition_is_no_snapshot(self):
         value = strict_json.parse(snapshot_bytes(large()), where="x", error=InvalidConfig)
@@ -418,25 +420,22 @@ class TestNoCluster:
             ),
             (
                 put(*ORDERS, 1, "partition", value=1),
-                '$.topics[1].partitions[1]: key "partition" is not known here',
-                "take it out; if a newer Rackwise wrote the file, upgrade",
+                '$.topics[1].partitions[1]: unknown key "partition"',
+                "remove it; if a newer Rackwise wrote the file, upgrade Rackwise",
             ),
             (
                 put(*ORDERS, 1, value={"replicas": [1]}),
-                (
-                    '$.topics[1].partitions[1]: key "adding" is wanted; it is missing '
-                    "(and 5 more faults)"
-                ),
-                "what is not known is written as null, its key stays",
+                ('$.topics[1].partitions[1]: missing key "adding" (and 5 more faults)'),
+                "write null for an unknown value, and keep the key",
             ),
             (
                 put("topics", 1, "name", value="__offsets"),
-                '$.topics[1].name: expected a topic listed once, got "__offsets" is listed twice',
+                '$.topics[1].name: expected each topic once, got "__offsets" twice',
                 "keep one of the two",
             ),
             (
                 put("groups", value=[GROUP, {**GROUP, "members": []}]),
-                '$.groups[1].group: expected a group listed once, got "g" is listed twice',
+                '$.groups[1].group: expected each group once, got "g" twice',
                 "keep one of the two",
             ),
             (
@@ -475,7 +474,7 @@ class TestNoCluster:
             ),
             (
                 put("brokers", 2, "id", value=1),
-                "$.brokers[2].id: expected a broker listed once, got 1 is listed twice",
+                "$.brokers[2].id: expected each broker once, got 1 twice",
                 "keep one of the two",
             ),
             (
@@ -585,8 +584,8 @@ class TestNoCluster:
             ),
             (
                 put("colour", value="red"),
-                '$: key "colour" is not known here',
-                "take it out; if a newer Rackwise wrote the file, upgrade",
+                '$: unknown key "colour"',
+                "remove it; if a newer Rackwise wrote the file, upgrade Rackwise",
             ),
             (
                 put("format", value="rackwise.snapshot/2"),
@@ -614,7 +613,7 @@ class TestNoCluster:
         self, change, message, hint
     ):
         error = refused(changed(change))
-        assert error.message == f"s.json: {message}"
+        assert error.message == f"invalid s.json at {message}"
         assert error.hint == hint
         assert error.where == message.partition(": ")[0]
 
@@ -636,7 +635,9 @@ class TestNoCluster:
         rows[1]["isr"] = [1, 4, 5]
         value["topics"][0]["partitions"] = rows
         error = refused(json.dumps(value).encode())
-        assert error.message.startswith("s.json at $.topics[0].partitions[1].isr[1]: a broker of")
+        assert error.message.startswith(
+            "invalid s.json at $.topics[0].partitions[1].isr[1]: expected a broker of"
+        )
         assert error.message.endswith("(and 4 more faults)")
 
     @pytest.mark.parametrize(
@@ -662,7 +663,7 @@ class TestNoCluster:
     )
     def test_a_rack_that_is_none_names_the_broker(self, rack, message):
         error = refused(changed(put("brokers", 2, "rack", value=rack)), InvalidRack)
-        assert error.message == f"s.json: {message}"
+        assert error.message == f"invalid s.json at {message}"
         assert error.hint
 
 
@@ -672,23 +673,31 @@ class TestNothingUnreadableIsWritten:
         [
             (
                 Partition(topic="orders", partition=0, replicas=(1, 2), leader=5),
-                "invalid snapshot: orders-0.leader: expected a broker of the replicas 1,2, got 5",
+                (
+                    "invalid snapshot at orders-0.leader: expected a broker of the "
+                    "replicas 1,2, got 5"
+                ),
             ),
             (
                 Partition(topic="orders", partition=0, replicas=()),
                 (
-                    "snapshot: orders-0.replicas: expected at least one broker, got an empty "
-                    "list was "
-                    "read"
+                    "invalid snapshot at orders-0.replicas: expected at least one "
+                    "broker, got an empty list"
                 ),
             ),
             (
                 Partition(topic="orders", partition=1, replicas=(1,)),
-                "snapshot: orders: expected partitions without a gap, got 0 is missing",
+                (
+                    "invalid snapshot at orders: expected partitions without a gap, "
+                    "got none with number 0"
+                ),
             ),
             (
                 Partition(topic="new", partition=0, replicas=(1,)),
-                "snapshot: new: expected a topic of the cluster, got an unknown one has partitions",
+                (
+                    "invalid snapshot at new: expected a topic of the cluster, got an "
+                    "unknown topic with partitions"
+                ),
             ),
         ],
     )
@@ -725,7 +734,7 @@ TOKENS = [
 class TestHostileFiles:
     def test_every_truncation_is_refused(self):
         for end in range(len(GOLDEN) - 1):
-            assert refused(GOLDEN[:end]).message.startswith("s.json")
+            assert refused(GOLDEN[:end]).message.startswith("invalid s.json")
 
     @given(
         st.lists(st.tuples(st.integers(0, len(GOLDEN) - 1), st.integers(0, 255)), max_size=3),

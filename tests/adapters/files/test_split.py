@@ -65,7 +65,7 @@ def test_shares_of_few_decimals_will_do():
         (
             '"b":0.75',
             '"b":0.74',
-            "$.shares.c: expected shares that add up to 1, got these add up to",
+            "$.shares.c: expected shares with the sum 1, got the sum",
         ),
         ('"b":0.75', '"b":-0.75', "$.shares.c.b: expected a share from 0 to 1, got -0.75"),
         ('"b":0.75', '"c":0.75', "$.shares.c.c: expected no share for a rack without weight"),
@@ -80,15 +80,19 @@ def test_shares_of_few_decimals_will_do():
         ("3600000", "0", "$.valid_for_ms: expected milliseconds, 1 or more, got 0"),
         ('"a":2,"b":2', '"a":0,"b":0', "$.weights: expected a rack with a weight above 0"),
         ('"a":2,"b":2', '"a":2,"b":"2"', '$.weights.b: expected a weight from 0 to 2^63, got "2"'),
-        ('"pinned":{}', '"pinned":{"a":-1}', "$.rates.pinned.a: bytes_per_s, a number from 0"),
-        ('"topic":"orders"', '"topic":"o","x":1', '$: key "x" is not known here'),
+        (
+            '"pinned":{}',
+            '"pinned":{"a":-1}',
+            "$.rates.pinned.a: expected bytes_per_s, a number from 0",
+        ),
+        ('"topic":"orders"', '"topic":"o","x":1', '$: unknown key "x"'),
     ],
 )
 def test_what_is_no_split(before, after, message):
     assert before in TEXT
     with pytest.raises(SplitFileError) as raised:
         parse_split(TEXT.replace(before, after, 1).encode(), where="s.json")
-    assert raised.value.message.startswith(f"s.json: {message}")
+    assert raised.value.message.startswith(f"invalid s.json at {message}")
     assert raised.value.where.startswith("$")
 
 

@@ -80,7 +80,7 @@ def test_the_second_run_is_told_who_has_it(tmp_path):
         with pytest.raises(Locked) as raised, locked(tmp_path, since="later"):
             pytest.fail("both have it")
         assert raised.value.message == (
-            f"expected one run per cluster, got process {os.getpid()} has been at it since {NOW}"
+            f"expected no other run on this cluster, got process {os.getpid()}, running since {NOW}"
         )
         assert stat.S_IMODE((tmp_path / "lock").stat().st_mode) == 0o600
         assert holder(tmp_path) == (str(os.getpid()), NOW)

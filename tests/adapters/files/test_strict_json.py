@@ -45,14 +45,14 @@ class TestBadInput:
         [
             (
                 b'{"moves":[{},{},{},{"topic":"a","topic":"b"}]}',
-                'plan.json at $.moves[3]: key "topic" stands twice',
-                "keep one of the two; which one was meant cannot be told",
+                'invalid plan.json at $.moves[3]: key "topic" appears twice',
+                "remove one of the two; Rackwise cannot know which one is meant",
                 "$.moves[3]",
             ),
             (
                 b'{"a":{"b":1,"b":2},"a":3}',
-                'plan.json at $.a: key "b" stands twice (and 1 more fault)',
-                "keep one of the two; which one was meant cannot be told",
+                'invalid plan.json at $.a: key "b" appears twice (and 1 more fault)',
+                "remove one of the two; Rackwise cannot know which one is meant",
                 "$.a",
             ),
             (
@@ -96,9 +96,9 @@ class TestBadInput:
             ),
             (
                 b"[1" + b"0" * 5000 + b"]",
-                "plan.json at $[0]: offset 1: expected an integer of 64 bits, got 1"
+                "invalid plan.json at $[0]: offset 1: expected an integer of 64 bits, got 1"
                 + "0" * 39
-                + "got ...",
+                + "...",
                 f"integers run from {-(2**63)} to {2**63 - 1}",
                 "$[0]",
             ),
@@ -119,7 +119,7 @@ class TestBadInput:
             ),
             (
                 b'{"a b":[{"x":NaN}]}',
-                'plan.json at $["a b"invalid ][0].x: expected a finite number, got NaN',
+                'invalid plan.json at $["a b"][0].x: expected a finite number, got NaN',
                 "write null where a number is not known",
                 '$["a b"][0].x',
             ),
@@ -138,26 +138,24 @@ class TestBadInput:
             (
                 "{}".encode("utf-16-le"),
                 (
-                    "plan.json:1: column 2, offset 1: expected JSON, got the parser says: "
-                    "expecting property name enclosed in double quotes"
+                    "invalid plan.json:1: column 2, offset 1: expected JSON, got a "
+                    "syntax error: expecting property name enclosed in double "
+                    "quotes"
                 ),
-                (
-                    "mend the file there; strict JSON has no comments, no trailing commas, "
-                    "no bare words"
-                ),
+                ("fix the file there; strict JSON has no comments, trailing commas or bare words"),
                 "plan.json:1",
             ),
             (
                 b'{"a":1}\n{"a":2}',
-                "plan.json:2: column 1, offset 8: expected one document, got a second begins",
+                "invalid plan.json:2: column 1, offset 8: expected one document, got a second one",
                 "keep one document in the file",
                 "plan.json:2",
             ),
             (
                 b'{"a":\n"b',
                 (
-                    "plan.json:2: column 1, offset 6: expected a whole JSON document, got "
-                    "the file ends within it"
+                    "invalid plan.json:2: column 1, offset 6: expected a whole "
+                    "JSON document, got the end of the file"
                 ),
                 "the file is cut off; write or fetch it again",
                 "plan.json:2",
@@ -165,8 +163,8 @@ class TestBadInput:
             (
                 b"",
                 (
-                    "plan.json:1: column 1, offset 0: expected a whole JSON document, got "
-                    "the file ends within it"
+                    "invalid plan.json:1: column 1, offset 0: expected a whole "
+                    "JSON document, got the end of the file"
                 ),
                 "the file is cut off; write or fetch it again",
                 "plan.json:1",
@@ -174,42 +172,30 @@ class TestBadInput:
             (
                 '["é",\x01]'.encode(),
                 (
-                    "plan.json:1: column 6, offset 6: expected JSON, got the parser says: "
-                    "expecting value"
+                    "invalid plan.json:1: column 6, offset 6: expected JSON, got a "
+                    "syntax error: expecting value"
                 ),
-                (
-                    "mend the file there; strict JSON has no comments, no trailing commas, "
-                    "no bare words"
-                ),
+                ("fix the file there; strict JSON has no comments, trailing commas or bare words"),
                 "plan.json:1",
             ),
             (
                 b'["a\x00b"]',
                 (
-                    "plan.json:1: column 4, offset 3: expected JSON, got the parser says: "
-                    "invalid control character at"
+                    "invalid plan.json:1: column 4, offset 3: expected JSON, got a "
+                    "syntax error: invalid control character at"
                 ),
-                (
-                    "mend the file there; strict JSON has no comments, no trailing commas, "
-                    "no bare words"
-                ),
+                ("fix the file there; strict JSON has no comments, trailing commas or bare words"),
                 "plan.json:1",
             ),
             (
                 b'{"x":"[[[", "y":' + b"[" * 64 + b"]" * 64 + b"}",
-                (
-                    "plan.json: offset 79: expected at most 64 levels of nesting, got "
-                    "a deeper one begins"
-                ),
+                ("invalid plan.json: offset 79: expected at most 64 levels of nesting, got more"),
                 "no file of Rackwise is nested so deep; is it the right file?",
                 "plan.json",
             ),
             (
                 b"[" * 100_000,
-                (
-                    "plan.json: offset 64: expected at most 64 levels of nesting, got "
-                    "a deeper one begins"
-                ),
+                ("invalid plan.json: offset 64: expected at most 64 levels of nesting, got more"),
                 "no file of Rackwise is nested so deep; is it the right file?",
                 "plan.json",
             ),
@@ -224,11 +210,11 @@ class TestBadInput:
         assert error.had is not None
 
     def test_the_class_is_that_of_the_file(self):
-        with pytest.raises(InvalidSnapshot, match=r'^s\.json: \$: key "a" stands twice$'):
+        with pytest.raises(InvalidSnapshot, match=r'^s\.json: \$: key "a" appears twice$'):
             parse(b'{"a":1,"a":2}', where="s.json", error=InvalidSnapshot)
 
     def test_the_name_of_the_file_is_escaped(self):
-        with pytest.raises(InvalidPlan, match=r"^a\\x1bb: offset 0"):
+        with pytest.raises(InvalidPlan, match=r"^invalid a\\x1bb: offset 0"):
             parse(b"\xef\xbb\xbf", where="a\x1bb", error=InvalidPlan)
 
     @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":', b'["\\"",'])
@@ -238,7 +224,7 @@ class TestBadInput:
     @pytest.mark.parametrize("text", [b'"\\""', b'"\\\\"', b'"]"', b'"}\\"{"'])
     def test_texts_between_brackets_hide_none_of_them(self, text):
         deep = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
-        assert "a deeper one begins" in refused(b"[%s,%s,%s]" % (text, deep, text)).message
+        assert "got more" in refused(b"[%s,%s,%s]" % (text, deep, text)).message
 
     def test_a_low_limit_of_recursion_never_shows(self):
         before = sys.getrecursionlimit()
@@ -291,7 +277,7 @@ class TestLetThrough:
 class TestHostileBytes:
     def test_every_truncation_is_refused(self):
         for end in range(len(GOLDEN)):
-            assert refused(GOLDEN[:end]).message.startswith("plan.json")
+            assert refused(GOLDEN[:end]).message.startswith("invalid plan.json")
 
     @given(
         st.lists(st.tuples(st.integers(0, len(GOLDEN) - 1), st.integers(0, 255)), max_size=4),

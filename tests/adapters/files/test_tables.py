@@ -71,24 +71,24 @@ class TestTables:
         [
             (
                 b"",
-                't.csv:1: column "a" is wanted; it is missing; the header reads ""',
+                'invalid t.csv:1: missing column "a"; the header is ""',
                 "begin the table with the line a,b,c",
             ),
             (
                 b"a;b\n1;2\n",
-                't.csv:1: column "a" is wanted; it is missing; the header reads "a;b"',
+                'invalid t.csv:1: missing column "a"; the header is "a;b"',
                 "begin the table with the line a,b,c",
             ),
             (
                 b"a,b,d\n",
-                't.csv:1: column "d" is not known; the header reads "a,b,d"',
+                'invalid t.csv:1: unknown column "d"; the header is "a,b,d"',
                 "begin the table with the line a,b,c",
             ),
             (
                 b"a,b,a\n",
                 (
-                    "t.csv:1: expected each column once, got one stands twice; the header reads "
-                    '"a,b,a"'
+                    "invalid t.csv:1: expected each column once, got one twice; "
+                    'the header is "a,b,a"'
                 ),
                 "begin the table with the line a,b,c",
             ),
@@ -99,7 +99,7 @@ class TestTables:
             ),
             (
                 b'a,b\n"1,2\n',
-                "t.csv:2: expected CSV, got the parser says: unexpected end of data",
+                "invalid t.csv:2: expected CSV, got a syntax error: unexpected end of data",
                 "close each quote, and double a quote within quotes",
             ),
             (
@@ -115,8 +115,8 @@ class TestTables:
             (
                 b"a,b\n1," + b"x" * 140_000 + b"\n",
                 (
-                    "t.csv:2: expected CSV, got the parser says: field larger than field limit "
-                    "(131072)"
+                    "invalid t.csv:2: expected CSV, got a syntax error: field "
+                    "larger than field limit (131072)"
                 ),
                 "close each quote, and double a quote within quotes",
             ),
@@ -322,27 +322,27 @@ class TestRates:
             ("c,,1,,", "topic: expected the name of a topic, got an empty cell"),
             (
                 "c,t,,,",
-                "bytes_in_per_s: expected a rate, here or in bytes_out_per_s,, got an empty",
+                "bytes_in_per_s: expected a rate, here or in bytes_out_per_s, got an empty",
             ),
             ("c,t,1,g,", "bytes_out_per_s: expected a value, got an empty cell"),
             ("c,t,1,,5", "client_group: expected a value, got an empty cell"),
             (
                 "c,t,-1,,",
-                'bytes_in_per_s: expected bytes per second, an integer of 0 or more,, got "-',
+                'bytes_in_per_s: expected bytes per second, an integer of 0 or more, got "-',
             ),
             (
                 "c,t,1.5,,",
-                'bytes_in_per_s: expected bytes per second, an integer of 0 or more,, got "',
+                'bytes_in_per_s: expected bytes per second, an integer of 0 or more, got "',
             ),
             ("c,t,9223372036854775808,,", "bytes_in_per_s: bytes per second, an integer of 0 or"),
-            ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 or more,"),
+            ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 or more"),
         ],
     )
     def test_bad_rows(self, row, message):
         text = f"cluster,topic,bytes_in_per_s,client_group,bytes_out_per_s\n{row}\n"
         with pytest.raises(InvalidRates) as raised:
             parse_rates(text.encode(), where="r.csv")
-        assert raised.value.message.startswith(f"r.csv:2: {message}")
+        assert raised.value.message.startswith(f"invalid r.csv:2: {message}")
         assert raised.value.where == "r.csv:2"
 
     @given(st.text("cgt,0159-.\n\"'é", max_size=20))
@@ -373,7 +373,7 @@ class TestClients:
             (
                 "client_id,client_group,rack\na,b,r\n",
                 InvalidRates,
-                "c.csv:2: client_id, client_group: one of client_id, client_group and principal",
+                "c.csv:2: client_id, client_group: expected one of client_id, client_group and principal",
             ),
             (
                 "client_id,rack\n,r\n",
@@ -383,11 +383,19 @@ class TestClients:
             (
                 "client_id,rack\na,r\na,s\n",
                 InvalidRates,
-                'invalid c.csv:3: client_id: expected one rack per client, got "a"',
+                'c.csv:3: client_id: expected one rack per client, got "a"',
             ),
-            ("client_id\na\n", InvalidRates, 'c.csv:1: column "rack" is wanted; it is missing'),
-            ("client_id,rack\na,/x//y\n", InvalidRack, "c.csv:2: rack path has an empty segment"),
-            ("client_id,rack\na,\n", InvalidRack, "c.csv:2: rack is empty or holds a control"),
+            ("client_id\na\n", InvalidRates, 'c.csv:1: missing column "rack"'),
+            (
+                "client_id,rack\na,/x//y\n",
+                InvalidRack,
+                "c.csv:2: rack path has an empty segment",
+            ),
+            (
+                "client_id,rack\na,\n",
+                InvalidRack,
+                "c.csv:2: rack is empty or holds a control",
+            ),
         ],
     )
     def test_bad_rows(self, text, error, message):
@@ -401,7 +409,7 @@ class TestClients:
 @pytest.mark.parametrize("read", [read_prices, read_rates, read_clients, read_subnets])
 def test_every_table_is_a_regular_file_within_the_cap(tmp_path, read):
     (tmp_path / "t.csv").write_bytes(b"x" * 11)
-    with pytest.raises(InvalidConfig, match="expected at most 10 bytes, got it has 11"):
+    with pytest.raises(InvalidConfig, match="expected at most 10 bytes, got 11"):
         read(tmp_path / "t.csv", max_bytes=10)
-    with pytest.raises(InvalidConfig, match="is a folder; a regular file is wanted"):
+    with pytest.raises(InvalidConfig, match="expected a regular file, got a folder"):
         read(tmp_path)

@@ -33,7 +33,7 @@ def test_a_row_for_each_partition(tmp_path):
 def test_what_is_no_weight(row, fault):
     with pytest.raises(InvalidWeights) as raised:
         parse_weights(f"{HEADER}{row}\n".encode(), where="w.csv")
-    assert raised.value.message == f"w.csv:2: {fault}"
+    assert raised.value.message == f"invalid w.csv:2: {fault}"
 
 
 def test_a_partition_twice():
@@ -49,7 +49,7 @@ def test_a_partition_twice():
 def test_no_row_at_all():
     with pytest.raises(InvalidWeights) as raised:
         parse_weights(HEADER.encode(), where="w.csv")
-    assert raised.value.message == "w.csv: expected at least one row, got the table has none"
+    assert raised.value.message == "invalid w.csv: expected at least one row, got none"
     assert raised.value.hint == "without weights each partition counts as one: leave the table out"
 
 
@@ -65,4 +65,4 @@ def test_what_is_not_there(row, fault):
     assert len(parse_weights(data, where="w.csv")) == 2
     with pytest.raises(InvalidWeights) as raised:
         parse_weights(data, where="w.csv", sizes={"t": 2})
-    assert raised.value.message == f"w.csv:3: {fault}"
+    assert raised.value.message == f"invalid w.csv:3: {fault}"

@@ -89,13 +89,15 @@ class TestPathsThatCannotBe:
     def test_a_device_or_folder_is_not_replaced(self, path):
         with pytest.raises(InvalidConfig) as raised:
             write_bytes(path, b"")
-        assert raised.value.message == (f"{path} is no regular file; one is wanted, or a new name")
+        assert raised.value.message == (
+            f"invalid {path}: expected a regular file or a new name, got something else"
+        )
         assert raised.value.hint == "give the path of a file"
 
     def test_a_pipe_that_is_reached_through_a_link_is_not_replaced(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "link").symlink_to("pipe")
-        with pytest.raises(InvalidConfig, match="is no regular file"):
+        with pytest.raises(InvalidConfig, match="expected a regular file or a new name"):
             write_bytes(tmp_path / "link", b"")
 
     @pytest.mark.parametrize("name", ["/dev/stdout", "a"])
@@ -112,7 +114,7 @@ class TestPathsThatCannotBe:
         with (tmp_path / "a").open("wb") as file:
             command = [sys.executable, "-c", script, name]
             subprocess.run(command, stdout=file, cwd=tmp_path, check=True)
-        told = f"{name} is where the output goes; another file is wanted\n"
+        told = f"invalid {name}: expected another file, got the file that the output goes to\n"
         assert (tmp_path / "a").read_text() == told
 
     def test_a_file_in_place_of_a_folder(self, tmp_path):

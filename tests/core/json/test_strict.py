@@ -50,7 +50,7 @@ def test_what_is_refused_and_where(data, offset, wanted):
 def test_a_key_is_named_escaped_and_cut():
     with pytest.raises(NotStrict) as refused:
         read_object(b'{"\\u001b":1,"\\u001b":2}', most=MOST)
-    assert refused.value.told == 'key "\\x1b" stands twice'
+    assert refused.value.told == 'key "\\x1b" appears twice'
     key = b'"' + b"k" * 300 + b'":1'
     with pytest.raises(NotStrict) as refused:
         read_object(b"{" + key + b"," + key + b"}", most=MOST)

@@ -25,7 +25,7 @@ RACKLESS = small_cluster({1: None}, {"t-0": [1]})
 def refused(policy, message, *, hint=None, cluster=TREE):
     with pytest.raises(InvalidPolicy) as caught:
         check_policy(policy, cluster)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"invalid policy at {message}"
     assert caught.value.where == message.partition(":")[0]
     assert caught.value.wanted is not None
     assert caught.value.had is not None
@@ -40,7 +40,7 @@ class TestLevels:
     def test_as_many_names_as_levels(self):
         refused(
             Policy(racks=RackPolicy(levels=("zone",))),
-            "racks.levels: 2 level names wanted, one for each level of the racks; 1 read",
+            ("racks.levels: expected 2 level names, one for each level of the racks, got 1"),
             hint="coarsest first",
         )
         check_policy(Policy(racks=RackPolicy(levels=("region", "zone"))), TREE)
@@ -48,7 +48,7 @@ class TestLevels:
     def test_no_more_names_than_levels(self):
         refused(
             Policy(racks=RackPolicy(levels=("region", "zone"))),
-            "racks.levels: 1 level name wanted, one for each level of the racks; 2 read",
+            ("racks.levels: expected 1 level name, one for each level of the racks, got 2"),
             cluster=ZONES,
         )
 
@@ -121,16 +121,20 @@ class TestTopics:
         )
         refused(
             policy,
-            "topics[0].count: topic u: expected counts that sum to at most replication 1, got "
-            "they ask for 2",
+            (
+                "topics[0].count: topic u: expected counts with a "
+                "sum of at most replication 1, got the sum 2"
+            ),
         )
 
     def test_the_most_replicas_of_a_topic_stand_for_replication(self):
         check_policy(block(pin={1: (1, 2, 3)}), TREE)
         refused(
             block(pin={0: (1, 2)}),
-            "topics[0].pin: topic t: at most replication 1 brokers are wanted for partition 0; "
-            "2 are pinned",
+            (
+                "topics[0].pin: topic t: expected at most "
+                "replication 1 brokers for partition 0, got 2"
+            ),
             cluster=small_cluster({1: "a", 2: "b"}, {"t-0": [1]}),
         )
 
@@ -139,15 +143,17 @@ class TestTopics:
         policy = Policy(topics=(TopicBlock(match=("u",), count=counted, count_others="none"),))
         refused(
             policy,
-            "topics[0].count: topic u: expected counts that sum to at most replication 1, got "
-            "they ask for 2",
+            (
+                "topics[0].count: topic u: expected counts with a "
+                "sum of at most replication 1, got the sum 2"
+            ),
         )
         check_policy(replace(policy, topics=(replace(policy.topics[0], replication=2),)), TREE)
 
     def test_levels_left_out_are_even(self):
         refused(
             block(spread={"level2": AtLeast(2)}),
-            "topics[0].spread: topic t: expected at_least alone, got it stands together with even",
+            ("topics[0].spread: topic t: expected at_least alone, got it together with even"),
         )
         check_policy(block(spread={"level1": "off", "level2": AtLeast(2)}), TREE)
         check_policy(block(spread={"zone": AtLeast(2)}), ZONES)
@@ -156,8 +162,11 @@ class TestTopics:
         counted = (RackCount(rack="/eu", min=1, max=1),)
         refused(
             block(count=counted),
-            "topics[0].count: topic t: one number, or two that differ by one, is wanted for "
-            "the other racks, as the level below is even; it is 0 to 2",
+            (
+                "topics[0].count: topic t: expected one number, or "
+                "two that differ by one, for the other racks, as the level below is "
+                "even, got 0 to 2"
+            ),
         )
         check_policy(block(count=counted, count_others="none"), TREE)
         both = (RackCount(rack="/eu", max=1), RackCount(rack="/us", max=1))

@@ -13,7 +13,7 @@ def refused(message, hint, *, levels=(), key="count", **block):
     table = {"format": POLICY_FORMAT, "topics": [{"match": ["*"], **block}]}
     with pytest.raises(InvalidPolicy) as caught:
         policy_of(table | ({"racks": {"levels": list(levels)}} if levels else {}))
-    assert str(caught.value) == f"topics[0].{key}: {message}"
+    assert str(caught.value) == f"invalid policy at topics[0].{key}: {message}"
     assert hint in caught.value.hint
     assert caught.value.wanted is not None
     assert caught.value.had is not None
@@ -21,7 +21,7 @@ def refused(message, hint, *, levels=(), key="count", **block):
 
 def test_counts_that_sum_to_more_than_replication():
     refused(
-        "expected counts that sum to at most replication 3, got they ask for 4",
+        "expected counts with a sum of at most replication 3, got the sum 4",
         "raise replication",
         replication=3,
         count=[{"rack": "/eu", "exactly": 2}, {"rack": "/us", "min": 2}],
@@ -41,7 +41,7 @@ def test_more_pinned_brokers_than_replication():
 @pytest.mark.parametrize("other", ["even", "distinct"])
 def test_at_least_beside_another_spread(other):
     refused(
-        f"expected at_least alone, got it stands together with {other}",
+        f"expected at_least alone, got it together with {other}",
         'set every other level to "off"',
         key="spread",
         spread={"level1": other, "level2": {"at_least": 2}},
@@ -50,7 +50,7 @@ def test_at_least_beside_another_spread(other):
 
 def test_at_least_beside_count():
     refused(
-        "expected at_least alone, got it stands together with even and count",
+        "expected at_least alone, got it together with even and count",
         "leave count out",
         key="spread",
         spread={"level1": "even", "level2": {"at_least": 2}},

@@ -95,7 +95,7 @@ def _read(path: Path, name: str, error: type[InputError], max_bytes: int) -> byt
         raise Faults(name, error).last(
             Fault(
                 place="",
-                sentence="its name wants gzip; its first bytes are of something else",
+                sentence="expected gzip data, as the name ends with .gz, got something else",
                 wanted=GZIP.hex(" "),
                 had=data[:2].hex(" "),
                 hint="rename it, or pack it with gzip",
@@ -109,7 +109,7 @@ def _check_regular(status: os.stat_result, name: str) -> None:
         return
     kind = next((kind for is_it, kind in _KINDS if is_it(status.st_mode)), "special file")
     raise InvalidConfig(
-        f"{escaped(name)} is a {kind}; a regular file is wanted",
+        f"invalid {escaped(name)}: expected a regular file, got a {kind}",
         wanted="a regular file",
         had=kind,
         hint="give the path of a file; of a pipe, write its output to a file first",
@@ -119,7 +119,7 @@ def _check_regular(status: os.stat_result, name: str) -> None:
 
 def _too_large(name: str, max_bytes: int, had: str) -> InvalidConfig:
     return InvalidConfig(
-        f"{escaped(name)}: at most {max_bytes} bytes are wanted; it has {had}",
+        f"invalid {escaped(name)}: expected at most {max_bytes} bytes, got {had}",
         wanted=max_bytes,
         had=had,
         hint="if the file is meant to be so large, raise --max-input",
@@ -153,9 +153,9 @@ def _chunks(data: bytes, faults: Faults) -> Iterator[bytes]:
             try:
                 chunk = member.decompress(packed, _CHUNK)
             except zlib.error:
-                raise faults.last(_damaged("its data or checksum is wrong")) from None
+                raise faults.last(_damaged("wrong data or a wrong checksum")) from None
             if not packed and not chunk and not member.eof:
-                raise faults.last(_damaged("it ends within a member"))
+                raise faults.last(_damaged("the end of the file within a member"))
             yield chunk
         start -= len(member.unused_data)
 
@@ -163,7 +163,7 @@ def _chunks(data: bytes, faults: Faults) -> Iterator[bytes]:
 def _damaged(why: str) -> Fault:
     return Fault(
         place="",
-        sentence=f"whole gzip data is wanted; {why}",
+        sentence=f"expected whole gzip data, got {why}",
         wanted="whole gzip data",
         had=why,
         hint="fetch or pack the file again",

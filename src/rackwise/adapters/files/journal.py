@@ -192,7 +192,12 @@ def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tu
     if not isinstance(body, dict) or not all(
         isinstance(body.get(key), str) for key in ("at", "type", "check")
     ):
-        raise _damaged(path, number, offset, "at, type and check are wanted; they are not there")
+        raise _damaged(
+            path,
+            number,
+            offset,
+            "expected the keys at, type and check with texts, got a line without them",
+        )
     check = body.pop("check")
     if type(body.get("seq")) is not int or body["seq"] != number:
         raise _damaged(path, number, offset, f"expected seq {number}, got {body.get('seq')}")
@@ -202,7 +207,7 @@ def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tu
     if check != wanted:
         raise _damaged(path, number, offset, f"expected check {wanted}, got {check}")
     if number == 1 and (body["type"] != BEGIN or body.get("format") != FORMAT):
-        raise _damaged(path, number, offset, f"{BEGIN} of {FORMAT} is wanted; it is not there")
+        raise _damaged(path, number, offset, f"expected {BEGIN} of {FORMAT}, got another line")
     entry = Entry(
         seq=number,
         at=body["at"],
@@ -233,8 +238,8 @@ def _check_plan(journal: Journal, plan: str) -> None:
     had = first.fields.get("plan")
     if had != plan:
         raise InvalidPlan(
-            f"{escaped(str(journal.path))}: the journal of plan {plan[:12]} is wanted; "
-            f"it is of {escaped(str(had))[:12]}",
+            f"invalid {escaped(str(journal.path))}: expected the journal of plan {plan[:12]}, "
+            f"got that of plan {escaped(str(had))[:12]}",
             wanted=plan,
             had=had,
             hint="move the file away; rackwise status shows where the plan stands without it",
@@ -244,8 +249,8 @@ def _check_plan(journal: Journal, plan: str) -> None:
 
 def _damaged(path: Path, number: int, offset: int, why: str) -> InvalidPlan:
     return InvalidPlan(
-        f"{escaped(str(path))}: line {number}, offset {offset}: a whole journal is wanted; "
-        f"this line is damaged: {escaped(why)}",
+        f"invalid {escaped(str(path))}:{number}: offset {offset}: expected a whole journal, "
+        f"got a damaged line: {escaped(why)}",
         wanted="a whole journal",
         had=why,
         hint="rackwise status shows where the plan stands without it; with the file moved away "

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.core.errors import InvalidPolicy
@@ -61,10 +61,7 @@ class PolicyFile:
 
         Raises `InvalidRack` where a broker's own rack is malformed.
         """
-        try:
-            check_policy(self.policy, cluster, where=self.where)
-        except InvalidPolicy as error:
-            _raise_placed(error)
+        check_policy(self.policy, cluster, where=self.where)
 
     def where(self, path: KeyPath) -> str:
         """`policy.toml:14`: the line of a key, or of the nearest one above it that is written."""
@@ -85,10 +82,7 @@ def parse_policy(data: bytes, *, where: str) -> PolicyFile:
     """The policy in the content of a TOML file. Raises `InvalidPolicy`."""
     text = _decoded(data, where)
     table = _table(text, where)
-    try:
-        policy = policy_of(table, where=lambda path: _place(text, where, path))
-    except InvalidPolicy as error:
-        _raise_placed(error)
+    policy = policy_of(table, where=lambda path: _place(text, where, path))
     return PolicyFile(policy=policy, text=text, name=where)
 
 
@@ -97,16 +91,6 @@ def _place(text: str, name: str, path: KeyPath) -> str:
     while path and path not in lines:
         path = path[:-1]
     return f"{name}:{lines[path]}" if path else name
-
-
-def _raise_placed(error: InvalidPolicy) -> NoReturn:
-    raise InvalidPolicy(
-        f"{escaped(error.where or '')}: {error.message}",
-        wanted=error.wanted,
-        had=error.had,
-        hint=error.hint,
-        where=error.where,
-    ) from None
 
 
 def _decoded(data: bytes, where: str) -> str:
@@ -136,10 +120,10 @@ def _table(text: str, where: str) -> dict[str, Any]:
             line = line or str(text.rstrip("\n").count("\n") + 1)
         place = f"{where}:{line}" if line else where
         raise InvalidPolicy(
-            f"{escaped(place)}: TOML is wanted; the parser says: {escaped(said)}",
+            f"invalid {escaped(place)}: expected TOML, got a syntax error: {escaped(said)}",
             wanted="TOML",
             had=said,
-            hint="mend the file there; texts stand between quotes, tables between brackets",
+            hint="fix the file there; put texts in quotes and table names in brackets",
             where=place,
         ) from None
     return table
@@ -153,7 +137,7 @@ def _check_integers(value: object) -> None:
         for item in value:
             _check_integers(item)
     elif isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
-        raise ValueError("an integer of 64 bits is wanted")
+        raise ValueError("expected an integer of 64 bits")
 
 
 def lines_of(text: str) -> dict[KeyPath, int]:

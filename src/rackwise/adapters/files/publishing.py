@@ -120,7 +120,7 @@ def check_out(out: str | Path) -> str | None:
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InvalidConfig(
-            f"{escaped(str(out))} is no folder; a folder is wanted, or a new name",
+            f"invalid {escaped(str(out))}: expected a folder or a new name, got something else",
             wanted="a folder",
             had="something else",
             hint="give --out the path of a folder",

@@ -119,7 +119,7 @@ def parse_split(data: bytes, *, where: str) -> SplitFile:
         snapshot=_sha256(made_from["snapshot"]),
         rates_sha256=_sha256(made_from["rates"]),
         made_at_ms=moment(fields["made_at_ms"]),
-        valid_for_ms=fields["valid_for_ms"].integer("milliseconds, 1 or more,", 1),
+        valid_for_ms=fields["valid_for_ms"].integer("milliseconds, 1 or more", 1),
     )
     root.faults.raise_if_any()
     return found
@@ -159,7 +159,7 @@ def _row(node: Node, weights: Mapping[str, float]) -> dict[str, float]:
         node.faults.add(
             Fault(
                 place=node.path,
-                sentence=f"shares that add up to 1 are wanted; these add up to {total:.9g}",
+                sentence=f"expected shares with the sum 1, got the sum {total:.9g}",
                 wanted=1,
                 had=total,
                 hint=_AGAIN,

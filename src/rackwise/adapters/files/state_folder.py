@@ -130,7 +130,7 @@ def holder(folder: Path) -> tuple[str, str] | None:
 def unwritable(path: Path, why: str) -> JournalUnwritable:
     """The refusal for a place where no journal can be kept."""
     return JournalUnwritable(
-        f"a journal is wanted at {escaped(str(path))}; it cannot be kept: {escaped(why)}",
+        f"cannot keep a journal at {escaped(str(path))}: {escaped(why)}",
         wanted="a folder of yours that can be written to",
         had=why,
         hint=f"free the disk or mend its permissions, or set {STATE} to another folder",
@@ -151,8 +151,8 @@ def _check_ours(folder: Path) -> None:
 def _held(path: Path, text: str) -> Locked:
     pid, _, since = text.strip().partition(" ")
     return Locked(
-        f"one run per cluster is wanted; process {escaped(pid) or 'unknown'} has been at it since "
-        f"{escaped(since) or 'unknown'}",
+        f"expected no other run on this cluster, got process {escaped(pid) or 'unknown'}, running "
+        f"since {escaped(since) or 'unknown'}",
         wanted="no other run",
         had=text.strip(),
         hint="wait until it ends; a process that is gone holds no lock",

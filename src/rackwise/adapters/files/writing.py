@@ -97,13 +97,13 @@ def _check_place(name: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(status.st_mode):
-        had, wanted = "no regular file", "one is wanted, or a new name"
+        had, wanted = "something else", "a regular file or a new name"
     elif any(os.path.samestat(status, each) for each in _streams()):
-        had, wanted = "where the output goes", "another file is wanted"
+        had, wanted = "the file that the output goes to", "another file"
     else:
         return
     raise InvalidConfig(
-        f"{escaped(name)} is {had}; {wanted}",
+        f"invalid {escaped(name)}: expected {wanted}, got {had}",
         wanted="a regular file",
         had=had,
         hint="give the path of a file",

@@ -5,7 +5,7 @@ prints all of them drowns the first. So every check records and goes on with a h
 `raise_if_any` ends the reading with one sentence:
 
 ```
-invalid plan.json at $.moves[3]: key "topic" stands twice (and 2 more faults)
+invalid plan.json at $.moves[3]: key "topic" appears twice (and 2 more faults)
 ```
 """
 

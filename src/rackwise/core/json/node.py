@@ -90,10 +90,10 @@ class Node:
         self.faults.add(
             Fault(
                 place=self.path,
-                sentence=f'key "{key}" is wanted; it is missing',
+                sentence=f'missing key "{key}"',
                 wanted=key,
                 had=", ".join(map(quoted, sorted(self.value)[:_KEYS_SHOWN])),
-                hint="what is not known is written as null, its key stays",
+                hint="write null for an unknown value, and keep the key",
             )
         )
 
@@ -101,10 +101,10 @@ class Node:
         self.faults.add(
             Fault(
                 place=self.path,
-                sentence=f"key {quoted(key)} is not known here",
+                sentence=f"unknown key {quoted(key)}",
                 wanted=", ".join(sorted(known)),
                 had=quoted(key),
-                hint="take it out; if a newer Rackwise wrote the file, upgrade",
+                hint="remove it; if a newer Rackwise wrote the file, upgrade Rackwise",
             )
         )
 

@@ -191,8 +191,7 @@ def _check_depth(data: bytes, text: str, faults: Faults) -> None:
 def _too_deep(offset: int) -> Fault:
     return Fault(
         place="",
-        sentence=f"offset {offset}: at most {MAX_DEPTH} levels of nesting are wanted; "
-        "a deeper one begins",
+        sentence=f"offset {offset}: expected at most {MAX_DEPTH} levels of nesting, got more",
         wanted=MAX_DEPTH,
         had=MAX_DEPTH + 1,
         hint="no file of Rackwise is nested so deep; is it the right file?",
@@ -263,7 +262,7 @@ def _syntax(text: str, error: json.JSONDecodeError) -> Fault:
     if error.msg == "Extra data":
         return Fault(
             place=place,
-            sentence=f"{at}: one document is wanted; a second begins",
+            sentence=f"{at}: expected one document, got a second one",
             wanted=1,
             had=2,
             hint="keep one document in the file",
@@ -271,17 +270,17 @@ def _syntax(text: str, error: json.JSONDecodeError) -> Fault:
     if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
         return Fault(
             place=place,
-            sentence=f"{at}: a whole JSON document is wanted; the file ends within it",
+            sentence=f"{at}: expected a whole JSON document, got the end of the file",
             wanted="a whole document",
             had=f"{len(text.encode())} bytes",
             hint="the file is cut off; write or fetch it again",
         )
     return Fault(
         place=place,
-        sentence=f"{at}: JSON is wanted; the parser says: {error.msg[0].lower()}{error.msg[1:]}",
+        sentence=f"{at}: expected JSON, got a syntax error: {error.msg[0].lower()}{error.msg[1:]}",
         wanted="JSON",
         had=error.msg,
-        hint="mend the file there; strict JSON has no comments, no trailing commas, no bare words",
+        hint="fix the file there; strict JSON has no comments, trailing commas or bare words",
     )
 
 
@@ -310,10 +309,10 @@ def _walked_object(pairs: _Pairs, path: str, text: str, faults: Faults) -> dict[
             faults.add(
                 Fault(
                     place=path,
-                    sentence=f"key {quoted(key)} stands twice",
+                    sentence=f"key {quoted(key)} appears twice",
                     wanted=1,
                     had=2,
-                    hint="keep one of the two; which one was meant cannot be told",
+                    hint="remove one of the two; Rackwise cannot know which one is meant",
                 )
             )
         members[key] = _walked(item, key_path(path, key), text, faults)
@@ -327,7 +326,7 @@ def _odd_number(number: _Odd, path: str, text: str, faults: Faults) -> int:
     faults.add(
         Fault(
             place=path,
-            sentence=f"expected {at}{number.wanted}, got {had}",
+            sentence=f"{at}expected {number.wanted}, got {had}",
             wanted=number.wanted,
             had=had,
             hint=f"integers run from {MIN_INTEGER} to {MAX_INTEGER}"

@@ -171,7 +171,7 @@ _WARY = json.JSONDecoder(
 
 
 def _not_strict(wanted: str, offset: int) -> NotStrict:
-    return NotStrict(f"{wanted} is wanted", wanted=wanted, offset=offset)
+    return NotStrict(f"expected {wanted}", wanted=wanted, offset=offset)
 
 
 def _bytes_before(text: str, characters: int) -> int:
@@ -243,7 +243,7 @@ def _placed(text: str, wanted: str) -> NotStrict:
     offset = _bytes_before(text, token.start)
     if wanted == _ONCE:
         key = escaped(str(token.steps[-1]))[:_SHOWN]
-        return NotStrict(f'key "{key}" stands twice', wanted=wanted, offset=offset)
+        return NotStrict(f'key "{key}" appears twice', wanted=wanted, offset=offset)
     return _not_strict(wanted, offset)
 
 

@@ -47,8 +47,8 @@ def _check_levels(policy: Policy, tree: RackTree, where: Callable[[KeyPath], str
     if names and len(names) != tree.depth:
         raise refusal(
             ("racks", "levels"),
-            f"{counted(tree.depth, 'level name')} wanted, one for each level of the racks; "
-            f"{len(names)} read",
+            f"expected {counted(tree.depth, 'level name')}, one for each level of the racks, "
+            f"got {len(names)}",
             where,
             wanted=tree.depth,
             had=len(names),

@@ -62,7 +62,7 @@ def _too_many_counted(count: Sequence[RackCount], replication: int | None) -> Fa
         return None
     return Fault(
         "count",
-        f"counts that sum to at most replication {replication} are wanted; they ask for {least}",
+        f"expected counts with a sum of at most replication {replication}, got the sum {least}",
         replication,
         least,
         "lower min or exactly, or raise replication",
@@ -74,8 +74,8 @@ def _too_many_pinned(pin: Mapping[int, Sequence[int]], replication: int | None) 
         if replication is not None and len(brokers) > replication:
             return Fault(
                 "pin",
-                f"at most replication {replication} brokers are wanted for partition {partition}; "
-                f"{len(brokers)} are pinned",
+                f"expected at most replication {replication} brokers for partition {partition}, "
+                f"got {len(brokers)}",
                 replication,
                 len(brokers),
                 "pin fewer brokers, or raise replication",
@@ -92,7 +92,7 @@ def _at_least_mixed(spread: Mapping[int, Spread], count: Sequence[RackCount]) ->
         return None
     return Fault(
         "spread",
-        f"at_least alone is wanted; it stands together with {' and '.join(mixed)}",
+        f"expected at_least alone, got it together with {' and '.join(mixed)}",
         "at_least",
         ", ".join(mixed),
         'set every other level to "off" and leave count out, or drop at_least',
@@ -121,8 +121,8 @@ def _even_below_wide(
             if at == above:
                 return Fault(
                     "count",
-                    f"one number, or two that differ by one, is wanted for {escaped(name)}, as "
-                    f"the level below is even; it is {text}",
+                    f"expected one number, or two that differ by one, for {escaped(name)}, as "
+                    f"the level below is even, got {text}",
                     "a width of 1 or less",
                     text,
                     'set exactly, or set the spread of the level below to "off" or "distinct"',

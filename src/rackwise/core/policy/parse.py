@@ -5,9 +5,9 @@ types, ranges, `min` over `max`, more wanted by `count` or `pin` than `replicati
 the keys of one block cannot ask for at once (`limits`):
 
 ```
-count = [{ rack = "/eu", min = 2, max = 1 }]     topics[0].count[0]: min of at most max is wanted
-spread = { zone = "evne" }                       topics[0].spread.zone: one of ... is wanted
-weights = { 4 = 0 }                              brokers.weights.4: an integer of 1 or more ...
+count = [{ rack = "/eu", min = 2, max = 1 }]     topics[0].count[0]: expected min of at most max, got 2 and 1
+spread = { zone = "evne" }                       topics[0].spread.zone: expected one of ..., got "evne"
+weights = { 4 = 0 }                              brokers.weights.4: expected an integer of 1 or more, got 0
 ```
 
 What this does not do: read a file, or know which levels, brokers and racks there are (`checking`).
@@ -80,7 +80,9 @@ def _ids(value: Value) -> tuple[int, ...]:
     found: set[int] = set()
     for item in value.items():
         if (broker := item.integer(0)) in found:
-            raise item.error(f"broker {broker} stands twice", wanted="each broker once", had=broker)
+            raise item.error(
+                f"broker {broker} appears twice", wanted="each broker once", had=broker
+            )
         found.add(broker)
     return tuple(sorted(found))
 
@@ -90,7 +92,7 @@ def _texts(value: Value) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for item in value.items():
         if (text := item.text()) in found:
-            raise item.error(f"{shown(text)} stands twice", wanted="each name once", had=text)
+            raise item.error(f"{shown(text)} appears twice", wanted="each name once", had=text)
         found[text] = None
     return tuple(found)
 
@@ -115,7 +117,7 @@ def _brokers(value: Value) -> BrokerPolicy:
     parts = value.parts(("drain", "exclude", "no_lead", "weights"))
     said: dict[str, Any] = {key: _ids(part) for key, part in parts.items() if key != "weights"}
     if "weights" in parts:
-        hint = "a broker that shall hold nothing stands in drain"
+        hint = "list a broker that must hold nothing in drain"
         weights = {
             weight.key(): weight.integer(1, hint=hint) for _, weight in parts["weights"].entries()
         }
@@ -200,7 +202,7 @@ def _block(value: Value, levels: Sequence[str]) -> TopicBlock:
     match = _texts(parts["match"]) if "match" in parts else ()
     if not match:
         raise value.error(
-            "match with one glob or more is wanted; it is missing or empty",
+            "expected match with one glob or more, got none",
             wanted="match",
             had=None,
             hint='match = ["*"] is every topic',
@@ -246,7 +248,7 @@ def _count(value: Value) -> tuple[RackCount, ...]:
         count = _count_of(item)
         if count.rack in found:
             raise item.error(
-                f"rack {shown(count.rack)} stands twice", wanted="each rack once", had=count.rack
+                f"rack {shown(count.rack)} appears twice", wanted="each rack once", had=count.rack
             )
         found[count.rack] = count
     return tuple(found.values())
@@ -267,7 +269,7 @@ def _count_of(value: Value) -> RackCount:
     most = numbers.get("exactly", numbers.get("max"))
     if most is not None and least > most:
         raise value.error(
-            f"min of at most max is wanted; min is {least} and max is {most}",
+            f"expected min of at most max, got min {least} and max {most}",
             wanted=most,
             had=least,
             hint="raise max or lower min; one number alone is exactly = N",

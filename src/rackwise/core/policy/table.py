@@ -58,9 +58,12 @@ def refusal(
     had: object,
     hint: str | None = None,
 ) -> InvalidPolicy:
-    """The error about the value at a path."""
+    """The error about the value at a path: `invalid policy.toml:14 at topics[1].match: ...`."""
+    place = where(path)
+    file = "policy" if where is dotted else escaped(place)
+    at = f" at {dotted(path)}" if path else ""
     return InvalidPolicy(
-        f"{dotted(path)}: {message}", wanted=wanted, had=had, hint=hint, where=where(path)
+        f"invalid {file}{at}: {message}", wanted=wanted, had=had, hint=hint, where=place
     )
 
 
@@ -103,7 +106,7 @@ class Value:
         for key, value in found.items():
             if key not in known:
                 raise value.error(
-                    f"no key is called {shown(key)}",
+                    f"unknown key {shown(key)}",
                     wanted=", ".join(known),
                     had=key,
                     hint=f"known keys: {', '.join(known)}",

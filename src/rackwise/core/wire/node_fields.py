@@ -1,8 +1,8 @@
 """A node of ZooKeeper that others wrote: its JSON object, and errors that say where it is wrong.
 
 ```
-/brokers/ids/7: offset 31: key "rack" stands twice
-/brokers/ids/7 $.endpoints[1]:expected  NAME://host:port, got "SSL:host1"
+/brokers/ids/7: offset 31: key "rack" appears twice
+/brokers/ids/7 $.endpoints[1]: expected NAME://host:port, got "SSL:host1"
 ```
 
 Errors show the value that is wrong, escaped and cut, never the rest of the node. The offset of a
@@ -75,7 +75,7 @@ def write_node(members: Mapping[str, object], *, most: int) -> bytes:
         read_object(data, most=most)
     except (NotStrict, TypeError, ValueError, RecursionError) as error:
         raise LocalProtocolError(
-            f"a node of strict JSON is wanted; {error}", wanted="strict JSON"
+            f"expected a node of strict JSON, got one that breaks it: {error}", wanted="strict JSON"
         ) from None
     return data
 

@@ -232,7 +232,7 @@ def _is_name(value: object) -> bool:
 
 def _corrupt(where: str, place: str, wanted: str) -> NoReturn:
     raise StoreCorrupt(
-        f"{escaped(where)}: {wanted} is wanted at {place}; something else was read",
+        f"invalid {escaped(where)} at {place}: expected {wanted}, got something else",
         wanted=wanted,
         had="something else",
         where=where,

@@ -187,7 +187,7 @@ class DirectoryStore:
     def _commit(self, ops: Sequence[Op]) -> State:
         if self._is_read_only:
             raise MissingPermission(
-                "a store opened for writing is wanted; this one is for reading",
+                "expected a store opened for writing, got one opened for reading",
                 wanted="for writing",
                 had="for reading",
                 hint="open it without read_only",
@@ -221,7 +221,7 @@ class DirectoryStore:
             sync_folder(self._folder)
         except OSError as error:
             raise OutcomeUnknown(
-                f"{escaped(str(self._folder))} is wanted on the disk; {error.strerror}",
+                f"cannot write {escaped(str(self._folder))} to the disk: {error.strerror}",
                 wanted="on the disk",
                 had=error.strerror,
                 hint="gather again and look",
@@ -278,8 +278,8 @@ def _locked(folder: Path) -> Iterator[None]:
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise Unreachable(
-                    f"the lock of {escaped(str(folder))} is wanted within {LOCK_S:.0f} s; "
-                    "another process has it",
+                    f"expected the lock of {escaped(str(folder))} within {LOCK_S:.0f} s, but "
+                    "another process holds it",
                     wanted="the lock",
                     had="held",
                     hint="look for a process that hangs: lsof, fuser",
@@ -342,7 +342,7 @@ def _translated(folder: Path, done: str) -> Iterator[None]:
         raise not_ready(str(folder / "state.json")) from None
     except PermissionError as error:
         raise MissingPermission(
-            f"{escaped(str(error.filename or folder))} is wanted to be {done}; {error.strerror}",
+            f"{escaped(str(error.filename or folder))} cannot be {done}: {error.strerror}",
             wanted=done,
             had=error.strerror,
             hint="run as the user who owns the store's directory",

@@ -98,7 +98,7 @@ def _group(node: Node) -> Group:
     low, high = _numbers(fields["low"]), _numbers(fields["high"])
     for key, found in (("low", low), ("high", high)):
         if len(found) != len(brokers) and isinstance(fields[key].value, list):
-            fields[key].wrong(f"as many numbers as brokers, {len(brokers)},")
+            fields[key].wrong(f"as many numbers as brokers, {len(brokers)}")
     if any(least > most for least, most in zip(low, high, strict=False)):
         fields["low"].wrong("no low above its high")
     return Group(

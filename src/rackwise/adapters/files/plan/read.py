@@ -5,7 +5,7 @@ planner wrote, so the hash must be that of the content; what is wrong is named b
 wanted and had, with the number of further faults.
 
 Of a move is refused: an empty list, a broker twice, a broker in `after` that the plan has not seen,
-`before` equal to `after`, a partition that stands twice. `before` may name brokers that are gone.
+`before` equal to `after`, a partition that appears twice. `before` may name brokers that are gone.
 
 What this does not do: judge whether the moves are legal, fair or few (a proof does), or whether the
 cluster is still the one that the plan was made from (who carries it out does).
@@ -84,7 +84,7 @@ _TOTALS = (*_COUNTS, "steady_after", "steady_before", "usd_nano")
 _STEADY = ("cross_bytes_per_s", "unknown_rates", "usd_nano_per_day")
 _MAX_PARTITION = 2**31 - 1
 _SHA256 = re.compile("[0-9a-f]{64}")
-_EDITED = "plan again; a plan is not edited by hand, a policy says what is wanted"
+_EDITED = "make a new plan; change the policy instead of the plan file"
 
 
 def read_plan(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Plan:
@@ -167,7 +167,7 @@ def _check_hash(root: Node, said: str) -> None:
         raise root.faults.last(
             Fault(
                 place="$.sha256",
-                sentence=f"the hash of the plan is wanted, {found[:16]}..; {said[:16]}.. was read",
+                sentence=f"expected the hash of the plan, {found[:16]}.., got {said[:16]}..",
                 wanted=found,
                 had=said,
                 hint=_EDITED,
@@ -251,7 +251,7 @@ def _tell_twice(item: Node, name: str) -> None:
     item.faults.add(
         Fault(
             place=item.path,
-            sentence=f"each partition once is wanted; {quoted(name)} stands twice",
+            sentence=f"expected each partition once, got {quoted(name)} twice",
             wanted=1,
             had=2,
             hint=_EDITED,

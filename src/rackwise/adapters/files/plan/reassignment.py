@@ -113,8 +113,8 @@ def parse_placement(data: bytes, *, where: str) -> Placement:
             item.faults.add(
                 Fault(
                     place=item.path,
-                    sentence=f"each partition once is wanted; {quoted(f'{topic}-{partition}')} "
-                    "stands twice",
+                    sentence=f"expected each partition once, got {quoted(f'{topic}-{partition}')} "
+                    "twice",
                     wanted=1,
                     had=2,
                     hint=_PARTITION_TWICE,
@@ -208,8 +208,7 @@ def _check_log_dirs(node: Node, replicas: int) -> None:
         node.faults.add(
             Fault(
                 place=node.path,
-                sentence=f"as many log folders as replicas are wanted, {replicas}; "
-                f"{len(dirs)} were read",
+                sentence=f"expected {replicas} log_dirs, one for each replica, got {len(dirs)}",
                 wanted=replicas,
                 had=len(dirs),
                 hint=_LOG_DIRS,
@@ -226,8 +225,7 @@ def _check_gaps(placement: Placement, faults: Faults) -> None:
             faults.add(
                 Fault(
                     place=f"topic {escaped(topic)}",
-                    sentence=f"expected partitions without a gap, got {wanted} is missing, "
-                    f"{partition}",
+                    sentence=f"expected partition {wanted}, got {partition}",
                     wanted=wanted,
                     had=partition,
                     hint="give all partitions of each topic; "

@@ -259,13 +259,13 @@ def check_table(table: PartitionTable, place: Callable[[int], str], faults: Faul
     """
     found = sorted(_untrue(table), key=itemgetter(0))
     for row, member, sentence, count in found:
-        wanted, _, had = sentence.partition(" is wanted; ")
+        wanted, _, had = sentence.removeprefix("expected ").partition(", got ")
         faults.add(
             Fault(
                 place=f"{place(row)}.{member}",
                 sentence=sentence,
                 wanted=wanted,
-                had=had.partition(" was read")[0],
+                had=had,
                 hint="take the snapshot again; if it stays, the file was changed by hand",
             ),
             others=count - 1,

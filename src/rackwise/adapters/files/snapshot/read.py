@@ -129,7 +129,7 @@ def _brokers(node: Node) -> list[Broker]:
     for item in node.items("a list of brokers"):
         broker = _broker(item)
         if broker.id in seen and isinstance(item.value, dict):
-            _twice(item, "id", "a broker", str(broker.id))
+            _twice(item, "id", "broker", str(broker.id))
         seen.add(broker.id)
         brokers.append(broker)
     return brokers
@@ -139,7 +139,7 @@ def _twice(item: Node, key: str, what: str, had: str) -> None:
     item.faults.add(
         Fault(
             place=f"{item.path}.{key}",
-            sentence=f"{what} listed once is wanted; {had} is listed twice",
+            sentence=f"expected each {what} once, got {had} twice",
             wanted=1,
             had=2,
             hint="keep one of the two",
@@ -197,7 +197,7 @@ def _topic_nodes(node: Node) -> list[tuple[Topic, Node]]:
             retention_bytes=retention.size("a size in bytes, -1 for no limit, or null", -1),
         )
         if topic.name in seen and isinstance(item.value, dict):
-            _twice(item, "name", "a topic", f'"{escaped(topic.name)}"')
+            _twice(item, "name", "topic", f'"{escaped(topic.name)}"')
         seen.add(topic.name)
         topics.append((topic, fields["partitions"]))
     return topics
@@ -216,7 +216,7 @@ def _groups(node: Node) -> tuple[Group, ...]:
             members=_members(fields["members"]),
         )
         if group.group in seen and isinstance(item.value, dict):
-            _twice(item, "group", "a group", f'"{escaped(group.group)}"')
+            _twice(item, "group", "group", f'"{escaped(group.group)}"')
         seen.add(group.group)
         groups.append(group)
     return tuple(groups)
@@ -228,7 +228,7 @@ def _members(node: Node) -> tuple[GroupMember, ...]:
     for item in node.items():
         member = _member(item)
         if member.member_id in seen and isinstance(item.value, dict):
-            _twice(item, "member_id", "a member", f'"{escaped(member.member_id)}"')
+            _twice(item, "member_id", "member", f'"{escaped(member.member_id)}"')
         seen.add(member.member_id)
         members.append(member)
     return tuple(members)

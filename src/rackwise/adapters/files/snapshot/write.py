@@ -82,7 +82,7 @@ def _check(cluster: Cluster) -> None:
         faults.add(
             Fault(
                 place=unknown[0],
-                sentence="a topic of the cluster is wanted; an unknown one has partitions",
+                sentence="expected a topic of the cluster, got an unknown topic with partitions",
                 wanted="a topic of the cluster",
                 had=unknown[0],
                 hint="give the cluster an entry in topics for it",
@@ -97,7 +97,7 @@ def _check(cluster: Cluster) -> None:
         faults.add(
             Fault(
                 place=table.topics[table.topic[row]],
-                sentence=f"partitions without a gap are wanted; {numbers[row]} is missing",
+                sentence=f"expected partitions without a gap, got none with number {numbers[row]}",
                 wanted=int(numbers[row]),
                 had=int(table.partition[row]),
                 hint="give all partitions of a topic",

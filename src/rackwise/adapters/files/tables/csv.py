@@ -128,7 +128,7 @@ def _lines(text: str, faults: Faults) -> Iterator[tuple[list[str], int]]:
             raise faults.last(
                 Fault(
                     place=f":{begins}",
-                    sentence=f"CSV is wanted; the parser says: {error}",
+                    sentence=f"expected CSV, got a syntax error: {error}",
                     wanted="CSV",
                     had=str(error),
                     hint="close each quote, and double a quote within quotes",
@@ -156,16 +156,16 @@ def _columns(
         return header
     had = ",".join(header)
     what = (
-        f"column {quoted(missing[0])} is wanted; it is missing"
+        f"missing column {quoted(missing[0])}"
         if missing
-        else f"column {quoted(unknown[0])} is not known"
+        else f"unknown column {quoted(unknown[0])}"
         if unknown
-        else "each column once is wanted; one stands twice"
+        else "expected each column once, got one twice"
     )
     raise faults.last(
         Fault(
             place=f":{line}",
-            sentence=f"{what}; the header reads {quoted(had)}",
+            sentence=f"{what}; the header is {quoted(had)}",
             wanted=",".join(known),
             had=had,
             hint=f"begin the table with the line {','.join(known)}",

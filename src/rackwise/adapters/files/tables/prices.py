@@ -161,7 +161,7 @@ def _day(row: Row, column: str) -> date:
     return date.min
 
 
-_PRICE = "dollars of at most 9999999, with at most nine digits behind the point,"
+_PRICE = "dollars of at most 9999999, with at most nine digits behind the point"
 _WANTED = {
     "provider": "a provider such as aws",
     "region": "a region, or *",
@@ -169,9 +169,9 @@ _WANTED = {
     "kind": f"one of {', '.join(KINDS)}, or *",
     "usd_per_gb_out": _PRICE,
     "usd_per_gb_in": _PRICE,
-    "gb_bytes": "the bytes of one GB, 1073741824 or 1000000000,",
+    "gb_bytes": "the bytes of one GB, 1073741824 or 1000000000",
     "valid_from": "a day such as 2026-11-01",
-    "valid_to": "a day such as 2026-11-01, or nothing,",
+    "valid_to": "a day such as 2026-11-01, or nothing",
     "source": "the page the price stands on",
     "is_checked": "true or false",
 }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rackwise.core.json.node import Node
 
 RATES_FORMAT = "rackwise-rates/1"
-RATE = "bytes_per_s, a number from 0 to 2^63,"
+RATE = "bytes_per_s, a number from 0 to 2^63"
 RATE_HINT = "measure it again; a rack that sends nothing has 0"
 
 _KEYS = ("format", "free_bytes_per_s", "made_at_ms", "pinned_bytes_per_s", "topic")
@@ -111,7 +111,7 @@ def check_racks(node: Node, racks: list[str]) -> None:
 
 def moment(node: Node) -> int:
     """A time in ms."""
-    return node.integer("milliseconds since 1970, UTC,")
+    return node.integer("milliseconds since 1970, UTC")
 
 
 def numbers_text(value: Mapping[str, Any]) -> str:

@@ -113,7 +113,7 @@ def _rate_row(row: Row) -> RateRow:
         if not row[column]:
             row.wrong(column, f"the name of a {column}")
     if not row["bytes_in_per_s"] and not row["bytes_out_per_s"]:
-        row.wrong("bytes_in_per_s", "a rate, here or in bytes_out_per_s,")
+        row.wrong("bytes_in_per_s", "a rate, here or in bytes_out_per_s")
     if bool(row["client_group"]) != bool(row["bytes_out_per_s"]):
         column = "bytes_out_per_s" if row["client_group"] else "client_group"
         row.wrong(column, "a value", hint="client_group and bytes_out_per_s go together")
@@ -133,5 +133,5 @@ def _rate(row: Row, column: str) -> int | None:
     is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
     if is_number and int(text) <= _MAX_RATE:
         return int(text)
-    row.wrong(column, "bytes per second, an integer of 0 or more,", hint="write 314572800, no unit")
+    row.wrong(column, "bytes per second, an integer of 0 or more", hint="write 314572800, no unit")
     return 0

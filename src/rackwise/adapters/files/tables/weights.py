@@ -57,7 +57,7 @@ def parse_weights(
         table.faults.add(
             Fault(
                 place="",
-                sentence="at least one row is wanted; the table has none",
+                sentence="expected at least one row, got none",
                 wanted="at least one row",
                 had=0,
                 hint="without weights each partition counts as one: leave the table out",
