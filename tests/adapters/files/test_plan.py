@@ -132,7 +132,7 @@ class TestPolicy:
         [
             ("rf = 3", 'invalid p.json: $.made_from.policy:1 at rf: unknown key "rf"'),
             ('{"rf":3}', 'rf: unknown key "rf"'),
-            ('{"rf":', "invalid p.json at $.made_from.policy"),
+            ('{"rf":', "invalid p.json: $.made_from.policy"),
         ],
     )
     def test_of_a_text_that_is_none(self, text, message):
@@ -286,13 +286,13 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ('"count":6', '"count":0', "invalid [0].count: expected a number of partitions, got 0"),
+            ('"count":6', '"count":0', "[0].count: expected a number of partitions, got 0"),
             (
                 '"topic":"\u00f6fters"',
                 '"topic":"orders"',
                 "[1].topic: expected a topic listed once",
             ),
-            ('{"count":6,"topic":"orders"}', "6", "invalid [0]: expected an object, got 6"),
+            ('{"count":6,"topic":"orders"}', "6", "[0]: expected an object, got 6"),
             (
                 '"partitions":[',
                 '"partitions":7,"topics":[',

@@ -220,14 +220,14 @@ class TestACluster:
         [
             (
                 '{"topic":"e","partition":1,"replicas":[1]}',
-                "invalid topic e: expected partitions without a gap, got 0 is missing, 1",
+                "r.json at topic e: expected partition 0, got 1",
             ),
             (
                 (
                     '{"topic":"e","partition":0,"replicas":[1]},'
                     '{"topic":"e","partition":2,"replicas":[1]}'
                 ),
-                "invalid topic e: expected partitions without a gap, got 1 is missing, 2",
+                "r.json at topic e: expected partition 1, got 2",
             ),
         ],
     )
@@ -242,7 +242,7 @@ class TestACluster:
     @pytest.mark.parametrize(
         ("racks", "message", "where"),
         [
-            ("1,a\n", 'column "broker" is wanted; it is missing; the header reads "1,a"', ":1"),
+            ("1,a\n", 'missing column "broker"; the header is "1,a"', ":1"),
             ("broker,rack\nx,a\n", 'broker: expected a broker id, got "x"', ":2"),
             ("broker,rack\n-1,a\n", 'broker: expected a broker id, got "-1"', ":2"),
             (

@@ -269,7 +269,7 @@ class TestManyPartitions:
         value[place].append(value["topics"][0]["partitions"][0])
         error = refused(json.dumps(value).encode())
         assert error.message.startswith(
-            f"invalid s.json at $.{place}[{len(value[place]) - 1}]: key "
+            f"invalid s.json at $.{place}[{len(value[place]) - 1}]: unknown key "
         )
 
     def test_a_partition_is_no_snapshot(self):
@@ -347,17 +347,16 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "adding", value=[8]),
                 (
-                    "$.topics[1].partitions[0].adding[0]: a broker of the replicas 1,2,3 "
-                    "is wanted; "
-                    "got 8"
+                    "$.topics[1].partitions[0].adding[0]: expected a broker of the "
+                    "replicas 1,2,3, got 8"
                 ),
                 AGAIN,
             ),
             (
                 put(*ORDERS, 0, "removing", value=[8]),
                 (
-                    "$.topics[1].partitions[0].removing[0]: a broker of the replicas 1,2,3 is "
-                    "wanted; 8 was read"
+                    "$.topics[1].partitions[0].removing[0]: expected a broker of "
+                    "the replicas 1,2,3, got 8"
                 ),
                 AGAIN,
             ),
@@ -394,9 +393,8 @@ class TestNoCluster:
             (
                 put(*ORDERS, 0, "bytes_in_per_s", value="5"),
                 (
-                    "$.topics[1].partitions[0].bytes_in_per_s: expected bytes per second or "
-                    "null, got "
-                    '"5" was read'
+                    "$.topics[1].partitions[0].bytes_in_per_s: expected bytes per "
+                    'second or null, got "5"'
                 ),
                 None,
             ),
@@ -440,10 +438,7 @@ class TestNoCluster:
             ),
             (
                 put("groups", value=[{**GROUP, "members": [MEMBER, MEMBER]}]),
-                (
-                    "$.groups[0].members[1].member_id: expected a member listed once, got "
-                    '"m" is listed twice'
-                ),
+                ('$.groups[0].members[1].member_id: expected each member once, got "m" twice'),
                 "keep one of the two",
             ),
             (
@@ -454,16 +449,16 @@ class TestNoCluster:
             (
                 put("topics", 1, "min_insync_replicas", value=0),
                 (
-                    "$.topics[1].min_insync_replicas: a number of replicas from 1, or null is "
-                    "wanted; 0 was read"
+                    "$.topics[1].min_insync_replicas: expected a number of "
+                    "replicas from 1, or null, got 0"
                 ),
                 None,
             ),
             (
                 put("topics", 1, "retention_bytes", value=-2),
                 (
-                    "$.topics[1].retention_bytes: a size in bytes, -1 for no limit, or null is "
-                    "wanted; -2 was read"
+                    "$.topics[1].retention_bytes: expected a size in bytes, -1 for "
+                    "no limit, or null, got -2"
                 ),
                 None,
             ),
@@ -505,9 +500,8 @@ class TestNoCluster:
             (
                 put("groups", 0, "members", 0, "partitions", 0, value=["orders"]),
                 (
-                    "$.groups[0].members[0].partitions[0]: a pair of topic and partition "
-                    "is wanted; "
-                    "got a list"
+                    "$.groups[0].members[0].partitions[0]: expected a pair of "
+                    "topic and partition, got a list"
                 ),
                 None,
             ),
@@ -518,18 +512,14 @@ class TestNoCluster:
             ),
             (
                 put("groups", 0, "members", 0, "topics", value="orders"),
-                (
-                    "$.groups[0].members[0].topics: expected a list of topics or null, got "
-                    '"orders" was read'
-                ),
+                ('$.groups[0].members[0].topics: expected a list of topics or null, got "orders"'),
                 None,
             ),
             (
                 put("groups", 0, "members", 0, "partitions", 0, value="orders-0"),
                 (
-                    "$.groups[0].members[0].partitions[0]: a pair of topic and partition "
-                    "is wanted; "
-                    '"orders-0" was read'
+                    "$.groups[0].members[0].partitions[0]: expected a pair of "
+                    'topic and partition, got "orders-0"'
                 ),
                 None,
             ),
@@ -545,10 +535,7 @@ class TestNoCluster:
             ),
             (
                 put("configs", "topics", value={"a\x1b": {}}),
-                (
-                    "$.configs.topics: expected a name without control characters, got "
-                    '"a\\x1b" was read'
-                ),
+                ('$.configs.topics: expected a name without control characters, got "a\\x1b"'),
                 NAMES,
             ),
             (
@@ -564,16 +551,16 @@ class TestNoCluster:
             (
                 put("taken_at", value="2026-11-21 08:30"),
                 (
-                    "$.taken_at: a time such as 2026-11-21T08:30:00Z is wanted; "
-                    '"2026-11-21 08:30" was read'
+                    "$.taken_at: expected a time such as 2026-11-21T08:30:00Z, got "
+                    '"2026-11-21 08:30"'
                 ),
                 None,
             ),
             (
                 put("taken_at", value="2026-13-21T08:30:00Z"),
                 (
-                    "$.taken_at: a time such as 2026-11-21T08:30:00Z is wanted; "
-                    '"2026-13-21T08:30:00Z" was read'
+                    "$.taken_at: expected a time such as 2026-11-21T08:30:00Z, got "
+                    '"2026-13-21T08:30:00Z"'
                 ),
                 None,
             ),
@@ -663,7 +650,7 @@ class TestNoCluster:
     )
     def test_a_rack_that_is_none_names_the_broker(self, rack, message):
         error = refused(changed(put("brokers", 2, "rack", value=rack)), InvalidRack)
-        assert error.message == f"invalid s.json at {message}"
+        assert error.message == f"invalid s.json: {message}"
         assert error.hint
 
 

@@ -210,7 +210,9 @@ class TestBadInput:
         assert error.had is not None
 
     def test_the_class_is_that_of_the_file(self):
-        with pytest.raises(InvalidSnapshot, match=r'^s\.json: \$: key "a" appears twice$'):
+        with pytest.raises(
+            InvalidSnapshot, match=r'^invalid s\.json at \$: key "a" appears twice$'
+        ):
             parse(b'{"a":1,"a":2}', where="s.json", error=InvalidSnapshot)
 
     def test_the_name_of_the_file_is_escaped(self):

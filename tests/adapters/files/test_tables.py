@@ -126,7 +126,7 @@ class TestTables:
         with pytest.raises(InvalidRates) as raised:
             rows(data)
         assert (raised.value.message, raised.value.hint) == (message, hint)
-        assert raised.value.where == ":".join(message.split(":")[:2])
+        assert raised.value.where == ":".join(message.removeprefix("invalid ").split(":")[:2])
 
     @given(st.binary(max_size=30))
     def test_only_our_errors_leave(self, data):
@@ -267,7 +267,7 @@ class TestSubnets:
             read("cidr,rack\n10.0.0.0/16,a\n10.0.0.0/24,a\n10.0.0.0/16,b\n")
         file = tmp_path / "s.csv"
         assert raised.value.message == (
-            f"expected one rack for 10.0.0.0/16, got {file}:2 says a and {file}:4 says b"
+            f"expected one rack for 10.0.0.0/16, got a in {file}:2 and b in {file}:4"
         )
         assert raised.value.hint == f"delete {file}:2 or {file}:4"
 
@@ -334,7 +334,7 @@ class TestRates:
                 "c,t,1.5,,",
                 'bytes_in_per_s: expected bytes per second, an integer of 0 or more, got "',
             ),
-            ("c,t,9223372036854775808,,", "bytes_in_per_s: bytes per second, an integer of 0 or"),
+            ("c,t,9223372036854775808,,", "bytes_in_per_s: expected bytes per second, an"),
             ("c,t,,g,5MB", "bytes_out_per_s: expected bytes per second, an integer of 0 or more"),
         ],
     )
@@ -401,7 +401,7 @@ class TestClients:
     def test_bad_rows(self, text, error, message):
         with pytest.raises(error) as raised:
             parse_clients(text.encode(), where="c.csv")
-        assert raised.value.message.startswith(message)
+        assert raised.value.message.startswith(f"invalid {message}")
         assert raised.value.hint
         assert raised.value.where.startswith("c.csv:")
 

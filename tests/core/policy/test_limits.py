@@ -30,7 +30,7 @@ def test_counts_that_sum_to_more_than_replication():
 
 def test_more_pinned_brokers_than_replication():
     refused(
-        "at most replication 2 brokers are wanted for partition 1; 3 are pinned",
+        "expected at most replication 2 brokers for partition 1, got 3",
         "pin fewer",
         key="pin",
         replication=2,
@@ -74,8 +74,8 @@ WIDE = 'set exactly, or set the spread of the level below to "off" or "distinct"
 )
 def test_even_below_a_wide_range(said, text, levels, names):
     refused(
-        "one number, or two that differ by one, is wanted for /eu, as the level below is even; "
-        f"it is {text}",
+        "expected one number, or two that differ by one, for /eu, as the level below is even, "
+        f"got {text}",
         WIDE,
         levels=levels,
         spread={names[0]: "off", names[1]: "even"},

@@ -81,7 +81,9 @@ class TestKip36:
             b'  "timestamp":"2233345666",\n  "endpoints": ["PLAINTEXT://host1:9092",\n'
             b'                "SSL://host1:9093"],\n  "rack": "dc1"\n}'
         )
-        with pytest.raises(RemoteProtocolError, match="/brokers/ids/1: offset 22: one JSON object"):
+        with pytest.raises(
+            RemoteProtocolError, match="/brokers/ids/1: offset 22: expected one JSON object"
+        ):
             read_registration(1, text)
 
     def test_version_2_ignores_the_rack(self):
@@ -296,7 +298,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("data", "told"),
         [
-            (b'{"version":1,"rack":"a","x":"","rack":"b"}', 'offset 31: key "rack" stands twice'),
+            (b'{"version":1,"rack":"a","x":"","rack":"b"}', 'offset 31: key "rack" appears twice'),
             (b'{"version":1,"rack":NaN}', "offset 20: expected a finite number"),
             (b"[1]", "offset 0: expected one JSON object"),
             (b"{}" + b" " * REGISTRATION_BYTES, "offset 65536: expected at most 65536 bytes"),

@@ -75,7 +75,7 @@ def write_node(members: Mapping[str, object], *, most: int) -> bytes:
         read_object(data, most=most)
     except (NotStrict, TypeError, ValueError, RecursionError) as error:
         raise LocalProtocolError(
-            f"expected a node of strict JSON, got one that breaks it: {error}", wanted="strict JSON"
+            f"expected strict JSON, got a value that breaks it: {error}", wanted="strict JSON"
         ) from None
     return data
 

@@ -115,7 +115,7 @@ def check_racks(brokers: Iterable[Broker], where: str) -> None:
         check_one_form((broker.id, broker.rack) for broker in brokers)
     except InvalidRack as error:
         raise InvalidRack(
-            f"{escaped(where)}: {error.message}",
+            f"invalid {escaped(where)}: {error.message}",
             wanted=error.wanted,
             had=error.had,
             hint=error.hint,

@@ -99,7 +99,7 @@ def _rack(row: Row) -> Rack:
         rack.levels  # noqa: B018 (reading it is the check)
     except InvalidRack as error:
         raise InvalidRack(
-            f"{escaped(row.where)}: {error.message}",
+            f"invalid {escaped(row.where)}: {error.message}",
             wanted=error.wanted,
             had=error.had,
             hint="write a rack such as /eu/a or use1-az1",
