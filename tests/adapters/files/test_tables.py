@@ -373,7 +373,7 @@ class TestClients:
             (
                 "client_id,client_group,rack\na,b,r\n",
                 InvalidRates,
-                "c.csv:2: client_id, client_group: expected one of client_id, client_group and principal",
+                "c.csv:2: client_id, client_group: expected one of client_id, client_group and",
             ),
             (
                 "client_id,rack\n,r\n",
