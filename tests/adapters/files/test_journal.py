@@ -180,7 +180,7 @@ def test_a_folder_where_the_journal_should_be(tmp_path):
 def test_a_folder_that_is_gone(tmp_path):
     journal = open_journal(tmp_path / "none", PLAN)
     with pytest.raises(
-        JournalUnwritable, match="cannot keep a journal at .*: No such file or directory"
+        JournalUnwritable, match=r"cannot keep a journal at .*: No such file or directory"
     ):
         journal.append("begin", {}, at=NOW)
     with pytest.raises(JournalUnwritable):

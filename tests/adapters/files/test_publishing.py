@@ -325,7 +325,7 @@ class TestRefusals:
     )
     def test_names_that_are_none_of_ours(self, tmp_path, run_id, path):
         with pytest.raises(
-            InvalidConfig, match="expected a (run id of 12 hex digits|plain path below the folder)"
+            InvalidConfig, match=r"expected a (run id of 12 hex digits|plain path below the folder)"
         ):
             publish(tmp_path, run_id=run_id, files={path: b""}, tables="")
         assert names(tmp_path) == []

@@ -385,7 +385,7 @@ class TestRefused:
 
     def test_a_pipe_is_no_table(self, tmp_path):
         told, _ = self.refused(tmp_path, "--clients", "/dev/null")
-        assert told == "/dev/null is a character device; a regular file is wanted"
+        assert told == "invalid /dev/null: expected a regular file, got a character device"
 
 
 @pytest.fixture

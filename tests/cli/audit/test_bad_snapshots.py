@@ -67,28 +67,25 @@ class TestSnapshot:
             (
                 '"id":2,',
                 '"id":1,',
-                (
-                    "invalid FILE at $.brokers[1].id: expected a broker listed once, got 1 is "
-                    "listed twice"
-                ),
+                ("invalid FILE at $.brokers[1].id: expected each broker once, got 1 twice"),
                 "keep one of the two",
             ),
             (
                 '"/eu/a"',
                 '"/a/b/c/d/e"',
-                'FILE: broker 1: expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
+                'invalid FILE: broker 1: expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
                 "merge levels, for example /eu/a-row7",
             ),
             (
                 '"/eu/a"',
                 '"/eu//a"',
-                'FILE: broker 1: rack path has an empty segment: "/eu//a"',
+                'invalid FILE: broker 1: rack path has an empty segment: "/eu//a"',
                 "remove the doubled or trailing slash from broker.rack",
             ),
             (
                 '"/eu/a"',
                 '"/eu/\\u001ba"',
-                'FILE: broker 1: rack is empty or holds a control character: "/eu/\\x1ba"',
+                'invalid FILE: broker 1: rack is empty or holds a control character: "/eu/\\x1ba"',
                 "set broker.rack to a path such as /eu/a or a name such as use1-az1",
             ),
         ],
@@ -105,8 +102,8 @@ class TestSnapshot:
             (
                 '"name":"orders"',
                 '"name":"a","name":"orders"',
-                'invalid FILE at $.topics[0]: key "name" stands twice',
-                "keep one of the two; which one was meant cannot be told",
+                'invalid FILE at $.topics[0]: key "name" appears twice',
+                "remove one of the two; Rackwise cannot know which one is meant",
             ),
             *(
                 (
@@ -157,10 +154,7 @@ class TestSnapshot:
             (
                 "null",
                 "[" * 70 + "]" * 70,
-                (
-                    "invalid FILE: offset 137: expected at most 64 levels of nesting, got a "
-                    "deeper one begins"
-                ),
+                ("invalid FILE: offset 137: expected at most 64 levels of nesting, got more"),
                 "no file of Rackwise is nested so deep; is it the right file?",
             ),
             (
@@ -199,7 +193,7 @@ class TestSnapshot:
                 SNAPSHOT[:298],
                 (
                     "invalid FILE:4: column 34, offset 298: expected a whole JSON document, got "
-                    "the file ends within it"
+                    "the end of the file"
                 ),
                 "the file is cut off; write or fetch it again",
             ),
@@ -207,13 +201,13 @@ class TestSnapshot:
                 SNAPSHOT * 2,
                 (
                     f"invalid FILE:{LINES + 1}: column 1, offset {len(SNAPSHOT)}: "
-                    "expected one document, got a second begins"
+                    "expected one document, got a second one"
                 ),
                 "keep one document in the file",
             ),
             (
                 gzip.compress(SNAPSHOT, mtime=0)[:-9],
-                "invalid FILE: expected whole gzip data, got it ends within a member",
+                "invalid FILE: expected whole gzip data, got the end of the file within a member",
                 "fetch or pack the file again",
             ),
         ],
@@ -254,7 +248,7 @@ class TestNoFile:
     def test_only_regular_files_are_opened(self, places, kind, option):
         whole = {"--snapshot": places / "s.json", option: places / kind}
         command = ["audit", *(part for pair in whole.items() for part in pair)]
-        message = f"{places / kind} is a {kind}; a regular file is wanted"
+        message = f"invalid {places / kind}: expected a regular file, got a {kind}"
         check_refused(command, message, REGULAR)
 
     @pytest.mark.parametrize("option", ["--snapshot", "--policy"])
@@ -265,7 +259,7 @@ class TestNoFile:
         command = ["audit", *(part for pair in whole.items() for part in pair)]
         check_refused(
             [*command, "--max-input", "2kB"],
-            f"{large}: expected at most 2000 bytes, got it has 2001",
+            f"invalid {large}: expected at most 2000 bytes, got 2001",
             "if the file is meant to be so large, raise --max-input",
             file=large,
         )
@@ -310,16 +304,13 @@ class TestReassignment:
             (
                 '"partition":1',
                 '"partition":0',
-                (
-                    'invalid FILE at $.partitions[1]: expected each partition once, got "t-0" '
-                    "stands twice"
-                ),
+                ('invalid FILE at $.partitions[1]: expected each partition once, got "t-0" twice'),
                 "Kafka's rule: no duplicate topic partitions in a reassignment",
             ),
             (
                 '"partition":1',
                 '"partition":2',
-                "invalid FILE at topic t: expected partitions without a gap, got 1 is missing, 2",
+                "invalid FILE at topic t: expected partition 1, got 2",
                 (
                     "give all partitions of each topic; "
                     "kafka-reassign-partitions --generate prints them"
@@ -347,7 +338,7 @@ class TestReassignment:
             ),
             (
                 "1,/a//b\n2,/b\n",
-                'FILE: broker 1: rack path has an empty segment: "/a//b"',
+                'invalid FILE: broker 1: rack path has an empty segment: "/a//b"',
                 "remove the doubled or trailing slash from broker.rack",
             ),
         ],

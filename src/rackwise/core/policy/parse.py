@@ -5,9 +5,12 @@ types, ranges, `min` over `max`, more wanted by `count` or `pin` than `replicati
 the keys of one block cannot ask for at once (`limits`):
 
 ```
-count = [{ rack = "/eu", min = 2, max = 1 }]     topics[0].count[0]: expected min of at most max, got 2 and 1
-spread = { zone = "evne" }                       topics[0].spread.zone: expected one of ..., got "evne"
-weights = { 4 = 0 }                              brokers.weights.4: expected an integer of 1 or more, got 0
+count = [{ rack = "/eu", min = 2, max = 1 }]
+    -> topics[0].count[0]: expected min of at most max, got min 2 and max 1
+spread = { zone = "evne" }
+    -> topics[0].spread.zone: expected one of "even", "distinct", "off", got "evne"
+weights = { 4 = 0 }
+    -> brokers.weights.4: expected an integer of 1 or more, got 0
 ```
 
 What this does not do: read a file, or know which levels, brokers and racks there are (`checking`).
