@@ -66,8 +66,8 @@ class TestPolicy:
                     'count = [{ rack = "/eu/a", min = 1 }, { rack = "/eu/b", min = 2 }]'
                 ),
                 (
-                    "5 at topics[0].count: expected counts with a sum of at most replication 2, got "
-                    "the sum 3"
+                    "5 at topics[0].count: expected counts with a sum of at most replication 2, "
+                    "got the sum 3"
                 ),
                 "lower min or exactly, or raise replication",
             ),
@@ -85,8 +85,8 @@ class TestPolicy:
                     'count = [{ rack = "/eu", min = 0, max = 2 }]'
                 ),
                 (
-                    "5 at topics[0].count: topic orders: expected one number, or two that differ by one, "
-                    "for /eu, as the level below is even, got 0 to 2"
+                    "5 at topics[0].count: topic orders: expected one number, or two that differ "
+                    "by one, for /eu, as the level below is even, got 0 to 2"
                 ),
                 'set exactly, or set the spread of the level below to "off" or "distinct"',
             ),

@@ -73,7 +73,10 @@ class TestSnapshot:
             (
                 '"/eu/a"',
                 '"/a/b/c/d/e"',
-                'invalid FILE: broker 1: expected a rack path of at most 4 levels, got 5 in "/a/b/c/d/e"',
+                (
+                    "invalid FILE: broker 1: expected a rack path of at most 4 levels, got 5 in "
+                    '"/a/b/c/d/e"'
+                ),
                 "merge levels, for example /eu/a-row7",
             ),
             (
