@@ -38,8 +38,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from rackwise.core.assignors.members import rack_rows
-from rackwise.core.assignors.min_cut import min_cut
 from rackwise.core.assignors.order import utf16_key
+from rackwise.core.max_flow import min_cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.max_flow import SmallNetwork
+from rackwise.core.max_flow import FlowNetwork
 from rackwise.core.planning.problem.rack_bounds import Room, fresh_racks, shapes
 
 if TYPE_CHECKING:
@@ -90,18 +90,18 @@ class LotNetwork:
     ) -> None:
         self.instance = instance
         self.width = len(instance.brokers)
-        self.network = SmallNetwork(2 + self.width)
+        self.network = FlowNetwork(2 + self.width)
         self.supply = 0
         self._caps = caps
         self._topic_nodes: dict[tuple[int, int], int] = {}
         self.exits = [self.network.add_arc(2 + b, SINK, 0) for b in range(self.width)]
         for lot, size in lots.items():
             self._add(lot, size)
-        self._rooms = list(self.network.rooms)
+        self._residuals = list(self.network.residuals)
 
     def fill(self, limits: Sequence[int]) -> int:
         """The largest flow with at most `limits[b]` on each broker; how much that is."""
-        self.network.rooms = list(self._rooms)
+        self.network.residuals = list(self._residuals)
         for arc, limit in zip(self.exits, limits, strict=True):
             self.network.reset(arc, limit)
         return self.network.push(SOURCE, SINK)
