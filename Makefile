@@ -3,9 +3,10 @@
 PYTHON ?= python3
 PROFILE ?=
 KAFKA ?= 1
+KAFKA_VERSION ?=
 ORDER ?= 36
 export HYPOTHESIS_PROFILE := $(if $(filter exhaustive,$(PROFILE)),exhaustive,deterministic)
-export KAFKA
+export KAFKA KAFKA_VERSION
 BIN := .venv/bin
 PYTEST := pytest --durations=15 --randomly-seed=$(ORDER)
 CORE := tests/core src/rackwise/core
@@ -53,7 +54,8 @@ test-core:
 test-rest:
 	$(BIN)/python -m coverage run -p -m $(PYTEST) -m "not server and not long" $(CORE:%=--ignore=%)
 
-# Two at the same time: most of it waits for brokers. Either starts brokers of its own.
+# Two at the same time: most of it waits for brokers. Either starts brokers of its own: Kafka 4.4, or
+# 4.3 with `make test-kafka KAFKA_VERSION=4.3`, and Kafka 3.9 on ZooKeeper.
 test-kafka:
 	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-kafka-adapters" "$(MAKE) test-kafka-rest"
 
@@ -68,6 +70,7 @@ only: venv ## the tests of one capability: make only CAP=planning
 
 long: venv ## what is too long for every change: brokers and racks killed under load, bytes counted
 	@$(BIN)/python -m $(PYTEST) -m long
+	@$(MAKE) test-kafka KAFKA_VERSION=4.3
 
 check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff check --quiet .

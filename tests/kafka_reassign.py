@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from kafka_traffic import first, until
-from rackwise.adapters.sandbox import KAFKA_4, resolve
+from rackwise.adapters.sandbox import KAFKA_4_3, resolve
 
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 TOOLS = "oracle-4.3.1"
@@ -15,7 +15,7 @@ RUN_S = 60
 
 def kafkas_tool(java_home, bootstrap, *words):
     """What the tool prints; its exit code has to be 0."""
-    path = os.pathsep.join(map(str, [*resolve(TOOLS), *resolve(KAFKA_4)]))
+    path = os.pathsep.join(map(str, [*resolve(TOOLS), *resolve(KAFKA_4_3)]))
     java = [java_home / "bin" / "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     done = subprocess.run(
         [*java, "-cp", path, TOOL, "--bootstrap-server", bootstrap, *map(str, words)],

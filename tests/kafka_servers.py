@@ -4,6 +4,7 @@
 environment                 tests marked java, kafka, zookeeper
 -                           run; where Java or a jar is missing they are left out
 KAFKA=0                     left out
+KAFKA_VERSION=4.3           brokers in KRaft mode are of Kafka 4.3, not of the default version
 RACKWISE_REQUIRE_KAFKA=1    run; what is missing fails them, and a skip among them fails the run
 ```
 
@@ -23,13 +24,15 @@ from hashlib import sha256
 import pytest
 
 from lone_zookeeper import LoneZooKeeper
-from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, resolve
+from rackwise.adapters.sandbox import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS, Sandbox, resolve
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.pipeline.runtime.java import find_java
 
 LEFT_OUT = ("java", "kafka", "zookeeper")
 SERVERS = ("server", *LEFT_OUT, "spark")
-JARS = {"kafka": KAFKA_4, "zookeeper": KAFKA_3}
+KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or DEFAULT_KAFKA
+KRAFT_SET = KRAFT_JARS[KAFKA_VERSION]
+JARS = {"kafka": KRAFT_SET, "zookeeper": KAFKA_3_9}
 CLIENTS_WARN = {
     "(read|open)_text is deprecated": DeprecationWarning,  # at its import, on Python 3.11 and 3.12
     r"unclosed <ssl.SSLSocket": ResourceWarning,  # kazoo drops those that trust nobody
@@ -209,9 +212,11 @@ def java_home():
 
 @pytest.fixture(scope="session")
 def kraft_cluster(java_home, tmp_path_factory):
-    """Four brokers of Kafka 4.3 in racks a, b, c, a; who takes one down brings it back."""
+    """Four brokers of Kafka 4.x in racks a, b, c, a; a test that takes one down brings it back."""
     folder = tmp_path_factory.mktemp("kraft")
-    with or_failed(lambda: Sandbox.kraft(brokers=4, java_home=java_home, folder=folder)) as cluster:
+    with or_failed(
+        lambda: Sandbox.kraft(version=KAFKA_VERSION, brokers=4, java_home=java_home, folder=folder)
+    ) as cluster:
         yield cluster
 
 
@@ -279,7 +284,10 @@ def make_kraft(java_home, tmp_path):
         yield lambda **options: running.enter_context(
             or_failed(
                 lambda: Sandbox.kraft(
-                    java_home=java_home, folder=new_folder(tmp_path, "kraft"), **options
+                    version=KAFKA_VERSION,
+                    java_home=java_home,
+                    folder=new_folder(tmp_path, "kraft"),
+                    **options,
                 )
             )
         )

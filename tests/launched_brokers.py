@@ -17,10 +17,11 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
+from kafka_servers import KRAFT_SET
 from kafka_traffic import until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.launch.views import stores
-from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, resolve
+from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import (
     Request,
     new_uuid,
@@ -193,7 +194,7 @@ class ZooKeeperBrokers(Launched):
             brokers=brokers,
             racks=(),
             java_home=java_home,
-            jars=resolve(KAFKA_3),
+            jars=resolve(KAFKA_3_9),
             heap_mib=256,
             overrides={**settings, **(overrides or {})},
         )
@@ -226,7 +227,7 @@ class ZooKeeperBrokers(Launched):
 
 
 class KraftBrokers(Launched):
-    """Kafka 4.3, a controller of its own and brokers without a node.id; silent ones have 9 s."""
+    """Kafka 4.x, a controller of its own and brokers without a node.id; silent ones have 9 s."""
 
     def __init__(self, *, java_home, folder, url, brokers=3, overrides=None, options=()):
         super().__init__()
@@ -235,7 +236,7 @@ class KraftBrokers(Launched):
         self.overrides = overrides or {}
         self.cluster = new_uuid()
         self.request = Request(
-            brokers=brokers, racks=(), java_home=java_home, jars=resolve(KAFKA_4), heap_mib=256
+            brokers=brokers, racks=(), java_home=java_home, jars=resolve(KRAFT_SET), heap_mib=256
         )
         (folder / "log4j2.properties").write_text(properties_text(LOG4J2))
         controller, *ports = free_ports(1 + brokers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from rackwise.adapters.sandbox import KAFKA_3, resolve
+from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import Request, properties_text
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.ready import comes_true, zookeeper_mode
@@ -19,7 +19,7 @@ class LoneZooKeeper:
     def __init__(self, *, java_home, folder, settings=None):
         folder.mkdir(parents=True, exist_ok=True)
         request = Request(
-            brokers=1, racks=(), java_home=java_home, jars=resolve(KAFKA_3), heap_mib=128
+            brokers=1, racks=(), java_home=java_home, jars=resolve(KAFKA_3_9), heap_mib=128
         )
         blueprint = zookeeper_blueprint(request, folder)
         self.server = blueprint.zookeeper

@@ -11,6 +11,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
@@ -26,7 +27,9 @@ def main():
     shutil.rmtree(PLACE, ignore_errors=True)
     values = stored_messages()
     java_home = find_java(os.environ).home
-    with Sandbox.kraft(brokers=1, racks=("a",), java_home=java_home) as cluster:
+    with Sandbox.kraft(
+        version=KAFKA_VERSION, brokers=1, racks=("a",), java_home=java_home
+    ) as cluster:
         with closing(connect(cluster.bootstrap)) as admin:
             create(admin, TOPIC, [[0], [0]], retention_ms="-1")
         for some in (values[:4], values[4:]):

@@ -39,7 +39,7 @@ from chaos.fleet import p50
 from chaos.stage import SPARES, OpenStage
 from identity_stores import Place, claimers, told_by
 from rackwise.adapters.launch.watch import watch
-from rackwise.adapters.sandbox import KAFKA_3, resolve
+from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
@@ -211,7 +211,7 @@ class Broker:
             brokers=1,
             racks=(),
             java_home=java_home,
-            jars=resolve(KAFKA_3),
+            jars=resolve(KAFKA_3_9),
             heap_mib=256,
             overrides={"broker.id": None},
         )

@@ -51,7 +51,7 @@ def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
     assert process.returncode == 0, talk
     assert rest == ""
     assert not is_open(port_of(server))
-    assert "starting 1 broker of Kafka 4.3 in KRaft mode" in talk
+    assert "starting 1 broker of Kafka 4.4 in KRaft mode" in talk
     assert "broker 0 in rack north, process " in talk
     assert f"logs and data: {tmp_path / 'box'}\nCtrl-C stops it\nstopping\n" in talk
     assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
@@ -100,7 +100,7 @@ def test_a_folder_that_is_not_empty_is_refused(run, tmp_path):
     out, talk = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
     assert f"error: invalid folder: expected an empty folder, got {tmp_path}" in talk
-    assert "hint: name another folder, or empty this one" in talk
+    assert "hint: choose another folder, or empty this one" in talk
 
 
 def test_no_brokers_is_a_usage_error(run):
@@ -108,3 +108,22 @@ def test_no_brokers_is_a_usage_error(run):
     out, talk = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
     assert talk.startswith("error: ")
+
+
+@pytest.mark.kafka
+@pytest.mark.long
+def test_another_version_is_started_on_request(run):
+    process = run("--kafka", "4.3")
+    assert process.stdout.readline().startswith("bootstrap-server ")
+    process.send_signal(signal.SIGINT)
+    _, talk = process.communicate(timeout=30)
+    assert process.returncode == 0, talk
+    assert "starting 1 broker of Kafka 4.3 in KRaft mode" in talk
+
+
+def test_zookeeper_and_a_version_of_kraft_mode_exclude_each_other(run):
+    process = run("--kafka", "4.3", "--zookeeper")
+    out, talk = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "error: invalid options: --zookeeper starts Kafka 3.9, --kafka 4.3 starts KRaft" in talk
+    assert "hint: omit one of --kafka and --zookeeper" in talk

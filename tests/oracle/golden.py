@@ -16,7 +16,7 @@ from pathlib import Path
 from cases import JUDGES, LINES, cases
 
 from oracle import Oracle, OracleError
-from rackwise.adapters.sandbox import jars
+from rackwise.adapters.sandbox import KAFKA_3_9, KAFKA_4_3, jars, lock
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import parse as strict_json
 from rackwise.core.json.canonical import canonical_json
@@ -24,8 +24,8 @@ from rackwise.pipeline.runtime.java import find_java
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {
-    "3.9.2": (jars.KAFKA_3, "oracle-4.3.1"),
-    "4.3.1": (jars.KAFKA_4, "oracle-4.3.1"),
+    "3.9.2": (KAFKA_3_9, "oracle-4.3.1"),
+    "4.3.1": (KAFKA_4_3, "oracle-4.3.1"),
     "4.4.0": ("kafka-clients-4.4.0",),
     "0.10.0.1": ("kafka-clients-0.10.0.1",),
 }
@@ -61,7 +61,7 @@ def heading(operation: str, count: int) -> dict:
     """Line 1: what was asked, and the hashes of the jars that answered."""
     line = LINES[operation]
     locked = {
-        jar.coordinate: jar.sha512[:16] for name in SETS[line] for jar in jars.locked_jars(name)
+        jar.coordinate: jar.sha512[:16] for name in SETS[line] for jar in lock.locked_jars(name)
     }
     judges = JUDGES[operation.split(".", maxsplit=1)[0]]
     return {

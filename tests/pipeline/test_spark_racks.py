@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox, resolve
@@ -45,7 +46,7 @@ def proxies():
 def brokers(java_home, proxies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("brokers")
     options = {"racks": RACKS, "proxies": proxies.ports, "folder": folder}
-    with Sandbox.kraft(brokers=3, java_home=java_home, **options) as cluster:
+    with Sandbox.kraft(version=KAFKA_VERSION, brokers=3, java_home=java_home, **options) as cluster:
         proxies.targets = cluster.proxied_ports
         rows = [[(p + k) % 3 for k in range(3)] for p in range(PARTITIONS)]
         with closing(connect(cluster.bootstrap)) as admin:

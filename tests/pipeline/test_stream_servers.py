@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect
 from rackwise.pipeline.stream.store import Store
@@ -40,7 +41,9 @@ def brokers(java_home, tmp_path_factory):
     from rackwise.adapters.sandbox import Sandbox
 
     folder = tmp_path_factory.mktemp("brokers")
-    with Sandbox.kraft(brokers=1, racks=("a",), java_home=java_home, folder=folder) as cluster:
+    with Sandbox.kraft(
+        version=KAFKA_VERSION, brokers=1, racks=("a",), java_home=java_home, folder=folder
+    ) as cluster:
         yield cluster
 
 

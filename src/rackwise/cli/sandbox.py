@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from rackwise.cli.shell import Shell, escaped_lines
+from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.sandbox/1"
 LOOK_EVERY_S = 0.5
+KraftVersion = Literal["4.4", "4.3"]
+NEWEST: KraftVersion = "4.4"
 
 
 def sandbox(
@@ -27,8 +31,12 @@ def sandbox(
     racks: Annotated[
         str, typer.Option(metavar="RACKS", help="Dealt in turn, comma between; '' for none.")
     ] = "a,b,c",
+    kafka: Annotated[
+        KraftVersion | None,
+        typer.Option(help="Kafka version to start in KRaft mode [default: 4.4]."),
+    ] = None,
     zookeeper: Annotated[
-        bool, typer.Option("--zookeeper", help="Kafka 3.9 on ZooKeeper, not 4.3 in KRaft mode.")
+        bool, typer.Option("--zookeeper", help="Start Kafka 3.9 on ZooKeeper, not in KRaft mode.")
     ] = False,
     folder: Annotated[
         Path | None,
@@ -43,8 +51,17 @@ def sandbox(
     serves. Exit: 0 after Ctrl-C, 143 after SIGTERM, 1 error or the last broker died.
     """
     shell: Shell = context.obj
-    java_home, start = gathered(shell, zookeeper=zookeeper)
-    kind = "3.9 on ZooKeeper" if zookeeper else "4.3 in KRaft mode"
+    if zookeeper and kafka is not None:
+        raise InvalidConfig(
+            f"invalid options: --zookeeper starts Kafka 3.9, --kafka {kafka} starts KRaft mode",
+            wanted="one of --kafka and --zookeeper",
+            had="both",
+            hint="omit one of --kafka and --zookeeper",
+            where="--kafka",
+        )
+    version = None if zookeeper else kafka or NEWEST
+    java_home, start = prepare(shell, version)
+    kind = "3.9 on ZooKeeper" if version is None else f"{version} in KRaft mode"
     shell.note(f"starting {brokers} broker{'s' * (brokers > 1)} of Kafka {kind}")
     with shell.progress("brokers that answer", total=brokers) as advance:
         cluster = start(
@@ -63,17 +80,22 @@ def sandbox(
     return 0
 
 
-def gathered(shell: Shell, *, zookeeper: bool) -> tuple[Path, Callable[..., Sandbox]]:
-    """The home of Java and what starts the cluster, its jars fetched and checked."""
-    from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, Sandbox, locked_jars, resolve
+def prepare(shell: Shell, version: KraftVersion | None) -> tuple[Path, Callable[..., Sandbox]]:
+    """Find Java and fetch the jars; return Java's home and the function that starts a cluster.
+
+    `version` None is Kafka 3.9 on ZooKeeper.
+    """
+    from rackwise.adapters.sandbox import KAFKA_3_9, KRAFT_JARS, Sandbox, locked_jars, resolve
     from rackwise.pipeline.runtime.java import find_java
 
     java = find_java(os.environ, tell=shell.note)
-    jars = KAFKA_3 if zookeeper else KAFKA_4
+    jars = KAFKA_3_9 if version is None else KRAFT_JARS[version]
     size = sum(jar.size for jar in locked_jars(jars))
     with shell.progress("bytes of jars", total=size) as advance:
         resolve(jars, advance=advance)
-    return java.home, Sandbox.zookeeper if zookeeper else Sandbox.kraft
+    if version is None:
+        return java.home, Sandbox.zookeeper
+    return java.home, partial(Sandbox.kraft, version=version)
 
 
 def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:

@@ -24,6 +24,7 @@ from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaTCPTransport
 
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY, STRANGER
+from kafka_servers import KRAFT_SET
 from kafka_traffic import consumer, create, produce, until
 from rackwise import Placement
 from rackwise.adapters.kafka import (
@@ -42,7 +43,7 @@ from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, wr
 from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
-from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
+from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import free_ports
@@ -151,7 +152,7 @@ def secured(java_home, tmp_path_factory):
         brokers=1,
         racks=("a",),
         java_home=java_home,
-        jars=resolve(KAFKA_4),
+        jars=resolve(KRAFT_SET),
         heap_mib=256,
         overrides={
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_servers import KRAFT_SET
 from rackwise.adapters.kafka.connect import connect
-from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
+from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Blueprint, Request, properties_text
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import HOST, free_ports, is_open
@@ -72,6 +73,10 @@ class TestRequest:
             a_request(brokers=0)
         with pytest.raises(InvalidRack):
             a_request(racks=("a", ""))
+
+    def test_an_unknown_version_is_refused(self):
+        with pytest.raises(InvalidConfig, match="expected one of 4.4, 4.3, got 2.8"):
+            Sandbox.kraft(java_home=Path("/none"), version="2.8")
 
     def test_each_broker_has_a_proxy_or_none_has(self):
         with pytest.raises(InvalidConfig, match="expected one port for each of 4 brokers, got 2"):
@@ -181,7 +186,7 @@ class TestKraft:
         assert caught.value.message == "broker 0 is still in the cluster after 0 s"
 
     def test_an_unknown_broker_and_an_absent_zookeeper_are_refused(self, kraft_cluster):
-        with pytest.raises(InvalidConfig, match="expected a broker of 0 to 3, got 9 was named"):
+        with pytest.raises(InvalidConfig, match="invalid broker: expected 0 to 3, got 9"):
             kraft_cluster.kill(9)
         with pytest.raises(InvalidConfig, match="this one is in KRaft mode"):
             _ = kraft_cluster.zookeeper_connect
@@ -217,7 +222,7 @@ class TestStartsThatFail:
                 thief.listen()
             return drawn[-1]
 
-        request = a_request(brokers=1, java_home=java_home, jars=resolve(KAFKA_4))
+        request = a_request(brokers=1, java_home=java_home, jars=resolve(KRAFT_SET))
         with thief, Sandbox._started(request, draw, tmp_path / "k", lambda _: None) as cluster:
             assert len(drawn) == 2
             assert cluster.brokers[0].port != drawn[0].brokers[0].port

@@ -92,7 +92,7 @@ def test_a_run_of_none_but_those_left_out_is_no_failure(run):
 def test_a_missing_jar_leaves_them_out_and_says_which_first_and_last(run, without_jars):
     ran = run(PLAIN, SERVER, **without_jars)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    reason = "left out: 1 test on real servers: cannot fetch jar at.yawk.lz4:lz4-java:1.10.2"
+    reason = "left out: 1 test on real servers: cannot fetch jar at.yawk.lz4:lz4-java:1.11.2"
     assert reason in first_lines(ran)
     assert any(line.startswith(reason) for line in last_lines(ran))
 
@@ -101,7 +101,7 @@ def test_required_a_missing_jar_fails_the_test_with_the_way_out(run, without_jar
     ran = run(PLAIN, SERVER, RACKWISE_REQUIRE_KAFKA="1", **without_jars)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "real Kafka: required (RACKWISE_REQUIRE_KAFKA=1)" in first_lines(ran)
-    assert "cannot fetch jar at.yawk.lz4:lz4-java:1.10.2" in ran.stdout
+    assert "cannot fetch jar at.yawk.lz4:lz4-java:1.11.2" in ran.stdout
     assert "hint: set RACKWISE_MAVEN_URL" in ran.stdout
     assert "1 passed, 1 error" in ran.stdout
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from rackwise.adapters.sandbox import KAFKA_3, KAFKA_4, lock, locked_jars, resolve
+from rackwise.adapters.sandbox import (
+    KAFKA_3_9,
+    KAFKA_4_3,
+    KAFKA_4_4,
+    lock,
+    locked_jars,
+    resolve,
+)
 from rackwise.adapters.sandbox.fetch import MAVEN_CENTRAL, fetch, repository_of
 from rackwise.adapters.sandbox.lock import Jar, Places
 from rackwise.adapters.sandbox.ports import free_ports
@@ -101,8 +108,9 @@ class TestTheLock:
     @pytest.mark.parametrize(
         ("name", "count", "main"),
         [
-            (KAFKA_4, 46, "org.apache.kafka:kafka_2.13:4.3.1"),
-            (KAFKA_3, 57, "org.apache.zookeeper:zookeeper:3.8.4"),
+            (KAFKA_4_4, 45, "org.apache.kafka:kafka_2.13:4.4.0"),
+            (KAFKA_4_3, 46, "org.apache.kafka:kafka_2.13:4.3.1"),
+            (KAFKA_3_9, 57, "org.apache.zookeeper:zookeeper:3.8.4"),
         ],
     )
     def test_a_set_is_a_closure_with_a_log_binding(self, name, count, main):
@@ -114,7 +122,11 @@ class TestTheLock:
         assert coordinates == sorted(coordinates)
 
     def test_all_hashes_are_sha_512_and_no_two_jars_share_a_name(self):
-        every = {jar.coordinate: jar for name in (KAFKA_3, KAFKA_4) for jar in locked_jars(name)}
+        every = {
+            jar.coordinate: jar
+            for name in (KAFKA_3_9, KAFKA_4_3, KAFKA_4_4)
+            for jar in locked_jars(name)
+        }
         assert all(re.fullmatch("[0-9a-f]{128}", jar.sha512) for jar in every.values())
         assert all(0 < jar.size < 32 << 20 for jar in every.values())
         assert len({jar.file_name for jar in every.values()}) == len(every)
@@ -293,7 +305,7 @@ class TestTheRepositorysAddress:
 
 @pytest.mark.kafka
 @pytest.mark.zookeeper
-@pytest.mark.parametrize("name", [KAFKA_3, KAFKA_4])
+@pytest.mark.parametrize("name", [KAFKA_3_9, KAFKA_4_3, KAFKA_4_4])
 def test_the_real_sets_resolve_to_the_locked_files(name):
     heard = []
     paths = resolve(name, advance=heard.append)

@@ -13,6 +13,7 @@ from kafka.structs import TopicPartition
 
 from acked_records import Writing
 from hand_made_plans import lists, plan_file, shown
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import RATES, create, delete, produce, until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
@@ -31,7 +32,9 @@ DONE = {0: [0, 3], 1: [1, 0]}
 @pytest.fixture(scope="module")
 def faulty_cluster(java_home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("faulty") / "kraft"
-    with Sandbox.kraft(brokers=4, java_home=java_home, folder=folder) as cluster:
+    with Sandbox.kraft(
+        version=KAFKA_VERSION, brokers=4, java_home=java_home, folder=folder
+    ) as cluster:
         yield cluster
 
 

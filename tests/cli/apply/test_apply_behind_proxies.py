@@ -17,6 +17,7 @@ from kafka.structs import TopicPartition
 
 from acked_records import Writing
 from hand_made_plans import lists, plan_file, shown
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create, delete, produce, throttled_move, until
 from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.kafka import connect
@@ -41,7 +42,11 @@ def proxied(java_home, tmp_path_factory):
     with (
         RequestProxies(4) as proxies,
         Sandbox.kraft(
-            brokers=4, java_home=java_home, folder=folder / "kraft", proxies=proxies.ports
+            version=KAFKA_VERSION,
+            brokers=4,
+            java_home=java_home,
+            folder=folder / "kraft",
+            proxies=proxies.ports,
         ) as cluster,
     ):
         proxies.targets = list(cluster.proxied_ports)

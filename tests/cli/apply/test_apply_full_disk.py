@@ -12,6 +12,7 @@ import pytest
 
 from acked_records import Writing
 from hand_made_plans import plan_file, shown
+from kafka_servers import KAFKA_VERSION
 from kafka_traffic import create, produce, until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
@@ -29,7 +30,9 @@ MOST_BYTES = 1_000_000
 def cluster(java_home, tmp_path_factory):
     """Four brokers; the last has two folders for logs, and one for metadata alone."""
     folder = tmp_path_factory.mktemp("full") / "kraft"
-    with Sandbox.kraft(brokers=4, java_home=java_home, folder=folder) as made:
+    with Sandbox.kraft(
+        version=KAFKA_VERSION, brokers=4, java_home=java_home, folder=folder
+    ) as made:
         made.stop(3)
         home = made.folder / "broker-3"
         formatted = (home / "data" / "meta.properties").read_text().splitlines()

@@ -13,11 +13,12 @@ from kafka.structs import TopicPartition
 
 from hand_made_plans import lists, plan_file, shown
 from kafka_pem import AUTHORITY, CERTIFICATE, EXPIRED, KEY, STRANGER
+from kafka_servers import KRAFT_SET
 from kafka_traffic import create, delete, produce, until
 from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
-from rackwise.adapters.sandbox import KAFKA_4, Sandbox, resolve
+from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import free_ports
@@ -46,7 +47,7 @@ def cluster(java_home, tmp_path_factory):
         brokers=3,
         racks=("a", "b", "c"),
         java_home=java_home,
-        jars=resolve(KAFKA_4),
+        jars=resolve(KRAFT_SET),
         heap_mib=256,
         overrides={
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from rackwise.adapters.sandbox.cluster import Sandbox
-from rackwise.adapters.sandbox.jars import KAFKA_3, KAFKA_4, locked_jars, resolve
+from rackwise.adapters.sandbox.jars import resolve
+from rackwise.adapters.sandbox.lock import (
+    DEFAULT_KAFKA,
+    KAFKA_3_9,
+    KAFKA_4_3,
+    KAFKA_4_4,
+    KRAFT_JARS,
+    locked_jars,
+)
 
-__all__ = ["KAFKA_3", "KAFKA_4", "Sandbox", "locked_jars", "resolve"]
+__all__ = [
+    "DEFAULT_KAFKA",
+    "KAFKA_3_9",
+    "KAFKA_4_3",
+    "KAFKA_4_4",
+    "KRAFT_JARS",
+    "Sandbox",
+    "locked_jars",
+    "resolve",
+]

@@ -27,8 +27,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.sandbox.blueprint import Blueprint, Request
-from rackwise.adapters.sandbox.jars import KAFKA_3, KAFKA_4, resolve
+from rackwise.adapters.sandbox.jars import resolve
 from rackwise.adapters.sandbox.kraft import finalize_features, kraft_blueprint
+from rackwise.adapters.sandbox.lock import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS
 from rackwise.adapters.sandbox.ports import HOST, is_open
 from rackwise.adapters.sandbox.ready import comes_true, views, zookeeper_mode
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
@@ -79,6 +80,7 @@ class Sandbox:
         cls,
         *,
         java_home: Path,
+        version: str = DEFAULT_KAFKA,
         brokers: int = 4,
         racks: Sequence[str | None] = RACKS,
         folder: Path | None = None,
@@ -88,19 +90,29 @@ class Sandbox:
         proxies: Sequence[int] = (),
         advance: Callable[[int], None] = ignore,
     ) -> Self:
-        """Kafka 4.3 in KRaft mode, ready; racks are dealt in turn, none at all for `()`.
+        """Start Kafka in KRaft mode and wait until it is ready.
 
-        `overrides` are lines of every broker's `server.properties`; None takes a line away.
-        `folder` must be empty or not exist. `hosts` are loopback addresses, one per broker; else
-        all share one. `proxies` are loopback ports, one per broker: what comes through them goes on
-        to `proxied_ports`. `advance` hears how many more brokers serve. Raises `JarMissing`,
-        `InvalidConfig`, `InvalidRack`, `ServerDied`, `WorldError`.
+        `version` is a key of `KRAFT_JARS`. `racks` are given to the brokers in turn; `()` means
+        that no broker has a rack. `overrides` are lines of every broker's `server.properties`; the
+        value None removes a line. `folder` must be empty or not exist. `hosts` are loopback
+        addresses, one per broker; by default all brokers share one. `proxies` are loopback ports,
+        one per broker; each proxy forwards to its port in `proxied_ports`. `advance(count)` is
+        called with the number of brokers that became ready. Raises `JarMissing`, `InvalidConfig`,
+        `InvalidRack`, `ServerDied`, `WorldError`.
         """
+        if version not in KRAFT_JARS:
+            known = ", ".join(KRAFT_JARS)
+            raise InvalidConfig(
+                f"invalid Kafka version: expected one of {known}, got {version}",
+                wanted=known,
+                had=version,
+                hint=f"use version {DEFAULT_KAFKA}",
+            )
         request = Request(
             brokers=brokers,
             racks=racks,
             java_home=java_home,
-            jars=resolve(KAFKA_4),
+            jars=resolve(KRAFT_JARS[version]),
             heap_mib=heap_mib,
             overrides=overrides,
             hosts=hosts,
@@ -120,12 +132,12 @@ class Sandbox:
         heap_mib: int = HEAP_MIB,
         advance: Callable[[int], None] = ignore,
     ) -> Self:
-        """Kafka 3.9 on one ZooKeeper, ready; arguments and errors are those of `kraft`."""
+        """Start Kafka 3.9 on one ZooKeeper; arguments and errors are those of `kraft`."""
         request = Request(
             brokers=brokers,
             racks=racks,
             java_home=java_home,
-            jars=resolve(KAFKA_3),
+            jars=resolve(KAFKA_3_9),
             heap_mib=heap_mib,
             overrides=overrides,
         )

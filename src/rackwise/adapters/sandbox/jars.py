@@ -22,13 +22,11 @@ import os
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.sandbox.fetch import fetch
-from rackwise.adapters.sandbox.lock import KAFKA_3, KAFKA_4, Places, locked_jars
+from rackwise.adapters.sandbox.lock import Places, locked_jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-__all__ = ["KAFKA_3", "KAFKA_4", "locked_jars", "resolve"]
 
 
 def resolve(

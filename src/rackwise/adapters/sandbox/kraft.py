@@ -1,4 +1,4 @@
-"""Kafka 4.3 in KRaft mode: folders formatted and configured for n brokers on loopback.
+"""Kafka in KRaft mode: folders formatted and configured for n brokers on loopback.
 
 With three or more brokers nodes 0-2 are controllers too, so the death of one costs no quorum; with
 fewer, node 0 alone is. The log folders are formatted by writing `meta.properties` (KIP-631: version
@@ -158,10 +158,10 @@ def _patience(request: Request) -> dict[str, str]:
 
 
 def finalize_features(bootstrap: str) -> None:
-    """Switch on what Kafka's own format switches on: every stable feature at its newest (KIP-1022).
+    """Enable every stable feature at its newest level, as Kafka's own format does (KIP-1022).
 
-    Without it the new consumer protocol, share groups and the rest of 4.3 are missing, for the
-    written `meta.properties` carry no feature levels. Raises `WorldError`.
+    Without it the new consumer protocol, share groups and other features of 4.x are disabled,
+    because the written `meta.properties` carry no feature levels. Raises `WorldError`.
     """
     from rackwise.adapters.kafka.connect import ask, connect
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidConfig
@@ -15,8 +16,12 @@ from rackwise.core.errors import InvalidConfig
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KAFKA_4 = "kafka-4.3.1"
-KAFKA_3 = "kafka-3.9.2"
+KAFKA_4_4 = "kafka-4.4.0"
+KAFKA_4_3 = "kafka-4.3.1"
+KAFKA_3_9 = "kafka-3.9.2"
+KRAFT_JARS: Mapping[str, str] = MappingProxyType({"4.4": KAFKA_4_4, "4.3": KAFKA_4_3})
+"""Kafka version that runs in KRaft mode -> its set of jars, the newest first."""
+DEFAULT_KAFKA = "4.4"
 SPARK_KAFKA = "spark-kafka-4.2.0"
 
 
