@@ -188,7 +188,7 @@ class TestKraft:
     def test_an_unknown_broker_and_an_absent_zookeeper_are_refused(self, kraft_cluster):
         with pytest.raises(InvalidConfig, match="invalid broker: expected 0 to 3, got 9"):
             kraft_cluster.kill(9)
-        with pytest.raises(InvalidConfig, match="this one is in KRaft mode"):
+        with pytest.raises(InvalidConfig, match="expected ZooKeeper mode, got KRaft mode"):
             _ = kraft_cluster.zookeeper_connect
 
 
