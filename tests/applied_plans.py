@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from modelled_kafka import ModelledKafka
 from rackwise.core.applying.actions import (
     Alter,
+    AppendLine,
     Begun,
     Finish,
     Interrupted,
-    Journal,
     ReadThrottles,
     ThrottlesRead,
 )
@@ -97,7 +97,7 @@ def run(
     state, due = step(state, Begun(at_ms=world.now_ms))
     for _ in range(MOST_STEPS):
         seen: Observation | None = None
-        assert all(isinstance(each, Journal) for each in due[:-1]), "one question, the last"
+        assert all(isinstance(each, AppendLine) for each in due[:-1]), "one question, the last"
         for action in due:
             if signal(state, action):
                 state, nothing = step(state, Interrupted(at_ms=world.now_ms))

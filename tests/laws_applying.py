@@ -99,7 +99,7 @@ def check_lists(moves: Moves, world: ModelledKafka) -> None:
 
 
 def check_throttled(world: ModelledKafka, action: Action) -> None:
-    """Nothing that copies is begun unthrottled."""
+    """Nothing that copies is begun unthrottled_brokers."""
     if not isinstance(action, Alter):
         return
     for (topic, number), target in action.targets:

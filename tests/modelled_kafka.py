@@ -16,11 +16,11 @@ from rackwise.core.applying.actions import (
     Action,
     Alter,
     Altered,
+    AppendLine,
     Elect,
     Elected,
     Failed,
     Finish,
-    Journal,
     Look,
     Looked,
     Observation,
@@ -31,7 +31,7 @@ from rackwise.core.applying.actions import (
     Wait,
     Waited,
 )
-from rackwise.core.applying.model import Seen
+from rackwise.core.applying.model import ObservedPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,9 +57,9 @@ class Held:
     removing: tuple[int, ...] = ()
     arrived: dict[int, int] = field(default_factory=dict)
 
-    def seen(self, *, sizes: bool) -> Seen:
+    def seen(self, *, sizes: bool) -> ObservedPartition:
         """As the controller would show it."""
-        return Seen(
+        return ObservedPartition(
             topic_id=self.topic_id,
             replicas=self.replicas,
             adding=self.adding,
@@ -89,7 +89,7 @@ class ModelledKafka:
     min_isr: int = 1
     by_controller: bool = False
     refusals: dict[PartitionId, str] = field(default_factory=dict)
-    shown: dict[PartitionId, tuple[int, Seen]] = field(default_factory=dict)
+    shown: dict[PartitionId, tuple[int, ObservedPartition]] = field(default_factory=dict)
     bad_dirs: set[tuple[int, str]] = field(default_factory=set)
     journal: list[Line] = field(default_factory=list)
     requests: list[Alter | Elect | SetThrottles] = field(default_factory=list)
@@ -112,7 +112,7 @@ class ModelledKafka:
 
     def carry_out(self, action: Action, fate: Fate = "done") -> Observation | None:
         """Answer one action; a line of the journal and the end want no answer."""
-        if isinstance(action, Journal):
+        if isinstance(action, AppendLine):
             self.journal.append(action.line)
             return None
         if isinstance(action, Finish):
@@ -171,7 +171,7 @@ class ModelledKafka:
             has_sizes=action.sizes,
         )
 
-    def _shown(self, which: PartitionId, held: Held, *, sizes: bool) -> Seen:
+    def _shown(self, which: PartitionId, held: Held, *, sizes: bool) -> ObservedPartition:
         """A reassignment is listed by the controller; all else may be late."""
         until_ms, late = self.shown.get(which, (0, None))
         if late is None or held.adding or held.removing or self.now_ms >= until_ms:

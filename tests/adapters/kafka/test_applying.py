@@ -12,15 +12,15 @@ from hand_made_plans import leaders, lists, shown
 from kafka_topics import NAME
 from kafka_traffic import RATES, create, delete, produce, throttled_move, until
 from rackwise.adapters.kafka.applying.elect import elect_preferred
-from rackwise.adapters.kafka.applying.look import read_logs, read_rows
+from rackwise.adapters.kafka.applying.metadata import read_logs, read_rows
 from rackwise.adapters.kafka.applying.reassign import (
-    Fates,
+    RequestOutcome,
     alter_reassignments,
     has_replication_flag,
 )
 from rackwise.adapters.kafka.applying.throttles import (
-    Throttles,
-    Write,
+    ConfigWrite,
+    ThrottleValues,
     read_throttles,
     write_throttles,
 )
@@ -81,7 +81,7 @@ class TestReassignments:
             assert fates.refused[NAME, 0][0] == "INVALID_REPLICATION_FACTOR"
             shown(admin, NAME, {0: [0, 1]})
         fates = alter_reassignments(admin, wider, may_change_replication=True)
-        assert fates == Fates(accepted=frozenset({(NAME, 0)}))
+        assert fates == RequestOutcome(accepted=frozenset({(NAME, 0)}))
         until(lambda: lists(admin, NAME) == {0: [0, 1, 2]}, "the move")
 
     def test_a_cancel_takes_back_what_runs_and_says_where_nothing_does(self, admin):
@@ -118,28 +118,28 @@ class TestThrottles:
     def test_what_is_set_is_read_back_and_what_is_deleted_is_absent(self, admin):
         create(admin, NAME, [[0, 1]])
         writes = [
-            Write(resource=NAME, key=LEADERS, value="0:0,0:1"),
-            Write(resource=NAME, key=FOLLOWERS, value=""),
-            Write(resource=0, key=RATES[0], value="12345"),
-            Write(resource=1, key=RATES[1], value="54321"),
+            ConfigWrite(resource=NAME, key=LEADERS, value="0:0,0:1"),
+            ConfigWrite(resource=NAME, key=FOLLOWERS, value=""),
+            ConfigWrite(resource=0, key=RATES[0], value="12345"),
+            ConfigWrite(resource=1, key=RATES[1], value="54321"),
         ]
         assert write_throttles(admin, writes) == {}
-        wanted = Throttles(
+        wanted = ThrottleValues(
             brokers={0: {RATES[0]: "12345"}, 1: {RATES[1]: "54321"}, 2: {}},
             topics={NAME: {FOLLOWERS: "", LEADERS: "0:0,0:1"}},
         )
         read = lambda: read_throttles(admin, topics=[NAME, "not-there"], brokers=[0, 1, 2])  # noqa: E731
         until(lambda: read() == wanted, "what was set")
-        gone = [Write(resource=each.resource, key=each.key, value=None) for each in writes]
+        gone = [ConfigWrite(resource=each.resource, key=each.key, value=None) for each in writes]
         assert write_throttles(admin, gone) == {}
-        empty = Throttles(brokers={0: {}, 1: {}, 2: {}}, topics={NAME: {}})
+        empty = ThrottleValues(brokers={0: {}, 1: {}, 2: {}}, topics={NAME: {}})
         until(lambda: read() == empty, "what was deleted")
 
     def test_what_is_refused_is_named_and_a_dead_broker_is_not_answered(self, admin):
         create(admin, NAME, [[0, 1]])
-        nonsense = Write(resource=NAME, key=LEADERS, value="nonsense")
-        nobody = Write(resource=77, key=RATES[0], value="1")
-        absent = Write(resource="not-there", key=LEADERS, value="0:0")
+        nonsense = ConfigWrite(resource=NAME, key=LEADERS, value="nonsense")
+        nobody = ConfigWrite(resource=77, key=RATES[0], value="1")
+        absent = ConfigWrite(resource="not-there", key=LEADERS, value="0:0")
         failed = write_throttles(admin, [nonsense, nobody, absent])
         assert failed == {
             nonsense: "INVALID_CONFIG",

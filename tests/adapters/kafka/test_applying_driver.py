@@ -62,7 +62,7 @@ def run(kafka, folder, at, caps):
     journal = open_journal(folder, PLAN.sha256)
     state = start(PLAN, caps, 1_000)
     outcome = drive(
-        state, ModelledWorld(kafka), journal, stop=NoSignal(kafka), at=at, tell=lambda _: None
+        state, ModelledWorld(kafka), journal, stop=NoSignal(kafka), at=at, on_state=lambda _: None
     )
     journal.close()
     assert len(open_journal(folder, PLAN.sha256).entries) == len(journal.entries)

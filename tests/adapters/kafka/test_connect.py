@@ -37,9 +37,9 @@ from rackwise.adapters.kafka import (
     resolved_addresses,
 )
 from rackwise.adapters.kafka.applying.elect import elect_preferred
-from rackwise.adapters.kafka.applying.look import read_rows
+from rackwise.adapters.kafka.applying.metadata import read_rows
 from rackwise.adapters.kafka.applying.reassign import alter_reassignments
-from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, write_throttles
+from rackwise.adapters.kafka.applying.throttles import ConfigWrite, read_throttles, write_throttles
 from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
@@ -292,8 +292,8 @@ def test_rights_to_write_are_named_one_by_one(secured, boss):
 @pytest.mark.kafka
 def test_rights_to_carry_a_plan_out_are_named(secured, boss):
     create(boss, "moved", [[0]])
-    rate = Write(resource=0, key=BROKER_THROTTLES[0], value="1")
-    replicas = Write(resource="moved", key=TOPIC_THROTTLES[0], value="0:0")
+    rate = ConfigWrite(resource=0, key=BROKER_THROTTLES[0], value="1")
+    replicas = ConfigWrite(resource="moved", key=TOPIC_THROTTLES[0], value="0:0")
     with closing(connect(secured.login, login_as("stranger"))) as stranger:
         for wanted, write in (
             (
@@ -340,7 +340,7 @@ def test_a_scram_login_and_tls_are_spoken(secured, boss, tmp_path):
 
 @pytest.mark.kafka
 def test_a_certificate_of_a_stranger_is_not_trusted(secured, tmp_path):
-    with pytest.raises(AuthenticationFailed, match="expected certificate that can be believed"):
+    with pytest.raises(AuthenticationFailed, match="is not trusted"):
         connect(secured.tls, scrambled(tmp_path, STRANGER), timeout_s=1)
 
 
@@ -364,7 +364,7 @@ def scrambled(folder, trusted):
     ids=["wrong password", "unknown user", "mechanism not enabled"],
 )
 def test_a_login_that_is_not_believed_ends_at_once(secured, settings):
-    with pytest.raises(AuthenticationFailed, match="the cluster refuses the login") as caught:
+    with pytest.raises(AuthenticationFailed, match="the cluster rejected the login") as caught:
         connect(secured.login, settings, timeout_s=3600)
     assert "password" in caught.value.hint
 

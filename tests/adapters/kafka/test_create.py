@@ -105,9 +105,7 @@ class TestRows:
 class TestRefusals:
     def test_a_name_that_is_taken(self, admin, topic):
         create_topic(admin, topic, Placement.of({0: [2, 1]}))
-        with pytest.raises(
-            TopicExists, match=f"expected a new topic, got {topic} exists"
-        ) as caught:
+        with pytest.raises(TopicExists, match=f"topic {topic} exists already") as caught:
             create_topic(admin, topic, Placement.of({0: [0]}))
         assert "--if-not-exists" in caught.value.hint
         are_shown(admin, topic, Placement.of({0: [2, 1]}))
@@ -205,7 +203,7 @@ class TestLostAnswers:
 
     def test_what_is_not_seen_is_unknown(self, admin, topic, lose):
         lose("create_topics", KafkaTimeoutError("lost"), sends=False)
-        with pytest.raises(OutcomeUnknown, match="none came") as caught:
+        with pytest.raises(OutcomeUnknown, match="was not answered") as caught:
             create_topic(admin, topic, Placement.of({0: [0]}), timeout_ms=300)
         assert (caught.value.exit_code, lose.calls) == (3, ["create_topics"])
 

@@ -75,7 +75,7 @@ class TestRequest:
             a_request(racks=("a", ""))
 
     def test_an_unknown_version_is_refused(self):
-        with pytest.raises(InvalidConfig, match="expected one of 4.4, 4.3, got 2.8"):
+        with pytest.raises(InvalidConfig, match=r"expected one of 4.4, 4.3, got 2.8"):
             Sandbox.kraft(java_home=Path("/none"), version="2.8")
 
     def test_each_broker_has_a_proxy_or_none_has(self):

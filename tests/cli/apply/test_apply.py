@@ -13,8 +13,8 @@ from hand_made_plans import leaders, lists, plan_file, shown
 from kafka_topics import NAME, document
 from kafka_traffic import LISTS, RATES, create, produce, until
 from rackwise.adapters.kafka.applying.throttles import (
-    Throttles,
-    Write,
+    ConfigWrite,
+    ThrottleValues,
     read_throttles,
     write_throttles,
 )
@@ -99,8 +99,8 @@ class TestApply:
         create(admin, NAME, BEFORE)
         produce(cluster.bootstrap, {(NAME, 0): 300})
         theirs = [
-            Write(resource=0, key=RATES[0], value="7777777"),
-            Write(resource=NAME, key=LISTS[0], value="2:0"),
+            ConfigWrite(resource=0, key=RATES[0], value="7777777"),
+            ConfigWrite(resource=NAME, key=LISTS[0], value="2:0"),
         ]
         write_throttles(admin, theirs)
         until(lambda: throttles(admin).brokers[0], "the operator's throttle")
@@ -118,7 +118,7 @@ class TestApply:
         )
         assert all(found.brokers[0] == {RATES[0]: "7777777"} for found in seen)
         until(lambda: throttles(admin) == before, "throttles as before")
-        write_throttles(admin, [Write(resource=0, key=RATES[0], value=None)])
+        write_throttles(admin, [ConfigWrite(resource=0, key=RATES[0], value=None)])
         until(lambda: not any(throttles(admin).brokers.values()), "the operator's own to be gone")
 
     def test_check_writes_nothing(self, admin, called, tmp_path, state):
@@ -146,18 +146,18 @@ class Watching:
     """Keeps what the throttles were, as often as it can look, until the block ends."""
 
     def __init__(self, admin, seen):
-        self.admin, self.seen, self.is_over = admin, seen, False
+        self.admin, self.seen, self.has_ended = admin, seen, False
         self.thread = threading.Thread(target=self.look, daemon=True)
 
     def look(self):
-        while not self.is_over:
+        while not self.has_ended:
             self.seen.append(throttles(self.admin))
 
     def __enter__(self):
         self.thread.start()
 
     def __exit__(self, *_):
-        self.is_over = True
+        self.has_ended = True
         self.thread.join()
 
 
@@ -318,13 +318,13 @@ def test_a_rate_that_is_none(admin, called, tmp_path, rate):
 
 
 def test_throttles_of_nobody_here_are_not_ours(admin, called):
-    write_throttles(admin, [Write(resource=1, key=RATES[1], value="5")])
+    write_throttles(admin, [ConfigWrite(resource=1, key=RATES[1], value="5")])
     until(lambda: throttles(admin).brokers[1], "a throttle")
     assert called("throttles")[:2] == (0, f"broker 1 {RATES[1]}  5  not ours\n")
     code, out, _ = called("throttles", "--restore", "--json")
     assert (code, document(out)["throttles"][0]["owner"]) == (0, "not ours")
-    assert throttles(admin) == Throttles(
+    assert throttles(admin) == ThrottleValues(
         brokers={**throttles(admin).brokers, 1: {RATES[1]: "5"}}, topics=throttles(admin).topics
     )
-    write_throttles(admin, [Write(resource=1, key=RATES[1], value=None)])
+    write_throttles(admin, [ConfigWrite(resource=1, key=RATES[1], value=None)])
     until(lambda: empty(throttles(admin)), "no throttle")

@@ -21,7 +21,7 @@ from kafka_topics import NAME
 from kafka_traffic import LISTS, RATES, create, delete, produce, until
 from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.kafka import connect
-from rackwise.adapters.kafka.applying.throttles import Write, read_throttles, write_throttles
+from rackwise.adapters.kafka.applying.throttles import ConfigWrite, read_throttles, write_throttles
 
 TESTS = Path(__file__).parents[2]
 BEFORE = [[0, 1], [1, 2], [2, 0], [0, 1]]
@@ -29,8 +29,8 @@ AFTER = {(NAME, 0): (2, 1), (NAME, 1): (1, 0), (NAME, 3): (1, 0)}
 PLANNED = {0: [2, 1], 1: [1, 0], 2: [2, 0], 3: [1, 0]}
 THROTTLED = ("--throttle", "100kB", "--per-broker", "1")
 THEIRS = (
-    Write(resource=0, key=RATES[0], value="70000000"),
-    Write(resource=NAME, key=LISTS[1], value="2:2"),
+    ConfigWrite(resource=0, key=RATES[0], value="70000000"),
+    ConfigWrite(resource=NAME, key=LISTS[1], value="2:2"),
 )
 LINES = 20
 """A run of this plan has fewer lines."""
@@ -65,7 +65,7 @@ def scene(admin, cluster, tmp_path):
     path = plan_file(tmp_path / "p.json", admin, AFTER)
     with Writing(cluster.bootstrap, NAME, len(BEFORE)):
         yield path, configs(admin)
-    gone = [Write(resource=each.resource, key=each.key, value=None) for each in THEIRS]
+    gone = [ConfigWrite(resource=each.resource, key=each.key, value=None) for each in THEIRS]
     write_throttles(admin, gone)
 
 
@@ -163,14 +163,14 @@ def test_a_signal_after_a_line_ends_it_and_it_is_gone_on_with(
     """F30: 3 once anything was written, and before that the signal's own status."""
     path, before = scene
     status = struck(lines, number, cluster, "apply", path, *THROTTLED)
-    types = [line.type for each in state.glob("*/*.journal") for line in lines_of(each)]
+    types = [line.type for each in state.glob("*/*.journal") for line in read_lines(each)]
     wrote = {"throttle_set", "batch_result"} & set(types)
     unwritten = {"SIGINT": 130, "SIGTERM": 143}[number]
     assert status in ({0, 3} if wrote else {unwritten, 3}), journal_text(state)
     ends(called("resume", path), admin, PLANNED, before, state)
 
 
-def lines_of(journal):
+def read_lines(journal):
     return parse_journal(journal.read_bytes(), journal).entries
 
 
@@ -217,7 +217,7 @@ def test_a_journal_that_fills_up_stops_before_what_it_cannot_announce(
         assert "expected a journal" in done.stderr
         shown(admin, NAME, dict(enumerate(BEFORE)))
     for journal in state.glob("*/*.journal"):
-        assert "batch_intent" not in [line.type for line in lines_of(journal)]
+        assert "batch_intent" not in [line.type for line in read_lines(journal)]
     assert called("apply", path)[0] == 0
     shown(admin, NAME, PLANNED)
 

@@ -167,13 +167,13 @@ def test_a_password_that_changes_ends_the_run_and_the_new_one_goes_on(
     code, out, err = applied("apply", path, cluster.tls, "--throttle", "1")
     thread.join()
     assert code == 3, (out, err)
-    assert "the cluster refuses the login" in out + err
+    assert "the cluster rejected the login" in out + err
     (journal,) = state.glob("*/*.journal")
     assert [each.type for each in parse_journal(journal.read_bytes(), journal).entries][-1] == "end"
     assert not holds_a_secret(state)
     code, out, err = applied("resume", path, cluster.tls)
     assert (code, out) == (1, "")
-    assert "the cluster refuses the login" in err.splitlines()[0]
+    assert "the cluster rejected the login" in err.splitlines()[0]
     faster = ("--throttle", "100MB", "--throttle-over", "ours")
     code, out, err = applied("resume", path, cluster.tls, *faster, secret=SECOND)
     assert code == 0, (out, err)

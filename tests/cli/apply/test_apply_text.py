@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.cli.apply.meter import progress_text
-from rackwise.cli.apply.options import asked_for
+from rackwise.cli.apply.options import parse_options
 from rackwise.cli.apply.text import outcome_text, resume_line, throttle_text
 from rackwise.core.applying import Eta, Outcome, Remaining, Status, ThrottleKey
 from rackwise.core.errors import InvalidConfig
@@ -16,7 +16,7 @@ RATE = ThrottleKey("broker", "4", "leader.replication.throttled.rate")
 
 
 def wishes(**changes):
-    _, asked = asked_for(Path("p.json"), "k:1", **changes)
+    _, asked = parse_options(Path("p.json"), "k:1", **changes)
     return asked
 
 

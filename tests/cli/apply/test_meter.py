@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rackwise.cli.apply import meter as apply_meter
-from rackwise.cli.apply.meter import RunMeter, progress_text, told_in
+from rackwise.cli.apply.meter import RunMeter, progress_in_width, progress_text
 from rackwise.cli.shell import Shell
 from rackwise.core.applying import Caps, start, status_of_run
 from rackwise.core.applying.progress import Eta
@@ -126,9 +126,9 @@ def test_on_a_narrow_terminal_the_words_stay_whole():
 def test_what_does_not_fit_is_left_out_from_the_least_on():
     status = replace(status_of_run(a_state()), eta=Eta(seconds=65, bound_by="incoming of broker 2"))
     far = "0/1 partitions, 1.00 MiB of 1.00 MiB left, 65 s left"
-    assert told_in(status, 80) == f"{far} (incoming of broker 2)"
-    assert told_in(status, len(far)) == far
-    assert told_in(status, 20) == "0/1 partitions, 1.0…"
+    assert progress_in_width(status, 80) == f"{far} (incoming of broker 2)"
+    assert progress_in_width(status, len(far)) == far
+    assert progress_in_width(status, 20) == "0/1 partitions, 1.0…"
 
 
 def test_what_is_not_of_this_run_is_not_counted():

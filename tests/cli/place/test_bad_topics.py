@@ -176,7 +176,7 @@ class TestBadInput:
             assert err.startswith(
                 f"error: the cluster rejected the request to create topic {NAME}: "
             )
-            assert err.endswith("hint: nothing was written; mend what it names and try again\n")
+            assert err.endswith("hint: nothing was written; fix the cause and try again\n")
         assert NAME not in admin.list_topics()
 
     def test_ensure(self, cluster, admin, monkeypatch):
@@ -197,7 +197,7 @@ class TestBadInput:
         check_refused(
             [*command, "--partitions", 3],
             f"topic {NAME} does not exist",
-            "topic create makes it; a topic that the principal may not describe is hidden",
+            "run topic create; Kafka hides a topic that the principal may not describe",
         )
         assert topic(cluster, "create", "--replica-assignment", "0:1,1:2")[0] == 0
         for count in (2, 1, 0, -1):

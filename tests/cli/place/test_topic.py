@@ -93,7 +93,7 @@ class TestExitCodes:
         assert code == 0
         code, out, err = topic(cluster, "create", *sized(2, 2))
         assert (code, out) == (1, "")
-        assert err.startswith(f"error: expected a new topic, got {NAME} exists\nhint: ")
+        assert err.startswith(f"error: topic {NAME} exists already\nhint: ")
         assert topic(cluster, "create", *sized(2, 2), "--if-not-exists") == (
             0,
             f"topic {NAME}: exists, 2 partitions of 2 replicas\n",

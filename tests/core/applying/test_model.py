@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rackwise.core.applying import Outcome, Seen
+from rackwise.core.applying import ObservedPartition, Outcome
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import LEADER_RATE
 
@@ -53,6 +53,6 @@ def test_what_a_cancel_could_not_take_back():
 
 
 def test_where_the_data_is_and_where_it_goes():
-    seen = Seen(topic_id=None, replicas=(0, 1, 3, 2), adding=(3,), removing=(2,))
+    seen = ObservedPartition(topic_id=None, replicas=(0, 1, 3, 2), adding=(3,), removing=(2,))
     assert (seen.placed, seen.target, seen.is_reassigning) == ((0, 1, 2), (0, 1, 3), True)
-    assert not Seen(topic_id=None, replicas=(0,)).is_reassigning
+    assert not ObservedPartition(topic_id=None, replicas=(0,)).is_reassigning

@@ -7,26 +7,30 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Seen, start
+from rackwise.core.applying import ObservedPartition, start
 from rackwise.core.applying.actions import Looked
 from rackwise.core.applying.model import Progress
-from rackwise.core.applying.observe import looked
+from rackwise.core.applying.observe import apply_look
 
 PLAN = plan_of(move("t-0", (1, 2), (1, 3), 1_000))
 T0 = ("t", 0)
-BEFORE = Seen(topic_id="id-t", replicas=(1, 2), leader=1, isr=(1, 2))
-AFTER = Seen(topic_id="id-t", replicas=(1, 3), leader=1, isr=(1, 3))
-MOVING = Seen(topic_id="id-t", replicas=(1, 3, 2), adding=(3,), removing=(2,), leader=1)
+BEFORE = ObservedPartition(topic_id="id-t", replicas=(1, 2), leader=1, isr=(1, 2))
+AFTER = ObservedPartition(topic_id="id-t", replicas=(1, 3), leader=1, isr=(1, 3))
+MOVING = ObservedPartition(
+    topic_id="id-t", replicas=(1, 3, 2), adding=(3,), removing=(2,), leader=1
+)
 
 
 def _state(**told):
     state = start(PLAN)
-    return replace(state, asked=(T0,), partitions={T0: Progress(**told)})
+    return replace(state, queried=(T0,), partitions={T0: Progress(**told)})
 
 
 def _look(state, seen, at_ms, **told):
     shown = {} if seen is None else {T0: seen}
-    return looked(state, Looked(at_ms=at_ms, partitions=shown, live=frozenset({1, 2, 3}), **told))
+    return apply_look(
+        state, Looked(at_ms=at_ms, partitions=shown, live=frozenset({1, 2, 3}), **told)
+    )
 
 
 def _class(state, *looks, **told):
@@ -34,7 +38,7 @@ def _class(state, *looks, **told):
     for at_ms, seen in looks:
         state, _ = _look(state, seen, at_ms, **told)
     progress = state.partitions[T0]
-    return progress.class_, progress.is_settled
+    return progress.class_, progress.is_certain
 
 
 class TestWhatIsBelieved:
@@ -112,13 +116,13 @@ class TestBytes:
         state, _ = _look(state, self._moving(700), 5_000, has_sizes=True)
         sample = state.samples[-1]
         assert (sample.incoming, sample.outgoing) == ({3: 600}, {1: 600})
-        assert (sample.from_ms, sample.at_ms, state.moved_ms) == (0, 5_000, 5_000)
+        assert (sample.from_ms, sample.at_ms, state.progress_ms) == (0, 5_000, 5_000)
 
     def test_looks_without_sizes_keep_the_last_ones(self):
         state, _ = _look(_state(sent="sent"), self._moving(100), 0, has_sizes=True)
         state, _ = _look(state, MOVING, 1_000)
         assert state.partitions[T0].seen.adding_bytes == {3: 100}
-        assert state.moved_ms == 0
+        assert state.progress_ms == 0
 
     def test_the_end_brings_what_was_missing(self):
         state, _ = _look(_state(sent="sent"), self._moving(100), 0, has_sizes=True)

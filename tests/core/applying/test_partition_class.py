@@ -8,8 +8,8 @@ import pytest
 
 from applied_plans import move
 from rackwise.core.applying import classify
-from rackwise.core.applying.model import Seen
-from rackwise.core.applying.partition_class import is_turned
+from rackwise.core.applying.model import ObservedPartition
+from rackwise.core.applying.partition_class import is_in_cancel_order
 from vectors import planner_vectors
 
 VECTOR = planner_vectors()["classification"]
@@ -20,7 +20,7 @@ def test_every_row_of_the_table_has_its_class(row):
     planned = move("t-0", tuple(row["before"]), tuple(row["after"]), topic_id="planned")
     seen = None
     if row["replicas"] is not None:
-        seen = Seen(
+        seen = ObservedPartition(
             topic_id="planned" if row["topic_id_equal"] else "created again",
             replicas=tuple(row["replicas"]),
             adding=tuple(row["adding"]),
@@ -32,7 +32,10 @@ def test_every_row_of_the_table_has_its_class(row):
 @pytest.mark.parametrize("sides", [(None, "b"), ("a", None), (None, None)])
 def test_topic_ids_that_are_not_known_count_as_the_same(sides):
     planned = replace(move("t-0", (1,), (2,)), topic_id=sides[0])
-    assert classify(planned, Seen(topic_id=sides[1], replicas=(1,)), "none") == "not_started"
+    assert (
+        classify(planned, ObservedPartition(topic_id=sides[1], replicas=(1,)), "none")
+        == "not_started"
+    )
 
 
 class TestWhatACancelLeaves:
@@ -52,12 +55,14 @@ class TestWhatACancelLeaves:
         ],
     )
     def test_it_counts_as_before_where_something_was_asked_for(self, replicas, sent, expected):
-        seen = Seen(topic_id="id-t", replicas=replicas)
+        seen = ObservedPartition(topic_id="id-t", replicas=replicas)
         assert classify(self.planned, seen, sent) == expected
 
     def test_the_order_of_before_is_not_turned(self):
-        assert not is_turned(self.planned, Seen(topic_id="id-t", replicas=(1, 2, 3)))
+        assert not is_in_cancel_order(
+            self.planned, ObservedPartition(topic_id="id-t", replicas=(1, 2, 3))
+        )
 
     def test_what_moves_is_not_turned(self):
-        moving = Seen(topic_id="id-t", replicas=(1, 3, 2), removing=(2,))
-        assert not is_turned(self.planned, moving)
+        moving = ObservedPartition(topic_id="id-t", replicas=(1, 3, 2), removing=(2,))
+        assert not is_in_cancel_order(self.planned, moving)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rackwise.core.applying.model import Seen
-from rackwise.core.applying.preflight import Facts, check_cluster, clear
+from rackwise.core.applying.model import ObservedPartition
+from rackwise.core.applying.preflight import ClusterFacts, check_cluster, check_plan
 from rackwise.core.errors import ForeignReassignment, NoRoom, StalePlan, WrongCluster
 from rackwise.core.model import Broker, LogDir
 from rackwise.core.planning.model import (
@@ -58,7 +58,7 @@ def a_plan(*moves, **more):
 
 
 def seen(replicas=(0, 1, 2), topic_id="id-1", **more):
-    return Seen(replicas=replicas, topic_id=topic_id, **more)
+    return ObservedPartition(replicas=replicas, topic_id=topic_id, **more)
 
 
 def some_facts(plan, brokers=None, partitions=None, **more):
@@ -68,7 +68,7 @@ def some_facts(plan, brokers=None, partitions=None, **more):
     }
     shown = {(move.topic, move.partition): seen(move.before) for move in plan.moves}
     changed = found | (brokers or {})
-    return Facts(
+    return ClusterFacts(
         **{
             "cluster_id": CLUSTER,
             "brokers": {id_: each for id_, each in changed.items() if each is not None},
@@ -82,37 +82,37 @@ def some_facts(plan, brokers=None, partitions=None, **more):
 
 def stale(plan, facts, **more):
     with pytest.raises(StalePlan) as raised:
-        clear(plan, facts, **more)
+        check_plan(plan, facts, **more)
     return raised.value
 
 
 class TestAPlanThatFits:
     def test_it_may_run(self):
         plan = a_plan()
-        cleared = clear(plan, some_facts(plan))
-        assert (cleared.dropped, cleared.differences, cleared.is_done) == ((), (), False)
+        result = check_plan(plan, some_facts(plan))
+        assert (result.dropped, result.differences, result.is_done) == ((), (), False)
 
     def test_one_that_is_done_is_done(self):
         plan = a_plan(a_move(0), a_move(1))
         done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
-        assert clear(plan, some_facts(plan, partitions=done)).is_done
+        assert check_plan(plan, some_facts(plan, partitions=done)).is_done
         half = {("orders", 0): seen((0, 1, 3))}
-        assert not clear(plan, some_facts(plan, partitions=half)).is_done
+        assert not check_plan(plan, some_facts(plan, partitions=half)).is_done
 
     def test_an_empty_one_is_done(self):
         plan = replace(a_plan(), moves=())
-        assert clear(plan, some_facts(plan)).is_done
+        assert check_plan(plan, some_facts(plan)).is_done
 
     def test_a_broker_that_was_fenced_and_is_left_need_not_be_there(self):
         plan = a_plan(a_move(before=(0, 1, 9)))
-        assert not clear(plan, some_facts(plan)).is_done
+        assert not check_plan(plan, some_facts(plan)).is_done
 
 
 class TestTheCluster:
     def test_another_cluster(self):
         plan = a_plan()
         with pytest.raises(WrongCluster) as raised:
-            clear(plan, some_facts(plan, cluster_id="other"))
+            check_plan(plan, some_facts(plan, cluster_id="other"))
         assert raised.value.message == (
             f"wrong cluster: expected {CLUSTER}, the plan's cluster, got other"
         )
@@ -150,9 +150,9 @@ class TestPartitions:
         assert error.message == (
             f"the cluster has changed since the plan was made: 1 of 2 moves is stale: {text}"
         )
-        cleared = clear(plan, facts, allow_partial=True)
-        assert (cleared.dropped, cleared.differences) == ((("orders", 0),), (text,))
-        assert not cleared.is_done
+        result = check_plan(plan, facts, allow_partial=True)
+        assert (result.dropped, result.differences) == ((("orders", 0),), (text,))
+        assert not result.is_done
 
     def test_ten_are_shown_and_all_are_told(self):
         plan = a_plan(*(a_move(number) for number in range(12)))
@@ -167,8 +167,8 @@ class TestPartitions:
         plan = a_plan(a_move(0), a_move(1))
         moving = seen((0, 1, 3, 2), adding=(3,), removing=(2,))
         facts = some_facts(plan, partitions={("orders", 0): moving, ("orders", 1): seen((9,))})
-        cleared = clear(plan, facts, sent=dict.fromkeys(plan_ids(plan), sent))
-        assert (cleared.dropped, cleared.is_done) == ((), False)
+        result = check_plan(plan, facts, sent=dict.fromkeys(plan_ids(plan), sent))
+        assert (result.dropped, result.is_done) == ((), False)
 
 
 def plan_ids(plan):
@@ -197,18 +197,18 @@ class TestBrokers:
 
     def test_a_broker_of_no_move_may_be_gone(self):
         plan = a_plan(a_move(before=(0, 1), after=(0, 3)))
-        assert not clear(plan, some_facts(plan, brokers={2: None})).is_done
+        assert not check_plan(plan, some_facts(plan, brokers={2: None})).is_done
 
     def test_a_target_that_was_planned_for_before_it_was_there(self):
         plan = a_plan(a_move(after=(0, 1, 7)))
         assert stale(plan, some_facts(plan)).had == "orders-0: broker 7 is not listed"
         joined = {7: Broker(id=7, rack=Rack("c"))}
-        assert not clear(plan, some_facts(plan, brokers=joined)).is_done
+        assert not check_plan(plan, some_facts(plan, brokers=joined)).is_done
 
     def test_once_begun_a_dead_broker_is_waited_for_and_another_rack_is_not(self):
         plan = a_plan(a_move(0), a_move(1))
         sent = {("orders", 0): "sent", ("orders", 1): "none"}
-        assert not clear(plan, some_facts(plan, brokers={3: None}), sent=sent).is_done
+        assert not check_plan(plan, some_facts(plan, brokers={3: None}), sent=sent).is_done
         moved = some_facts(plan, brokers={3: Broker(id=3, rack=Rack("b"))})
         assert "expected broker 3 in rack a" in stale(plan, moved, sent=sent).had
 
@@ -225,8 +225,8 @@ class TestAddedPartitions:
             "orders-0: expected 4 partitions in the topic, got 6; "
             "orders-1: expected 4 partitions in the topic, got 6"
         )
-        cleared = clear(plan, facts, allow_partial=True)
-        assert cleared.dropped == (("orders", 0), ("orders", 1))
+        result = check_plan(plan, facts, allow_partial=True)
+        assert result.dropped == (("orders", 0), ("orders", 1))
 
     def test_beside_what_has_changed_of_its_brokers(self):
         plan = self.counted(a_move(0), orders=1)
@@ -238,18 +238,18 @@ class TestAddedPartitions:
     @pytest.mark.parametrize("counts", [{}, {"orders": 4, "payments": 1}])
     def test_as_many_as_there_were_or_nobody_knows(self, counts):
         plan = self.counted(orders=4, payments=1)
-        assert clear(plan, some_facts(plan, counts=counts)).dropped == ()
+        assert check_plan(plan, some_facts(plan, counts=counts)).dropped == ()
         untold = self.counted()
         facts = some_facts(untold, counts={"orders": 9, "payments": 9})
-        assert clear(untold, facts).dropped == ()
+        assert check_plan(untold, facts).dropped == ()
 
     def test_what_is_done_or_begun_is_not_stale(self):
         plan = self.counted(a_move(0), a_move(1), orders=4)
         more = {"counts": {"orders": 6}}
         done = {("orders", number): seen((0, 1, 3)) for number in (0, 1)}
-        assert clear(plan, some_facts(plan, partitions=done, **more)).is_done
+        assert check_plan(plan, some_facts(plan, partitions=done, **more)).is_done
         begun = {("orders", 0): "sent"}
-        assert clear(plan, some_facts(plan, **more), sent=begun).dropped == ()
+        assert check_plan(plan, some_facts(plan, **more), sent=begun).dropped == ()
 
 
 class TestForeignReassignments:
@@ -259,19 +259,19 @@ class TestForeignReassignments:
         plan = a_plan()
         facts = some_facts(plan, foreign={("other", 3): self.moving})
         with pytest.raises(ForeignReassignment) as raised:
-            clear(plan, facts)
+            check_plan(plan, facts)
         assert raised.value.had == "other-3"
         assert raised.value.message == (
             "expected no other reassignment, got 1 that this plan did not start: other-3"
         )
-        assert not clear(plan, facts, alongside=True).is_done
+        assert not check_plan(plan, facts, alongside=True).is_done
 
     def test_a_partition_of_the_plan_that_another_tool_moves(self):
         plan = a_plan(a_move(0), a_move(1))
         running = {("orders", 0): seen((0, 1, 2, 9), adding=(9,), removing=(0,))}
         facts = some_facts(plan, partitions=running)
         with pytest.raises(ForeignReassignment, match="orders-0"):
-            clear(plan, facts)
+            check_plan(plan, facts)
         assert stale(plan, facts, alongside=True).had == (
             "orders-0: another reassignment moves it to 1,2,9"
         )
@@ -281,8 +281,8 @@ class TestForeignReassignments:
         running = {("orders", 0): seen((0, 1, 3, 2), adding=(3,), removing=(2,))}
         facts = some_facts(plan, partitions=running)
         with pytest.raises(ForeignReassignment):
-            clear(plan, facts)
-        assert clear(plan, facts, sent={("orders", 0): "intent"}).dropped == ()
+            check_plan(plan, facts)
+        assert check_plan(plan, facts, sent={("orders", 0): "intent"}).dropped == ()
 
 
 class TestRoom:
@@ -292,24 +292,26 @@ class TestRoom:
     def test_a_reserve_stays_free(self):
         plan = a_plan(a_move(0), a_move(1))
         folder = LogDir(path="/d", total_bytes=20 * GB, usable_bytes=4 * GB)
-        assert not clear(plan, self.with_disk(plan, folder)).is_done
+        assert not check_plan(plan, self.with_disk(plan, folder)).is_done
         less = replace(folder, usable_bytes=4 * GB - 1)
         with pytest.raises(NoRoom) as raised:
-            clear(plan, self.with_disk(plan, less))
+            check_plan(plan, self.with_disk(plan, less))
         assert raised.value.where == "broker 3"
         assert (raised.value.wanted, raised.value.had) == (2 * GB, 2 * GB - 1)
 
     def test_a_disk_over_its_reserve_has_room_for_nothing(self):
         plan = a_plan()
         with pytest.raises(NoRoom) as raised:
-            clear(plan, self.with_disk(plan, LogDir(path="/", total_bytes=100, usable_bytes=1)))
+            check_plan(
+                plan, self.with_disk(plan, LogDir(path="/", total_bytes=100, usable_bytes=1))
+            )
         assert raised.value.had == 0
 
     def test_what_is_done_already_needs_none(self):
         plan = a_plan(a_move(0))
         facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=1))
         done = replace(facts, partitions={("orders", 0): seen((0, 1, 3))})
-        assert clear(plan, done).is_done
+        assert check_plan(plan, done).is_done
 
     @pytest.mark.parametrize(
         "folder",
@@ -321,19 +323,19 @@ class TestRoom:
     )
     def test_what_is_not_known_is_taken_as_enough(self, folder):
         plan = a_plan()
-        assert not clear(plan, self.with_disk(plan, folder)).is_done
+        assert not check_plan(plan, self.with_disk(plan, folder)).is_done
         unknown = a_plan(a_move(bytes=None))
         full = LogDir(path="/d", total_bytes=10, usable_bytes=0)
-        assert not clear(unknown, self.with_disk(unknown, full)).is_done
+        assert not check_plan(unknown, self.with_disk(unknown, full)).is_done
 
     def test_a_partition_that_is_gone_brings_nothing(self):
         plan = a_plan(a_move(0))
         facts = self.with_disk(plan, LogDir(path="/d", total_bytes=10, usable_bytes=0))
         gone = replace(facts, partitions={})
         sent = {("orders", 0): "sent"}
-        assert not clear(plan, gone, sent=sent).is_done
+        assert not check_plan(plan, gone, sent=sent).is_done
 
     def test_a_target_that_died_once_begun_is_asked_for_no_room(self):
         plan = a_plan(a_move(0))
         facts = some_facts(plan, brokers={3: None})
-        assert not clear(plan, facts, sent={("orders", 0): "intent"}).is_done
+        assert not check_plan(plan, facts, sent={("orders", 0): "intent"}).is_done

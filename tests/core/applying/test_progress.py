@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from applied_plans import move
-from rackwise.core.applying import Caps, Eta, Rates, Seen, eta
+from rackwise.core.applying import BrokerRates, Caps, Eta, ObservedPartition, eta
 from rackwise.core.applying.model import ApplyState, Progress, Sample
-from rackwise.core.applying.progress import eta_at, observed, rates_of, remaining
+from rackwise.core.applying.progress import eta_at, observed_rates, rates_of, remaining
 from vectors import planner_vectors
 
 VECTOR = planner_vectors()["eta"]
@@ -13,7 +13,7 @@ VECTOR = planner_vectors()["eta"]
 
 def _moving(name, before, after, size, leader, arrived=None):
     adding = tuple(each for each in after if each not in before)
-    seen = Seen(
+    seen = ObservedPartition(
         topic_id=None,
         replicas=(*after, *(each for each in before if each not in after)),
         adding=adding,
@@ -67,18 +67,20 @@ def test_what_was_not_looked_at_is_all_to_come_and_what_is_over_is_not():
 
 def test_nothing_to_copy_takes_no_time():
     pairs = [_moving("t-0", (1, 2), (2, 1), 10, 1)]
-    assert eta(remaining(pairs), Rates(incoming={}, outgoing={})) == Eta(seconds=0, bound_by=None)
+    assert eta(remaining(pairs), BrokerRates(incoming={}, outgoing={})) == Eta(
+        seconds=0, bound_by=None
+    )
 
 
 def test_without_a_rate_no_time_is_told():
     left = remaining([_moving("t-0", (1,), (1, 4), 10, 1)])
-    told = eta(left, Rates(incoming={}, outgoing={}))
+    told = eta(left, BrokerRates(incoming={}, outgoing={}))
     assert told == Eta(seconds=None, bound_by="incoming of broker 4")
 
 
 def test_a_broker_that_has_all_its_bytes_binds_nothing():
     left = remaining([_moving("t-0", (1,), (1, 4), 10, 1, {4: 10})])
-    assert eta(left, Rates(incoming={}, outgoing={})).seconds == 0
+    assert eta(left, BrokerRates(incoming={}, outgoing={})).seconds == 0
 
 
 class TestObserved:
@@ -88,18 +90,18 @@ class TestObserved:
     )
 
     def test_bytes_of_the_window_by_its_time(self):
-        rates = observed(self.samples)
+        rates = observed_rates(self.samples)
         assert rates.incoming == {4: 3_000, 5: 1_000}
-        assert (rates.outgoing, rates.otherwise_in, rates.otherwise_out) == (
+        assert (rates.outgoing, rates.default_in, rates.default_out) == (
             {1: 4_000},
             3_000,
             4_000,
         )
 
     def test_one_moment_has_no_rate(self):
-        nothing = Rates(incoming={}, outgoing={})
-        assert observed(()) == nothing
-        assert observed((Sample(from_ms=5, at_ms=5, incoming={}, outgoing={}),)) == nothing
+        nothing = BrokerRates(incoming={}, outgoing={})
+        assert observed_rates(()) == nothing
+        assert observed_rates((Sample(from_ms=5, at_ms=5, incoming={}, outgoing={}),)) == nothing
 
     def test_a_broker_has_its_throttle_or_what_was_seen_whichever_is_less(self):
         state = ApplyState(

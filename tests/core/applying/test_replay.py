@@ -7,8 +7,16 @@ import pytest
 from applied_plans import move, plan_of, run
 from laws_applying import check_final, check_lists, check_restored
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import Caps, fields_of, line_of, restoring, resume, reversed_plan, start
-from rackwise.core.applying.actions import Alter, Journal, SetThrottles
+from rackwise.core.applying import (
+    Caps,
+    fields_of,
+    line_of,
+    resume,
+    reverse_plan,
+    start,
+    start_restore,
+)
+from rackwise.core.applying.actions import Alter, AppendLine, SetThrottles
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LISTS
 
 PLAN = plan_of(
@@ -86,7 +94,7 @@ def test_killed_a_second_time_it_still_does(moment):
         left = [after]
 
         def meddle(_, action, left=left):
-            left[0] -= isinstance(action, Journal)
+            left[0] -= isinstance(action, AppendLine)
             if left[0] < 0:
                 raise KilledError
             return "done"
@@ -108,7 +116,7 @@ def test_rolled_back_all_is_as_before(moment):
     assert outcome.is_reached
     check_restored(PRIOR, world)
     done = outcome.of(frozenset({"done"}))
-    back = reversed_plan(PLAN, done)
+    back = reverse_plan(PLAN, done)
     world.journal = []
     assert run(start(back, CAPS, 1_000), world).is_reached
     assert {which: held.replicas for which, held in world.partitions.items()} == {
@@ -120,7 +128,7 @@ def test_rolled_back_all_is_as_before(moment):
 @pytest.mark.parametrize("moment", range(1, len(MOMENTS)))
 def test_restored_alone_no_throttle_of_ours_is_left(moment):
     world = MOMENTS[moment].copy()
-    assert run(restoring(as_read(world)), world).is_reached
+    assert run(start_restore(as_read(world)), world).is_reached
     check_restored(PRIOR, world)
     assert run(resume(PLAN, as_read(world), CAPS), world).is_reached
     check_final(PLAN.moves, world)

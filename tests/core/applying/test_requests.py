@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, Seen, start
+from rackwise.core.applying import Caps, ObservedPartition, start
 from rackwise.core.applying.model import Progress
 from rackwise.core.applying.requests import HORIZON, is_due, look, wait
 
-SETTLED = Progress(is_settled=True, seen=Seen(topic_id=None, replicas=(1,)))
+SETTLED = Progress(is_certain=True, seen=ObservedPartition(topic_id=None, replicas=(1,)))
 
 
 def _state(count, **classes):
@@ -30,14 +30,14 @@ def test_the_first_look_is_at_all_and_later_ones_at_what_may_be_begun_soon():
 @pytest.mark.parametrize(
     ("progress", "is_asked"),
     [
-        (Progress(class_="moving", is_settled=True), True),
-        (Progress(class_="foreign_moving", is_settled=True), True),
-        (Progress(class_="done", is_settled=False), True),
-        (Progress(class_="done", is_settled=True), True),
-        (Progress(class_="done", is_settled=True, elections=3), False),
-        (Progress(class_="done", is_settled=True, is_elected=True), False),
-        (Progress(class_="diverged", is_settled=True), False),
-        (Progress(class_="refused", is_settled=True), False),
+        (Progress(class_="moving", is_certain=True), True),
+        (Progress(class_="foreign_moving", is_certain=True), True),
+        (Progress(class_="done", is_certain=False), True),
+        (Progress(class_="done", is_certain=True), True),
+        (Progress(class_="done", is_certain=True, elections=3), False),
+        (Progress(class_="done", is_certain=True, is_elected=True), False),
+        (Progress(class_="diverged", is_certain=True), False),
+        (Progress(class_="refused", is_certain=True), False),
         (Progress(class_="dropped"), False),
     ],
 )
@@ -48,9 +48,9 @@ def test_what_is_over_is_not_looked_at_again(progress, is_asked):
     assert (("t", 0) in action.partitions) is is_asked
 
 
-@pytest.mark.parametrize(("sized_ms", "expected"), [(None, True), (0, False), (-1, True)])
-def test_sizes_are_read_every_five_seconds(sized_ms, expected):
-    assert look(_state(1, sized_ms=sized_ms), 4_999)[1][0].sizes is expected
+@pytest.mark.parametrize(("sizes_read_ms", "expected"), [(None, True), (0, False), (-1, True)])
+def test_sizes_are_read_every_five_seconds(sizes_read_ms, expected):
+    assert look(_state(1, sizes_read_ms=sizes_read_ms), 4_999)[1][0].sizes is expected
 
 
 def test_waits_grow_while_nothing_changes():

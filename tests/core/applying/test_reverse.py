@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import reversed_plan
+from rackwise.core.applying import reverse_plan
 from rackwise.core.planning.model import SeenBroker, Totals
 from rackwise.core.racks import Rack
 
@@ -18,7 +18,7 @@ PLAN = plan_of(
 
 
 def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
-    back = reversed_plan(PLAN, [("t", 0), ("t", 1), ("t", 3)])
+    back = reverse_plan(PLAN, [("t", 0), ("t", 1), ("t", 3)])
     assert [(each.partition, each.before, each.after) for each in back.moves] == [
         (3, (1,), (1, 2)),
         (1, (2, 1), (1, 2)),
@@ -32,12 +32,12 @@ def test_the_last_that_was_done_is_undone_first_and_the_rest_is_left_alone():
 
 def test_partitions_that_were_added_keep_nothing_from_going_back():
     plan = replace(PLAN, made_from=replace(PLAN.made_from, partitions={"t": 4}))
-    assert reversed_plan(plan, [("t", 0)]).made_from.partitions == {}
+    assert reverse_plan(plan, [("t", 0)]).made_from.partitions == {}
 
 
 def test_before_of_the_way_back_is_after_of_the_plan_and_twice_is_the_plan():
     everything = [(each.topic, each.partition) for each in PLAN.moves]
-    twice = reversed_plan(reversed_plan(PLAN, everything), everything)
+    twice = reverse_plan(reverse_plan(PLAN, everything), everything)
     assert [(each.before, each.after) for each in twice.moves] == [
         (each.before, each.after) for each in PLAN.moves
     ]
@@ -54,10 +54,10 @@ def test_what_comes_back_from_another_rack_is_counted():
         move("t-4", (1, 2), (2, 1), 10),
     )
     plan = replace(plan, made_from=replace(plan.made_from, brokers=brokers))
-    back = reversed_plan(plan, [(each.topic, each.partition) for each in plan.moves])
+    back = reverse_plan(plan, [(each.topic, each.partition) for each in plan.moves])
     assert [each.cross_bytes for each in back.moves] == [0, None, None, None, 10]
     assert back.totals.cross_bytes == 10
 
 
 def test_nothing_done_is_nothing_to_undo():
-    assert reversed_plan(PLAN, ()).moves == ()
+    assert reverse_plan(PLAN, ()).moves == ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, history_of, restoring, resume, start
+from rackwise.core.applying import Caps, history_of, resume, start, start_restore
 from rackwise.core.applying.journal.lines import (
     BatchIntent,
     BatchResult,
@@ -123,12 +123,12 @@ class TestThrottles:
             ThrottleIntent(settings=settings),
             ThrottleRestored(keys=(KEY,), changed=()),
         ]
-        state = restoring(lines)
+        state = start_restore(lines)
         assert state.ledger == {OTHER: Entry(prior=None, ours=("5",))}
         assert (state.mode, state.plan, state.moves) == ("restore", PLAN.sha256, {})
 
     def test_an_empty_journal_has_nothing_to_restore(self):
-        assert restoring([]).ledger == {}
+        assert start_restore([]).ledger == {}
 
     def test_a_run_without_a_throttle_has_the_last_ones(self):
         lines = [begin(throttle=70), begin(throttle=80), begin(mode="cancel")]
@@ -194,7 +194,7 @@ class TestWhatTheLastRunDid:
     )
     def test_what_puts_throttles_back_is_passed_over(self, lines, taken_back, finished):
         history = history_of(lines)
-        assert (history.is_taken_back, history.is_finished) == (taken_back, finished)
+        assert (history.was_cancelled, history.is_finished) == (taken_back, finished)
 
     @pytest.mark.parametrize("left", ["failed", "skipped", "dropped", "stop", "throttle", "leader"])
     def test_what_left_something_is_not_finished(self, left):

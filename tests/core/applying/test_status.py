@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from applied_plans import move, plan_of, run
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import Seen, start, status_of, status_of_run
+from rackwise.core.applying import ObservedPartition, start, status_of, status_of_run
 from rackwise.core.applying.actions import Looked, Wait
 from rackwise.core.applying.journal.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
 from rackwise.core.applying.model import Entry, ThrottleKey
@@ -24,8 +24,8 @@ LOOK = Looked(
     at_ms=0,
     live=frozenset(range(1, 6)),
     partitions={
-        IDS[0]: Seen(topic_id="id-t", replicas=(1, 3)),
-        IDS[1]: Seen(
+        IDS[0]: ObservedPartition(topic_id="id-t", replicas=(1, 3)),
+        IDS[1]: ObservedPartition(
             topic_id="id-t",
             replicas=(1, 4, 2),
             adding=(4,),
@@ -33,8 +33,8 @@ LOOK = Looked(
             leader=1,
             adding_bytes={4: 60},
         ),
-        IDS[2]: Seen(topic_id="id-t", replicas=(1, 2)),
-        IDS[3]: Seen(topic_id="id-t", replicas=(1, 2)),
+        IDS[2]: ObservedPartition(topic_id="id-t", replicas=(1, 2)),
+        IDS[3]: ObservedPartition(topic_id="id-t", replicas=(1, 2)),
     },
 )
 JOURNAL = [
@@ -94,7 +94,7 @@ def test_what_is_not_there_and_what_was_dropped():
 
 def test_a_plan_that_is_done():
     done = {
-        which: Seen(topic_id=None, replicas=each.after)
+        which: ObservedPartition(topic_id=None, replicas=each.after)
         for which, each in zip(IDS, PLAN.moves, strict=True)
     }
     status = status_of(PLAN, (), Looked(at_ms=0, partitions=done, live=frozenset()))

@@ -8,8 +8,8 @@ from applied_plans import alters, before, blind, cluster, kinds, move, plan_of, 
 from rackwise.core.applying import Caps, start, step
 from rackwise.core.applying.actions import (
     Altered,
+    AppendLine,
     Failed,
-    Journal,
     Look,
     ReadThrottles,
     SetThrottles,
@@ -183,7 +183,7 @@ class TestFailures:
 
         def meddle(_, action):
             is_away = 100 <= world.now_ms < 300_000
-            return "lost" if is_away and not isinstance(action, Wait | Journal) else "done"
+            return "lost" if is_away and not isinstance(action, Wait | AppendLine) else "done"
 
         assert run(start(ONE), world, meddle).is_reached
 
@@ -192,7 +192,7 @@ class TestFailures:
 
         def meddle(_, action):
             is_away = world.now_ms >= 1_000
-            return "lost" if is_away and not isinstance(action, Wait | Journal) else "done"
+            return "lost" if is_away and not isinstance(action, Wait | AppendLine) else "done"
 
         outcome = run(start(ONE, throttle=1_000), world, meddle)
         assert (outcome.stop, outcome.text) == ("unreachable", "the connection was closed")
@@ -200,7 +200,7 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         "phase",
-        ["looking", "reading", "setting", "verifying", "altering", "electing", "taking_off"],
+        ["looking", "reading", "setting", "verifying", "altering", "electing", "reading_to_clear"],
     )
     def test_a_right_that_is_lost_ends_the_run_at_once(self, phase):
         plan = plan_of(move("t-0", (1, 2), (3, 1)))
@@ -208,14 +208,14 @@ class TestFailures:
         failed = []
 
         def meddle(state, action):
-            if state.phase == phase and not isinstance(action, Journal):
+            if state.phase == phase and not isinstance(action, AppendLine):
                 failed.append(world.now_ms)
                 return Failed(at_ms=world.now_ms, text="the password is not taken", is_fatal=True)
             return "done"
 
         outcome = run(start(plan, throttle=1_000), world, meddle)
         assert len(failed) == 1
-        if phase == "taking_off":
+        if phase == "reading_to_clear":
             assert outcome.throttles_left
             assert outcome.stop is None
         else:

@@ -7,30 +7,32 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, Seen, start
+from rackwise.core.applying import Caps, ObservedPartition, start
 from rackwise.core.applying.actions import Looked
 from rackwise.core.applying.journal.lines import Go, Pause
 from rackwise.core.applying.model import Baseline, Progress
 from rackwise.core.applying.stop_conditions import (
     brokers_down,
-    cancellable,
+    can_cancel,
     dead_targets,
-    guarded,
     is_blocked,
-    is_silent,
+    may_cause_stall,
+    update_pauses,
 )
 
 T0 = ("t", 0)
-MOVING = Seen(topic_id=None, replicas=(1, 3, 2), adding=(3,), removing=(2,), leader=1, isr=(1, 2))
+MOVING = ObservedPartition(
+    topic_id=None, replicas=(1, 3, 2), adding=(3,), removing=(2,), leader=1, isr=(1, 2)
+)
 
 
 def _state(**told):
     state = start(plan_of(move("t-0", (1, 2), (1, 3))), Caps(stall_ms=1_000, down_ms=100))
     live = frozenset({1, 2, 3})
     values = {
-        "partitions": {T0: Progress(class_="moving", seen=MOVING, is_settled=True)},
+        "partitions": {T0: Progress(class_="moving", seen=MOVING, is_certain=True)},
         "live": live,
-        "asked": (T0,),
+        "queried": (T0,),
         "baseline": Baseline(live=live),
     }
     return replace(state, **{**values, **told})
@@ -38,12 +40,12 @@ def _state(**told):
 
 def _guarded(state, at_ms=0, live=(1, 2, 3), **told):
     state = replace(state, live=frozenset(live))
-    return guarded(state, Looked(at_ms=at_ms, partitions={}, live=frozenset(live), **told))
+    return update_pauses(state, Looked(at_ms=at_ms, partitions={}, live=frozenset(live), **told))
 
 
 def test_a_healthy_cluster_pauses_nothing():
     state, lines = _guarded(_state())
-    assert (state.pauses, state.paused_ms, lines) == ((), None, ())
+    assert (state.pauses, state.paused_since_ms, lines) == ((), None, ())
 
 
 @pytest.mark.parametrize(
@@ -70,23 +72,29 @@ def test_each_reason_names_what_it_rests_on(told, reason):
 def test_a_change_is_told_once_and_the_time_is_that_of_the_first():
     state, _ = _guarded(_state(), 10, live=(1, 2))
     state, again = _guarded(state, 20, live=(1, 2))
-    assert (state.paused_ms, again) == (10, ())
+    assert (state.paused_since_ms, again) == (10, ())
     state, lines = _guarded(state, 30, live=(1,))
-    assert (state.paused_ms, lines[0].reasons) == (10, ("broker 2 is down", "broker 3 is down"))
+    assert (state.paused_since_ms, lines[0].reasons) == (
+        10,
+        ("broker 2 is down", "broker 3 is down"),
+    )
     state, lines = _guarded(state, 40)
-    assert (state.paused_ms, lines) == (None, (Go(),))
+    assert (state.paused_since_ms, lines) == (None, (Go(),))
 
 
 class TestStall:
     @pytest.mark.parametrize(
         ("told", "is_stalled"),
         [
-            ({"sized_ms": 900}, True),
-            ({"sized_ms": None}, False),
-            ({"sized_ms": 0}, False),
-            ({"sized_ms": 900, "moved_ms": 1}, False),
-            ({"sized_ms": 900, "partitions": {T0: Progress(class_="done", seen=MOVING)}}, False),
-            ({"sized_ms": 900, "partitions": {T0: Progress(class_="moving")}}, False),
+            ({"sizes_read_ms": 900}, True),
+            ({"sizes_read_ms": None}, False),
+            ({"sizes_read_ms": 0}, False),
+            ({"sizes_read_ms": 900, "progress_ms": 1}, False),
+            (
+                {"sizes_read_ms": 900, "partitions": {T0: Progress(class_="done", seen=MOVING)}},
+                False,
+            ),
+            ({"sizes_read_ms": 900, "partitions": {T0: Progress(class_="moving")}}, False),
         ],
     )
     def test_only_where_bytes_are_measured_and_wanted(self, told, is_stalled):
@@ -94,7 +102,7 @@ class TestStall:
         assert bool(state.pauses) is is_stalled
 
     def test_it_says_into_whom_and_whether_a_throttle_holds(self):
-        state, _ = _guarded(_state(sized_ms=900), 1_000)
+        state, _ = _guarded(_state(sizes_read_ms=900), 1_000)
         told = "no throttle of this run holds there: look at these brokers' logs and the leaders'"
         assert state.pauses == (f"no byte came in 1 second into broker 3; {told}",)
 
@@ -116,7 +124,7 @@ class TestStall:
     def test_a_throttle_may_be_why_where_it_lets_little_through(self, rate, told):
         partitions = {T0: Progress(class_="moving", seen=replace(MOVING, adding=(3, 4)))}
         rates = {3: rate, 4: rate, 5: 1}
-        state = _state(sized_ms=900, partitions=partitions, rates_in=rates, rate=7)
+        state = _state(sizes_read_ms=900, partitions=partitions, rates_in=rates, rate=7)
         state, _ = _guarded(state, 1_000, live=(1, 2, 3, 4))
         came = "no byte came in 1 second into brokers 3, 4"
         assert state.pauses == (f"{came}; the throttle of {rate} bytes/s there {told}",)
@@ -124,28 +132,28 @@ class TestStall:
 
 @pytest.mark.parametrize(("rate", "is_so"), [(17_476, True), (17_477, False)])
 def test_what_one_fetch_uses_up_for_a_stall_is_silent(rate, is_so):
-    assert is_silent(rate, Caps()) is is_so
+    assert may_cause_stall(rate, Caps()) is is_so
 
 
 class TestDeadTargets:
     def test_only_after_so_long_and_only_what_moves_there(self):
         state, _ = _guarded(_state(), 0, live=(1, 2))
-        assert state.dead_ms == {3: 0}
+        assert state.dead_since_ms == {3: 0}
         assert dead_targets(state, 99) == ()
         assert dead_targets(state, 100) == (T0,)
         state, _ = _guarded(state, 150)
-        assert state.dead_ms == {}
+        assert state.dead_since_ms == {}
 
     @pytest.mark.parametrize("progress", [Progress(class_="moving"), Progress(class_="done")])
     def test_what_was_not_seen_to_move_is_none(self, progress):
-        state = _state(dead_ms={3: 0}, partitions={T0: progress})
+        state = _state(dead_since_ms={3: 0}, partitions={T0: progress})
         assert dead_targets(state, 1_000) == ()
 
     def test_a_dead_target_of_what_is_not_begun_counts_too(self):
-        seen = Seen(topic_id=None, replicas=(1, 2))
-        state = _state(partitions={T0: Progress(seen=seen, is_settled=True)})
+        seen = ObservedPartition(topic_id=None, replicas=(1, 2))
+        state = _state(partitions={T0: Progress(seen=seen, is_certain=True)})
         state, _ = _guarded(state, 5, live=(1, 2))
-        assert (state.dead_ms, is_blocked(state, T0)) == ({3: 5}, True)
+        assert (state.dead_since_ms, is_blocked(state, T0)) == ({3: 5}, True)
         state, _ = _guarded(state, 6)
         assert not is_blocked(state, T0)
 
@@ -163,10 +171,10 @@ class TestDeadTargets:
     ):
         progress = Progress(class_="moving", seen=replace(MOVING, isr=isr))
         state = _state(live=frozenset(live), partitions={T0: progress})
-        assert cancellable(state, T0) is expected
+        assert can_cancel(state, T0) is expected
 
     def test_what_is_gone_has_no_way_back(self):
-        assert not cancellable(_state(partitions={T0: Progress()}), T0)
+        assert not can_cancel(_state(partitions={T0: Progress()}), T0)
 
 
 def test_before_the_first_look_nobody_is_down():

@@ -1,4 +1,4 @@
-"""Throttles: whom a move concerns, how lists are merged, how everything is put back."""
+"""Throttles: whom a move concerns, how lists are merge_lists, how everything is put back."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rackwise.core.applying.throttle_configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
-    Restored,
+    ThrottleRestore,
     bytes_per_s,
-    entry_of,
-    flow_of,
-    joined,
-    merged,
-    restored,
+    merge_lists,
+    merge_value,
+    restore,
+    throttle_values,
+    throttled_move,
     throttled_replicas,
-    throttles,
+    update_entry,
 )
 from vectors import planner_vectors
 
@@ -34,43 +34,49 @@ def _partition(name: str) -> tuple[str, int]:
     return topic, int(number)
 
 
-def _flows():
+def _throttled_moves():
     for row in VECTORS["moving"]["moves"]:
         kept = [each for each in row["replicas"] if each not in row["removing"]]
         target = kept if row["target"] is None else row["target"]
-        yield row, flow_of(_partition(row["partition"]), row["replicas"], row["adding"], target)
+        yield (
+            row,
+            throttled_move(_partition(row["partition"]), row["replicas"], row["adding"], target),
+        )
 
 
 class TestTheMoveMapOfKafkasOwnTool:
     """`ReassignPartitionsCommand.calculateProposedMoveMap` and what follows from it."""
 
     def test_sources_hold_the_data_and_destinations_do_not(self):
-        for row, flow in _flows():
+        for row, flow in _throttled_moves():
             assert (list(flow.sources), list(flow.destinations)) == (
                 row["sources"],
                 row["destinations"],
             ), row["partition"]
 
     def test_lists_are_sorted_as_text(self):
-        leaders, followers = throttled_replicas(flow for _, flow in _flows())
+        leaders, followers = throttled_replicas(flow for _, flow in _throttled_moves())
         assert leaders == VECTORS["moving"]["leader_throttled_replicas"]
         assert followers == VECTORS["moving"]["follower_throttled_replicas"]
 
     def test_brokers_of_both_ends_get_a_rate(self):
-        wanted = throttles((flow for _, flow in _flows()), 5)
+        wanted = throttle_values((flow for _, flow in _throttled_moves()), 5)
         brokers = {int(key.name) for key in wanted if key.kind == "broker"}
         assert sorted(brokers) == VECTORS["moving"]["throttled_brokers"]
 
     def test_ten_comes_before_two(self):
         leaders, _ = throttled_replicas(
-            [flow_of(("t", 2), (1,), (), (3,)), flow_of(("t", 10), (1,), (), (3,))]
+            [throttled_move(("t", 2), (1,), (), (3,)), throttled_move(("t", 10), (1,), (), (3,))]
         )
         assert leaders == {"t": "10:1,2:1"}
 
 
 def test_rates_go_where_bytes_go_and_moves_without_bytes_are_left_out():
-    flows = [flow_of(("t", 0), (1, 2), (), (1, 3)), flow_of(("u", 0), (4, 5), (), (5, 4))]
-    assert throttles(flows, 9) == {
+    flows = [
+        throttled_move(("t", 0), (1, 2), (), (1, 3)),
+        throttled_move(("u", 0), (4, 5), (), (5, 4)),
+    ]
+    assert throttle_values(flows, 9) == {
         ThrottleKey("broker", "1", LEADER_RATE): "9",
         ThrottleKey("broker", "2", LEADER_RATE): "9",
         ThrottleKey("broker", "3", FOLLOWER_RATE): "9",
@@ -91,8 +97,8 @@ class TestJoining:
         ],
     )
     def test_lists_are_merged_and_all_stays_all(self, now, expected):
-        assert merged(now, "0:1,0:4") == expected
-        assert joined(LIST, "0:1,0:4", now, None, "keep") == expected
+        assert merge_lists(now, "0:1,0:4") == expected
+        assert merge_value(LIST, "0:1,0:4", now, None, "keep") == expected
 
     @pytest.mark.parametrize(
         ("now", "over", "expected"),
@@ -106,12 +112,12 @@ class TestJoining:
         ],
     )
     def test_an_operators_rate_is_kept_unless_told_otherwise(self, now, over, expected):
-        assert joined(RATE, "100", now, None, over) == expected
+        assert merge_value(RATE, "100", now, None, over) == expected
 
     def test_a_rate_that_is_ours_is_replaced(self):
         entry = Entry(prior=None, ours=("70", "80"))
-        assert joined(RATE, "100", "70", entry, "keep") == "100"
-        assert joined(RATE, "100", "71", entry, "keep") == "71"
+        assert merge_value(RATE, "100", "70", entry, "keep") == "100"
+        assert merge_value(RATE, "100", "71", entry, "keep") == "71"
 
     @pytest.mark.parametrize(
         ("text", "expected"), [("12", 12), (" 12 ", 12), (None, -1), ("-4", -1), ("x", -1)]
@@ -122,27 +128,27 @@ class TestJoining:
 
 class TestEntries:
     def test_the_first_one_keeps_what_stood_there(self):
-        assert entry_of(LIST, None, "7:9", "0:1,7:9") == Entry(prior="7:9", ours=("0:1,7:9",))
+        assert update_entry(LIST, None, "7:9", "0:1,7:9") == Entry(prior="7:9", ours=("0:1,7:9",))
 
     @pytest.mark.parametrize("now", ["0:1,7:9", "7:9"])
     def test_later_ones_keep_the_first_prior(self, now):
         entry = Entry(prior="7:9", ours=("0:1,7:9",))
-        assert entry_of(LIST, entry, now, "0:1,2:2,7:9") == Entry(
+        assert update_entry(LIST, entry, now, "0:1,2:2,7:9") == Entry(
             prior="7:9", ours=("0:1,7:9", "0:1,2:2,7:9")
         )
 
     def test_what_others_set_since_is_the_new_prior_without_our_part(self):
         entry = Entry(prior="7:9", ours=("0:1,7:9",))
-        assert entry_of(LIST, entry, "0:1,7:9,8:8", "0:1,2:2,7:9,8:8").prior == "7:9,8:8"
+        assert update_entry(LIST, entry, "0:1,7:9,8:8", "0:1,2:2,7:9,8:8").prior == "7:9,8:8"
         rate = Entry(prior=None, ours=("70",))
-        assert entry_of(RATE, rate, "71", "100").prior == "71"
+        assert update_entry(RATE, rate, "71", "100").prior == "71"
 
     def test_what_others_cleared_stays_cleared(self):
-        assert entry_of(LIST, Entry(prior="7:9", ours=("0:1,7:9",)), None, "0:1").prior is None
+        assert update_entry(LIST, Entry(prior="7:9", ours=("0:1,7:9",)), None, "0:1").prior is None
 
     def test_a_value_that_is_set_again_is_the_last(self):
         entry = Entry(prior=None, ours=("5", "6"))
-        assert entry_of(RATE, entry, "6", "5").ours == ("6", "5")
+        assert update_entry(RATE, entry, "6", "5").ours == ("6", "5")
 
 
 class TestPuttingBack:
@@ -153,40 +159,55 @@ class TestPuttingBack:
     )
     def test_the_vectors(self, row):
         entry = Entry(prior=row["prior"], ours=(row["ours"],))
-        result = restored(LIST, entry, row["now"])
+        result = restore(LIST, entry, row["now"])
         assert (result.act, result.value) == (row["action"], row.get("value"))
 
     @pytest.mark.parametrize(
         ("key", "entry", "now", "expected"),
         [
-            (RATE, Entry(prior=None, ours=("5",)), "5", Restored(act="delete")),
-            (RATE, Entry(prior="9", ours=("5", "6")), "5", Restored(act="set", value="9")),
-            (RATE, Entry(prior="9", ours=("5",)), "9", Restored(act="none")),
-            (RATE, Entry(prior="9", ours=("5",)), "7", Restored(act="none", is_changed=True)),
-            (LIST, Entry(prior=None, ours=("0:1",)), "8:2", Restored(act="none", is_changed=True)),
-            (LIST, Entry(prior=None, ours=("0:1",)), "*", Restored(act="none", is_changed=True)),
+            (RATE, Entry(prior=None, ours=("5",)), "5", ThrottleRestore(act="delete")),
+            (RATE, Entry(prior="9", ours=("5", "6")), "5", ThrottleRestore(act="set", value="9")),
+            (RATE, Entry(prior="9", ours=("5",)), "9", ThrottleRestore(act="none")),
+            (
+                RATE,
+                Entry(prior="9", ours=("5",)),
+                "7",
+                ThrottleRestore(act="none", is_changed=True),
+            ),
+            (
+                LIST,
+                Entry(prior=None, ours=("0:1",)),
+                "8:2",
+                ThrottleRestore(act="none", is_changed=True),
+            ),
+            (
+                LIST,
+                Entry(prior=None, ours=("0:1",)),
+                "*",
+                ThrottleRestore(act="none", is_changed=True),
+            ),
             (
                 LIST,
                 Entry(prior=None, ours=("0:1,0:2",)),
                 "0:1",
-                Restored(act="delete", is_changed=True),
+                ThrottleRestore(act="delete", is_changed=True),
             ),
             (
                 LIST,
                 Entry(prior="", ours=("0:1,0:2",)),
                 "0:1",
-                Restored(act="set", value="", is_changed=True),
+                ThrottleRestore(act="set", value="", is_changed=True),
             ),
             (
                 LIST,
                 Entry(prior="7:9", ours=("0:1,7:9", "0:1,0:2,7:9")),
                 "0:1,0:2,9:9",
-                Restored(act="set", value="9:9", is_changed=True),
+                ThrottleRestore(act="set", value="9:9", is_changed=True),
             ),
         ],
     )
     def test_only_our_own_part_is_taken_out(self, key, entry, now, expected):
-        assert restored(key, entry, now) == expected
+        assert restore(key, entry, now) == expected
 
     entries = st.sets(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=5).map(
         lambda pairs: ",".join(sorted(f"{a}:{b}" for a, b in pairs))
@@ -194,7 +215,7 @@ class TestPuttingBack:
 
     @given(prior=st.none() | entries | st.just("*"), ours=entries)
     def test_set_and_put_back_leaves_what_stood_there(self, prior, ours):
-        value = merged(prior, ours)
-        result = restored(LIST, entry_of(LIST, None, prior, value), value)
+        value = merge_lists(prior, ours)
+        result = restore(LIST, update_entry(LIST, None, prior, value), value)
         after = {"none": value, "set": result.value, "delete": None}[result.act]
         assert after == prior

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, Seen, start
+from rackwise.core.applying import Caps, ObservedPartition, start
 from rackwise.core.applying.model import Progress
-from rackwise.core.applying.window import is_pending, next_batch, room_of
+from rackwise.core.applying.window import capacity_in_use, is_pending, next_batch
 
 
 def _state(*moves, **caps):
@@ -17,17 +17,17 @@ def _state(*moves, **caps):
     state = start(plan_of(*moves), Caps(**caps))
     partitions = {
         which: Progress(
-            is_settled=True,
-            seen=Seen(topic_id=None, replicas=each.before, leader=each.before[0]),
+            is_certain=True,
+            seen=ObservedPartition(topic_id=None, replicas=each.before, leader=each.before[0]),
         )
         for which, each in state.moves.items()
     }
-    return replace(state, partitions=partitions, asked=tuple(partitions))
+    return replace(state, partitions=partitions, queried=tuple(partitions))
 
 
 def _begun(state, foreign=None):
     ready = [
-        which for which, each in state.partitions.items() if each.is_settled and is_pending(each)
+        which for which, each in state.partitions.items() if each.is_certain and is_pending(each)
     ]
     batch, changes = next_batch(state, ready, foreign or {})
     return [f"{topic}-{number}" for topic, number in batch], changes
@@ -66,15 +66,19 @@ def test_limits_hold_and_what_fits_passes_what_does_not(caps, expected):
 
 def test_what_moves_takes_up_room_and_so_does_what_may_move():
     state = _state(*FOUR, per_broker=2)
-    moving = Seen(topic_id=None, replicas=(4, 1), adding=(4,), removing=(1,), leader=1)
+    moving = ObservedPartition(topic_id=None, replicas=(4, 1), adding=(4,), removing=(1,), leader=1)
     assert _begun(_set(state, "t-0", class_="moving", seen=moving))[0] == ["t-1", "t-3"]
-    asked = _set(state, "t-0", sent="intent", is_settled=False)
-    assert room_of(asked, {}).into == {4: 1}
-    assert room_of(state, {}).into == {}
+    asked = _set(state, "t-0", sent="intent", is_certain=False)
+    assert capacity_in_use(asked, {}).into == {4: 1}
+    assert capacity_in_use(state, {}).into == {}
 
 
 def test_what_others_move_takes_up_room():
-    foreign = {("x", 0): Seen(topic_id=None, replicas=(4, 9), adding=(4,), removing=(9,), leader=9)}
+    foreign = {
+        ("x", 0): ObservedPartition(
+            topic_id=None, replicas=(4, 9), adding=(4,), removing=(9,), leader=9
+        )
+    }
     assert _begun(_state(*FOUR, per_broker=1), foreign)[0] == ["t-3"]
     theirs = _set(_state(*FOUR, at_once=1), "t-0", class_="foreign_moving")
     assert _begun(theirs)[0] == []
@@ -95,7 +99,7 @@ def test_unknown_sizes_move_alone_where_bytes_are_limited():
 def test_a_leader_that_is_not_known_limits_nothing():
     state = _state(*FOUR, per_leader=1)
     for name in ("t-0", "t-3"):
-        state = _set(state, name, seen=Seen(topic_id=None, replicas=(1,)))
+        state = _set(state, name, seen=ObservedPartition(topic_id=None, replicas=(1,)))
     assert _begun(state)[0] == ["t-0", "t-1", "t-2", "t-3"]
     state = _set(state, "t-0", seen=None)
     assert _begun(state)[0] == ["t-0", "t-1", "t-2", "t-3"]

@@ -8,20 +8,20 @@ import typer
 
 from rackwise.cli.apply.options import Bootstrap, PlanFile, Stall, Target
 from rackwise.cli.apply.run import (
-    at_site,
-    check_begun,
-    is_over,
+    has_ended,
+    initial_state,
+    open_session,
+    require_journal,
     run,
     show,
     show_nothing,
-    state_of,
 )
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
-    from rackwise.cli.apply.run import Site
+    from rackwise.cli.apply.run import ApplySession
 
 
 def cancel(
@@ -40,19 +40,19 @@ def cancel(
     from rackwise.core.applying.model import Caps
 
     target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
-    with at_site(shell, target) as site:
-        check_begun(site, target)
-        if is_over(site) and not _moves(site):
-            moves = counted(len(site.plan.moves), "move")
-            show_nothing(shell, site, f"{moves}: none goes on, nothing to cancel", mode="cancel")
+    with open_session(shell, target) as session:
+        require_journal(session, target)
+        if has_ended(session) and not _moves(session):
+            moves = counted(len(session.plan.moves), "move")
+            show_nothing(shell, session, f"{moves}: none goes on, nothing to cancel", mode="cancel")
             return 0
-        state = state_of(site, Caps(stall_ms=stall * 1000), mode="cancel")
-        outcome, code = run(shell, site, state, label="cancel")
-        show(shell, site, outcome, target, verb="cancel")
+        state = initial_state(session, Caps(stall_ms=stall * 1000), mode="cancel")
+        outcome, code = run(shell, session, state, label="cancel")
+        show(shell, session, outcome, target, verb="cancel")
     return code
 
 
-def _moves(site: Site) -> bool:
+def _moves(session: ApplySession) -> bool:
     """Whether a partition of the plan is being reassigned, by whomever."""
-    look = site.world.look([(move.topic, move.partition) for move in site.plan.moves])
+    look = session.world.look([(move.topic, move.partition) for move in session.plan.moves])
     return any(seen.is_reassigning for seen in look.partitions.values())

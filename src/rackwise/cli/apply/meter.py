@@ -75,7 +75,7 @@ class RunMeter:
             )
             self._bar.add_task("", total=max(1, _in_all(status)))
             self._bar.start()
-        told = told_in(status, self._room)
+        told = progress_in_width(status, self._room)
         self._bar.update(self._bar.task_ids[0], completed=_over(status), description=told)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ def progress_text(status: Status, *, has_bound: bool = True) -> str:
     return ", ".join(told)
 
 
-def told_in(status: Status, room: int) -> str:
+def progress_in_width(status: Status, room: int) -> str:
     """The same in so many columns: without the broker that binds, then cut."""
     whole, short = (progress_text(status, has_bound=has_bound) for has_bound in (True, False))
     if len(whole) <= room:

@@ -24,7 +24,7 @@ GREATEST = 2**63 - 1
 """Kafka keeps a rate in 64 bits."""
 _LONGEST = 30
 
-Over = Literal["keep", "max", "ours"]
+RateConflict = Literal["keep", "max", "ours"]
 """Where an operator has set a broker's rate: theirs, the larger one, ours."""
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A file of rackwise plan.")]
@@ -34,7 +34,8 @@ Throttle = Annotated[
     typer.Option(metavar="RATE", help="Bytes per second and broker, such as 50MB; else none."),
 ]
 ThrottleOver = Annotated[
-    Over, typer.Option(help="A broker's rate that somebody has set: theirs, larger, or ours.")
+    RateConflict,
+    typer.Option(help="A broker's rate that somebody has set: theirs, larger, or ours."),
 ]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, help="Partitions that move at once.")]
 PerBroker = Annotated[int, typer.Option(metavar="N", min=1, help="Of them into one broker.")]
@@ -76,7 +77,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ApplyOptions:
     """What was asked for; `rate`: bytes per second and broker, None = no throttle."""
 
     caps: Caps
@@ -86,21 +87,21 @@ class Wishes:
     is_check: bool = False
 
 
-Command: TypeAlias = "Callable[[typer.Context, Target, Wishes], int]"
+Command: TypeAlias = "Callable[[typer.Context, Target, ApplyOptions], int]"
 
 
-def carries_out(*, without: Collection[str] = ()) -> Callable[[Command], Callable[..., int]]:
-    """Give a command the options of `asked_for`, but those that it is `without`.
+def with_apply_options(*, without: Collection[str] = ()) -> Callable[[Command], Callable[..., int]]:
+    """Give a command the options of `parse_options`, but those that it is `without`.
 
     The command itself is told what they come to.
     """
 
     def with_options(command: Command) -> Callable[..., int]:
         def told(context: typer.Context, **given: Any) -> int:  # noqa: ANN401 (as they were given)
-            return command(context, *asked_for(**given))
+            return command(context, *parse_options(**given))
 
         context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        options = signature(asked_for, eval_str=True).parameters
+        options = signature(parse_options, eval_str=True).parameters
         kept = [context, *(each for name, each in options.items() if name not in without)]
         told.__name__, told.__doc__ = command.__name__, command.__doc__
         told.__annotations__ = {each.name: each.annotation for each in kept}
@@ -110,7 +111,7 @@ def carries_out(*, without: Collection[str] = ()) -> Callable[[Command], Callabl
     return with_options
 
 
-def asked_for(
+def parse_options(
     plan: PlanFile,
     bootstrap_server: Bootstrap,
     client_config: ClientConfig = None,
@@ -126,11 +127,11 @@ def asked_for(
     stall: Stall = 600,
     down: Down = 60,
     check: Check = False,
-) -> tuple[Target, Wishes]:
+) -> tuple[Target, ApplyOptions]:
     """What the options come to. Raises `InvalidConfig`."""
     from rackwise.core.applying.model import Caps
 
-    wishes = Wishes(
+    options = ApplyOptions(
         caps=Caps(
             at_once=at_once,
             per_broker=per_broker,
@@ -146,7 +147,7 @@ def asked_for(
         allow_partial=allow_partial,
         is_check=check,
     )
-    return Target(path=plan, bootstrap=bootstrap_server, client_config=client_config), wishes
+    return Target(path=plan, bootstrap=bootstrap_server, client_config=client_config), options
 
 
 def _bytes(option: str, text: str | None) -> int | None:

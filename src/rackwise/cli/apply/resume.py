@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.apply.options import carries_out
+from rackwise.cli.apply.options import with_apply_options
 from rackwise.cli.apply.run import (
-    at_site,
-    check_begun,
-    cleared,
-    is_over,
+    has_ended,
+    initial_state,
+    open_session,
+    require_journal,
     run,
+    run_preflight,
     show,
     show_check,
-    state_of,
 )
 from rackwise.core.errors import NothingToResume
 
 if TYPE_CHECKING:
     import typer
 
-    from rackwise.cli.apply.options import Target, Wishes
-    from rackwise.cli.apply.run import Site
+    from rackwise.cli.apply.options import ApplyOptions, Target
+    from rackwise.cli.apply.run import ApplySession
     from rackwise.cli.shell import Shell
 
 
-@carries_out(without=("check",))
-def resume(context: typer.Context, target: Target, wishes: Wishes) -> int:
+@with_apply_options(without=("check",))
+def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int:
     """Go on where the journal and the cluster say that a plan stands.
 
     Without --throttle the last run's holds. What others have changed meanwhile is told and left.
@@ -36,32 +36,32 @@ def resume(context: typer.Context, target: Target, wishes: Wishes) -> int:
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
 
-    with at_site(shell, target) as site:
-        check_begun(site, target)
-        history = history_of(site.lines)
-        if history.is_taken_back:
-            raise _nothing(site, target, "undid it (rackwise cancel or rollback)")
-        found = cleared(shell, site, wishes)
-        if history.is_finished and is_over(site):
+    with open_session(shell, target) as session:
+        require_journal(session, target)
+        history = history_of(session.lines)
+        if history.was_cancelled:
+            raise _nothing(session, target, "undid it (rackwise cancel or rollback)")
+        found = run_preflight(shell, session, options)
+        if history.is_finished and has_ended(session):
             if not found.is_done:
                 raise _nothing(
-                    site, target, "completed it, and replica lists changed since; it ended"
+                    session, target, "completed it, and replica lists changed since; it ended"
                 )
-            show_check(shell, len(site.plan.moves), len(found.dropped), is_done=True)
+            show_check(shell, len(session.plan.moves), len(found.dropped), is_done=True)
             return 0
-        state = state_of(site, wishes.caps, rate=wishes.rate, dropped=found.dropped)
-        outcome, code = run(shell, site, state, label="resume")
-        show(shell, site, outcome, target)
+        state = initial_state(session, options.caps, rate=options.rate, dropped=found.dropped)
+        outcome, code = run(shell, session, state, label="resume")
+        show(shell, session, outcome, target)
     return code
 
 
-def _nothing(site: Site, target: Target, had: str) -> NothingToResume:
+def _nothing(session: ApplySession, target: Target, had: str) -> NothingToResume:
     """What is raised where no run waits to be gone on with; `had`: what the last one did."""
     return NothingToResume(
-        f"nothing to resume: the last run of the plan {had} at {site.journal.entries[-1].at}",
+        f"nothing to resume: the last run of the plan {had} at {session.journal.entries[-1].at}",
         wanted="an interrupted run",
         had=had,
         hint=f"to execute it again: {target.command('apply')}; to undo the rest of it: "
         f"{target.command('rollback')}",
-        where=str(site.journal.path),
+        where=str(session.journal.path),
     )

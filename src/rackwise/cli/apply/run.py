@@ -22,11 +22,18 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files.journal import Journal
     from rackwise.adapters.kafka.applying.world import World
-    from rackwise.cli.apply.options import Target, Wishes
+    from rackwise.cli.apply.options import ApplyOptions, Target
     from rackwise.cli.shell import Shell
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, Caps, Mode, Outcome, PartitionId, Sent
-    from rackwise.core.applying.preflight import Cleared, Facts
+    from rackwise.core.applying.model import (
+        ApplyState,
+        Caps,
+        Mode,
+        Outcome,
+        PartitionId,
+        RequestStatus,
+    )
+    from rackwise.core.applying.preflight import ClusterFacts, PreflightResult
     from rackwise.core.planning.model import Plan
 
 CHECKED = "rackwise.checked/1"
@@ -35,7 +42,7 @@ LONGEST_S = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class ApplySession:
     """A plan, its journal and the cluster, all open; `folder`: the cluster's state."""
 
     plan: Plan
@@ -46,31 +53,32 @@ class Site:
     @property
     def lines(self) -> tuple[Line, ...]:
         """What the journal says. Raises `InvalidPlan`."""
-        return lines_of(self.journal)
+        return read_lines(self.journal)
 
-    def beside(self, plan: Plan) -> Site:
+    def beside(self, plan: Plan) -> ApplySession:
         """The same with another plan, and that plan's own journal."""
         from rackwise.adapters.files.journal import open_journal
 
         journal = open_journal(self.folder, plan.sha256)
-        return Site(plan=plan, folder=self.folder, journal=journal, world=self.world)
+        return ApplySession(plan=plan, folder=self.folder, journal=journal, world=self.world)
 
 
-def lines_of(journal: Journal) -> tuple[Line, ...]:
+def read_lines(journal: Journal) -> tuple[Line, ...]:
     """What a journal says, line by line. Raises `InvalidPlan` for a line of no known form."""
-    from rackwise.adapters.kafka.applying.driver import FLAG
+    from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
     from rackwise.core.applying.journal.codec import line_of
 
     return tuple(
         line_of(
-            {"type": entry.type} | {key: each for key, each in entry.fields.items() if key != FLAG},
+            {"type": entry.type}
+            | {key: each for key, each in entry.fields.items() if key != REPLICATION_FLAG},
             where=f"{journal.path}:{entry.seq}",
         )
         for entry in journal.entries
     )
 
 
-def plan_of(shell: Shell, path: Path) -> Plan:
+def read_cluster_plan(shell: Shell, path: Path) -> Plan:
     """The plan of a file, if it is one of a running cluster. Raises `StalePlan` where it is not."""
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.core.applying.preflight import check_cluster
@@ -81,7 +89,9 @@ def plan_of(shell: Shell, path: Path) -> Plan:
 
 
 @contextmanager
-def at_site(shell: Shell, target: Target, *, is_reading: bool = False) -> Iterator[Site]:
+def open_session(
+    shell: Shell, target: Target, *, is_reading: bool = False
+) -> Iterator[ApplySession]:
     """The plan's own lock and journal, then its cluster.
 
     `is_reading`: without a lock, and a damaged journal is told and left aside. Raises
@@ -95,7 +105,7 @@ def at_site(shell: Shell, target: Target, *, is_reading: bool = False) -> Iterat
         state_home,
     )
 
-    plan = plan_of(shell, target.path)
+    plan = read_cluster_plan(shell, target.path)
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters.kafka import connect, read_client_config
         from rackwise.adapters.kafka.applying.world import World
@@ -110,7 +120,7 @@ def at_site(shell: Shell, target: Target, *, is_reading: bool = False) -> Iterat
             stack.enter_context(locked(folder, since=utc_now()))
         try:
             journal = open_journal(folder, plan.sha256)
-            lines_of(journal)
+            read_lines(journal)
         except InvalidPlan as error:
             if not is_reading:
                 raise
@@ -120,43 +130,47 @@ def at_site(shell: Shell, target: Target, *, is_reading: bool = False) -> Iterat
         settings = {} if target.client_config is None else read_client_config(target.client_config)
         world = World(admin=stack.enter_context(closing(connect(target.bootstrap, settings))))
         check_cluster(plan, world.cluster_id())
-        yield Site(plan=plan, folder=folder, journal=journal, world=world)
+        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world)
 
 
-def cleared(shell: Shell, site: Site, wishes: Wishes) -> Cleared:
+def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) -> PreflightResult:
     """Whether the plan may run now; what was dropped is told. Raises what refuses it."""
     from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
-    from rackwise.core.applying.preflight import clear
+    from rackwise.core.applying.preflight import check_plan
 
     with shell.progress("looking at the cluster", total=READINGS) as advance:
-        facts = read_facts(site.world, site.plan, progress=advance)
-    found = clear(
-        site.plan,
+        facts = read_facts(session.world, session.plan, progress=advance)
+    found = check_plan(
+        session.plan,
         facts,
-        sent=sent_of(site),
-        allow_partial=wishes.allow_partial,
-        alongside=wishes.alongside,
+        sent=journalled_requests(session),
+        allow_partial=options.allow_partial,
+        alongside=options.alongside,
     )
     for difference in found.differences:
         shell.warn(f"left out, {escaped(difference)}")
-    _tell_throttle(shell, site, wishes, facts, frozenset(found.dropped))
+    _print_throttle(shell, session, options, facts, frozenset(found.dropped))
     return found
 
 
-def _tell_throttle(
-    shell: Shell, site: Site, wishes: Wishes, facts: Facts, dropped: Collection[PartitionId]
+def _print_throttle(
+    shell: Shell,
+    session: ApplySession,
+    options: ApplyOptions,
+    facts: ClusterFacts,
+    dropped: Collection[PartitionId],
 ) -> None:
     """The rate that is asked for, with its unit, and the time that it takes at the least."""
     from rackwise.core.applying.model import Progress
     from rackwise.core.applying.progress import eta_at, remaining
     from rackwise.core.applying.start import history_of
-    from rackwise.core.applying.stop_conditions import is_silent
+    from rackwise.core.applying.stop_conditions import may_cause_stall
 
-    rate = history_of(site.lines).throttle if wishes.rate is None else wishes.rate
+    rate = history_of(session.lines).throttle if options.rate is None else options.rate
     if rate is None:
         return
-    keys = [(move.topic, move.partition) for move in site.plan.moves]
-    moves = [*zip(site.plan.moves, keys, strict=True)][: wishes.caps.first]
+    keys = [(move.topic, move.partition) for move in session.plan.moves]
+    moves = [*zip(session.plan.moves, keys, strict=True)][: options.caps.first]
     left = remaining(
         (move, Progress(seen=facts.partitions.get(key)))
         for move, key in moves
@@ -166,21 +180,21 @@ def _tell_throttle(
         return
     eta = eta_at(left, rate)
     text = throttle_text(rate, left, eta)
-    if is_silent(rate, wishes.caps) or (eta.seconds or 0) > LONGEST_S:
+    if may_cause_stall(rate, options.caps) or (eta.seconds or 0) > LONGEST_S:
         shell.warn(f"{text}; for more, interrupt and give a rate such as --throttle 50MB")
     else:
         shell.note(text)
 
 
-def sent_of(site: Site) -> Mapping[PartitionId, Sent]:
+def journalled_requests(session: ApplySession) -> Mapping[PartitionId, RequestStatus]:
     """What the journal says of each move that it knows; nothing where there is no journal."""
     from rackwise.core.applying.start import history_of
 
-    return history_of(site.lines).sent
+    return history_of(session.lines).sent
 
 
-def state_of(
-    site: Site,
+def initial_state(
+    session: ApplySession,
     caps: Caps,
     *,
     rate: int | None = None,
@@ -190,45 +204,49 @@ def state_of(
     """The state that a run begins with: the plan and all that the journal knows."""
     from rackwise.core.applying.start import resume
 
-    return resume(site.plan, site.lines, caps, rate, mode=mode, dropped=dropped)
+    return resume(session.plan, session.lines, caps, rate, mode=mode, dropped=dropped)
 
 
-def check_begun(site: Site, target: Target) -> None:
+def require_journal(session: ApplySession, target: Target) -> None:
     """Refuse a plan that has no journal here: `InvalidPlan`."""
-    if not site.journal.entries:
+    if not session.journal.entries:
         raise InvalidPlan(
-            f"the plan has no journal here: {site.journal.path} does not exist",
+            f"the plan has no journal here: {session.journal.path} does not exist",
             wanted="a journal",
             had=None,
             hint=f"to start it: {target.command('apply')}; rackwise status shows its progress",
-            where=str(site.journal.path),
+            where=str(session.journal.path),
         )
 
 
-def is_over(site: Site) -> bool:
+def has_ended(session: ApplySession) -> bool:
     """Whether the journal leaves nothing open: none, or a last run that ended with nothing left."""
     from rackwise.core.applying.journal.lines import End
     from rackwise.core.applying.start import history_of
 
-    lines = site.lines
+    lines = session.lines
     last = lines[-1] if lines else None
     if last is None:
         return True
     return isinstance(last, End) and last.stop is None and not history_of(lines).ledger
 
 
-def run(shell: Shell, site: Site, state: ApplyState, *, label: str) -> tuple[Outcome, int]:
+def run(
+    shell: Shell, session: ApplySession, state: ApplyState, *, label: str
+) -> tuple[Outcome, int]:
     """Drive a state to its end; the outcome and the exit code.
 
     Raises `JournalUnwritable`, `PartialFailure`, and what the cluster refused before any write.
     """
     from rackwise.adapters.kafka.applying.driver import drive
 
-    had_begun = bool(site.journal.entries)
+    had_begun = bool(session.journal.entries)
     meter = RunMeter(shell, label)
     with Stopping() as stop:
         try:
-            outcome = drive(state, site.world, site.journal, stop=stop, at=utc_now, tell=meter.tell)
+            outcome = drive(
+                state, session.world, session.journal, stop=stop, at=utc_now, on_state=meter.tell
+            )
         finally:
             meter.close()
         return outcome, _code(outcome, stop, had_begun=had_begun)
@@ -243,13 +261,13 @@ def _code(outcome: Outcome, stop: Stopping, *, had_begun: bool) -> int:
 
 
 def show(
-    shell: Shell, site: Site, outcome: Outcome, target: Target, *, verb: str = "resume"
+    shell: Shell, session: ApplySession, outcome: Outcome, target: Target, *, verb: str = "resume"
 ) -> None:
     """The outcome on stdout; what to do next on stderr."""
-    texts = site.world.texts
+    texts = session.world.texts
     try:
         if shell.is_json:
-            shell.document(outcome_document(site.plan, outcome, texts, site.journal.path))
+            shell.document(outcome_document(session.plan, outcome, texts, session.journal.path))
         else:
             shell.text(outcome_text(outcome, texts))
     except BrokenPipeError:
@@ -276,7 +294,7 @@ def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None
     shell.text(f"{counted(moves, 'move')}{left}: {what}")
 
 
-def show_nothing(shell: Shell, site: Site, text: str, *, mode: Mode) -> None:
+def show_nothing(shell: Shell, session: ApplySession, text: str, *, mode: Mode) -> None:
     """Nothing was to be done, so nothing was."""
     if not shell.is_json:
         shell.text(text)
@@ -284,4 +302,4 @@ def show_nothing(shell: Shell, site: Site, text: str, *, mode: Mode) -> None:
     from rackwise.core.applying.model import Outcome
 
     outcome = Outcome(mode=mode, classes={}, codes={})
-    shell.document(outcome_document(site.plan, outcome, {}, site.journal.path))
+    shell.document(outcome_document(session.plan, outcome, {}, session.journal.path))

@@ -10,7 +10,7 @@ import typer
 
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import Bootstrap, PlanFile, Target
-from rackwise.cli.apply.run import Site, at_site, is_over
+from rackwise.cli.apply.run import ApplySession, has_ended, open_session
 from rackwise.cli.apply.text import (
     class_lines,
     classes_text,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.applying.actions import Looked
-    from rackwise.core.applying.model import PartitionId, Seen, ThrottleKey
+    from rackwise.core.applying.model import ObservedPartition, PartitionId, ThrottleKey
     from rackwise.core.applying.status import Status
     from rackwise.core.planning.model import Move
 
@@ -36,18 +36,18 @@ WATCHED_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PlanStatus:
     """How a plan stands. `seen`: what moves; `holder`: the process that is at it, and since when.
 
     `is_open`: the last run did not come to its end; without a holder it was interrupted.
-    `is_taken_back`: it took moves back.
+    `was_cancelled`: it took moves back.
     """
 
     status: Status
-    seen: Mapping[PartitionId, Seen]
+    seen: Mapping[PartitionId, ObservedPartition]
     holder: tuple[str, str] | None
     is_open: bool
-    is_taken_back: bool
+    was_cancelled: bool
 
 
 def status(
@@ -64,45 +64,45 @@ def status(
     """
     shell: Shell = context.obj
     target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
-    with at_site(shell, target, is_reading=True) as site:
-        found = _standing(site)
+    with open_session(shell, target, is_reading=True) as session:
+        found = _plan_status(session)
         if shell.is_json:
-            shell.document(_document(site, found))
+            shell.document(_document(session, found))
         else:
-            shell.text(_text(site, found))
-            _tell_next(shell, target, found)
+            shell.text(_text(session, found))
+            _print_next_command(shell, target, found)
     return 0 if found.status.is_done and not found.status.throttles else 2
 
 
-def _standing(site: Site) -> Standing:
+def _plan_status(session: ApplySession) -> PlanStatus:
     """What the journal says, and what the cluster shows now."""
     from rackwise.adapters.files.state_folder import holder
     from rackwise.core.applying.start import history_of
     from rackwise.core.applying.status import status_of
 
-    which = [(move.topic, move.partition) for move in site.plan.moves]
-    look, earlier = site.world.look(which), None
+    which = [(move.topic, move.partition) for move in session.plan.moves]
+    look, earlier = session.world.look(which), None
     throttles: dict[ThrottleKey, str] = {}
     if any(seen.is_reassigning for seen in look.partitions.values()):
-        throttles = _rates(site, look)
+        throttles = _rates(session, look)
         time.sleep(WATCHED_S)
-        look, earlier = site.world.look(which), look
-    is_open = not is_over(site)
-    return Standing(
-        status=status_of(site.plan, site.lines, look, earlier=earlier, throttles=throttles),
+        look, earlier = session.world.look(which), look
+    is_open = not has_ended(session)
+    return PlanStatus(
+        status=status_of(session.plan, session.lines, look, earlier=earlier, throttles=throttles),
         seen={key: seen for key, seen in look.partitions.items() if seen.is_reassigning},
-        holder=holder(site.folder) if is_open else None,
+        holder=holder(session.folder) if is_open else None,
         is_open=is_open,
-        is_taken_back=history_of(site.lines).is_taken_back,
+        was_cancelled=history_of(session.lines).was_cancelled,
     )
 
 
-def _rates(site: Site, look: Looked) -> dict[ThrottleKey, str]:
+def _rates(session: ApplySession, look: Looked) -> dict[ThrottleKey, str]:
     """The rates that hold at the brokers; nothing where they may not be read."""
     from rackwise.core.applying.actions import ReadThrottles, ThrottlesRead
     from rackwise.core.applying.model import ThrottleKey
 
-    read = site.world.answer(ReadThrottles(brokers=tuple(sorted(look.live)), topics=()))
+    read = session.world.answer(ReadThrottles(brokers=tuple(sorted(look.live)), topics=()))
     if not isinstance(read, ThrottlesRead):
         return {}
     return {
@@ -112,7 +112,7 @@ def _rates(site: Site, look: Looked) -> dict[ThrottleKey, str]:
     }
 
 
-def _text(site: Site, found: Standing) -> str:
+def _text(session: ApplySession, found: PlanStatus) -> str:
     status = found.status
     lines = [classes_text(status.classes.values()), progress_text(status)]
     if found.holder is not None:
@@ -120,7 +120,7 @@ def _text(site: Site, found: Standing) -> str:
         lines.append(f"process {escaped(pid)} is at it since {escaped(since)}")
     elif found.is_open:
         lines.append("nobody is at it: the last run did not come to its end")
-    lines += _moving_lines(site, found)
+    lines += _moving_lines(session, found)
     lines += class_lines(
         {key: each for key, each in status.classes.items() if each != "moving"}, {}, {}
     )
@@ -131,11 +131,11 @@ def _text(site: Site, found: Standing) -> str:
     return "\n".join(lines)
 
 
-def _moving_lines(site: Site, found: Standing) -> list[str]:
+def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
     """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for what is under way."""
     from rackwise.cli.plan.text import ids
 
-    moves = {(move.topic, move.partition): move for move in site.plan.moves}
+    moves = {(move.topic, move.partition): move for move in session.plan.moves}
     rows = [
         (
             f"~ {name_of(key)}",
@@ -150,7 +150,7 @@ def _moving_lines(site: Site, found: Standing) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _copied(move: Move, seen: Seen | None) -> str:
+def _copied(move: Move, seen: ObservedPartition | None) -> str:
     """`2.10 GiB of 12.4 GiB copied`; nothing where that cannot be told."""
     from rackwise.report.formats import bytes_text
 
@@ -164,25 +164,25 @@ def _copied(move: Move, seen: Seen | None) -> str:
     return f"{bytes_text(sum(sizes))} of {bytes_text(whole)} copied"
 
 
-def _tell_next(shell: Shell, target: Target, found: Standing) -> None:
+def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None:
     """The line that goes on, where nobody is at it."""
     if found.holder is not None or not found.is_open:
         return
-    verbs = ("cancel", "rollback") if found.is_taken_back else ("resume", "cancel")
-    onward = verbs if found.is_taken_back else verbs[:1]
+    verbs = ("cancel", "rollback") if found.was_cancelled else ("resume", "cancel")
+    onward = verbs if found.was_cancelled else verbs[:1]
     shell.warn(f"to go on: {' or '.join(map(target.command, onward))}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")
         shell.warn(f"{left} of that run left: {' and '.join(verbs)} put them back")
 
 
-def _document(site: Site, found: Standing) -> dict[str, Any]:
+def _document(session: ApplySession, found: PlanStatus) -> dict[str, Any]:
     status = found.status
     pid, since = found.holder or (None, None)
     return {
         "format": FORMAT,
-        "plan": site.plan.sha256,
-        "cluster_id": site.plan.cluster_id,
+        "plan": session.plan.sha256,
+        "cluster_id": session.plan.cluster_id,
         "moves": len(status.classes),
         "counts": dict(status.counts),
         "partitions": partition_rows(status.classes, {}, {}),
@@ -193,7 +193,7 @@ def _document(site: Site, found: Standing) -> dict[str, Any]:
         "eta_s": status.eta.seconds,
         "bound_by": status.eta.bound_by,
         "throttles": [list(key) for key in sorted(status.throttles)],
-        "has_journal": bool(site.journal.entries),
+        "has_journal": bool(session.journal.entries),
         "is_open": found.is_open,
         "pid": pid,
         "since": since,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from rackwise.core.applying.model import Class, Outcome, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import Outcome, PartitionClass, PartitionId, ThrottleKey
     from rackwise.core.applying.progress import Eta, Remaining
     from rackwise.core.planning.model import Plan
 
@@ -20,7 +20,7 @@ FORMAT = "rackwise.applied/1"
 
 KIB = 1024
 SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
-NOT_BEGUN_SHOWN = 20
+NOT_STARTED_SHOWN = 20
 """Moves that were not begun which are told one by one."""
 
 
@@ -61,14 +61,14 @@ def counts_text(outcome: Outcome) -> str:
 
 
 def class_lines(
-    classes: Mapping[PartitionId, Class],
+    classes: Mapping[PartitionId, PartitionClass],
     codes: Mapping[PartitionId, str],
     texts: Mapping[PartitionId, str],
 ) -> list[str]:
     """A line for each move that is not done: its class, and what the cluster said."""
     lines = []
     waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
-    unnamed = frozenset(waiting[NOT_BEGUN_SHOWN:])
+    unnamed = frozenset(waiting[NOT_STARTED_SHOWN:])
     for which, class_ in classes.items():
         if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
             continue
@@ -107,7 +107,7 @@ def outcome_document(
 
 
 def partition_rows(
-    classes: Mapping[PartitionId, Class],
+    classes: Mapping[PartitionId, PartitionClass],
     codes: Mapping[PartitionId, str],
     texts: Mapping[PartitionId, str],
 ) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.apply.options import Bootstrap
-from rackwise.cli.apply.run import lines_of
+from rackwise.cli.apply.run import read_lines
 from rackwise.cli.apply.text import key_text
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
@@ -31,7 +31,7 @@ OURS, CHANGED, THEIRS = "ours", "changed since", "not ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ThrottleRow:
     """One throttle that is set; `plan`: whose journal has it, None where none has."""
 
     key: ThrottleKey
@@ -93,32 +93,32 @@ def _ledger(journals: list[Journal]) -> dict[ThrottleKey, tuple[Entry, str]]:
     return {
         key: (entry, journal.path.stem)
         for journal in journals
-        for key, entry in history_of(lines_of(journal)).ledger.items()
+        for key, entry in history_of(read_lines(journal)).ledger.items()
     }
 
 
 def _restore(world: World, journals: list[Journal]) -> None:
     """Take off what each journal says is ours. Raises what the cluster refuses."""
     from rackwise.adapters.kafka.applying.driver import drive
-    from rackwise.core.applying.start import restoring
+    from rackwise.core.applying.start import start_restore
 
     with Stopping() as stop:
         for journal in journals:
-            state = restoring(lines_of(journal))
+            state = start_restore(read_lines(journal))
             if state.ledger and not stop.is_asked:
-                drive(state, world, journal, stop=stop, at=utc_now, tell=lambda _: None)
+                drive(state, world, journal, stop=stop, at=utc_now, on_state=lambda _: None)
 
 
-def _rows(world: World, ledger: Mapping[ThrottleKey, tuple[Entry, str]]) -> list[Row]:
+def _rows(world: World, ledger: Mapping[ThrottleKey, tuple[Entry, str]]) -> list[ThrottleRow]:
     rows = []
     for key, value in sorted(world.all_throttles().items()):
         entry, plan = ledger.get(key, (None, None))
         owner = THEIRS if entry is None else OURS if value in entry.ours else CHANGED
-        rows.append(Row(key=key, value=value, owner=owner, plan=plan))
+        rows.append(ThrottleRow(key=key, value=value, owner=owner, plan=plan))
     return rows
 
 
-def _show(shell: Shell, rows: list[Row]) -> None:
+def _show(shell: Shell, rows: list[ThrottleRow]) -> None:
     if shell.is_json:
         shell.document({"format": FORMAT, "throttles": [_as_json(row) for row in rows]})
         return
@@ -130,7 +130,7 @@ def _show(shell: Shell, rows: list[Row]) -> None:
     shell.text("\n".join(lines) or "no throttle is set")
 
 
-def _as_json(row: Row) -> dict[str, Any]:
+def _as_json(row: ThrottleRow) -> dict[str, Any]:
     return {
         "kind": row.key.kind,
         "name": row.key.name,

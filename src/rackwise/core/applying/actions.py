@@ -1,21 +1,23 @@
-"""What a run asks of the world, and what the world tells it.
+"""The actions that a run asks for, and the observations that answer them.
 
 ```
-action          what the driver does                                     answer
-Journal         appends the line and fsyncs it, before the next action   - (none)
-Look            reassignments first, then metadata, brokers, sizes       Looked
+action          what the driver does                                     observation
+AppendLine      appends the line and fsyncs it, before the next action   - (none)
+Look            reads reassignments, then metadata, brokers, sizes       Looked
 ReadThrottles   describes the four throttle keys                         ThrottlesRead
 SetThrottles    IncrementalAlterConfigs, SET and DELETE                  ThrottlesSet
 Alter           AlterPartitionReassignments                              Altered
 Elect           ElectLeaders, preferred                                  Elected
 Wait            waits; a signal ends it early                            Waited
-Finish          gives the lock back                                      - (the end)
+Finish          releases the lock                                        - (the end)
 ```
 
-The driver carries out the actions of a step in order, each whole before the next. At most one of
-them, the last, wants an answer, which is given to the next `step`. Any answer may be `Failed`
-instead: the request was lost, or its answer was. `Interrupted` may be told at any time; it asks
-for nothing, and the answer that is due is still due.
+The driver executes the actions of a step in order and completes each one before the next. At most
+one
+of them, the last, has an observation, which is the argument of the next `step`. `Failed` may take
+the
+place of any observation: the request or its answer was lost. `Interrupted` may come at any time; it
+needs no action, and the observation that is due is still due.
 """
 
 from __future__ import annotations
@@ -28,22 +30,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import Outcome, PartitionId, Seen, ThrottleKey
+    from rackwise.core.applying.model import ObservedPartition, Outcome, PartitionId, ThrottleKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
-    """Append this line."""
+class AppendLine:
+    """Append this line to the journal."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Read how these partitions are, and the brokers. `sizes`: also of adding replicas."""
+    """Read the state of these partitions and of the brokers."""
 
     partitions: tuple[PartitionId, ...]
     sizes: bool = False
+    """Whether to read also the sizes of adding replicas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,132 +59,137 @@ class ReadThrottles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetThrottles:
-    """Set these keys; None = delete the key."""
+    """Set these keys; the value None deletes the key."""
 
     changes: tuple[tuple[ThrottleKey, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alter:
-    """Reassign. A target of None cancels what goes on.
-
-    `allow_replication_factor_change`: the flag of version 1; false: no list changes its length.
-    """
+    """Start reassignments; the target None cancels a running one."""
 
     targets: tuple[tuple[PartitionId, tuple[int, ...] | None], ...]
+    """Partition -> replicas, preferred leader first."""
     allow_replication_factor_change: bool
+    """The flag of version 1 of the request; false: no list changes its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elect:
-    """Make the preferred replica of each the leader."""
+    """Make the preferred replica of each partition its leader."""
 
     partitions: tuple[PartitionId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """At most so long; a signal ends it."""
+    """Wait for at most `most_ms`; a signal ends the wait early."""
 
     most_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """The end of the run."""
+    """End the run."""
 
     outcome: Outcome
 
 
-Action: TypeAlias = Journal | Look | ReadThrottles | SetThrottles | Alter | Elect | Wait | Finish
+Action: TypeAlias = AppendLine | Look | ReadThrottles | SetThrottles | Alter | Elect | Wait | Finish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """The first observation of a run; journal, lock and preflight are done."""
+    """The first observation of a run, after journal, lock and preflight."""
 
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """How it is. `partitions`: those asked for; a topic that is not there is left out.
-
-    `by_controller`: metadata came from the controller, so it does not lag. `live`: brokers that are
-    listed and not fenced. `foreign`: partitions outside the plan that are reassigning. `offline`,
-    `under_min_isr`: of all partitions that were read, those without a leader, and those with a
-    leader whose live in-sync replicas are fewer than `min.insync.replicas`. `bad_dirs`: (broker,
-    path) of log folders with an error. `has_sizes`: `adding_bytes` were read.
-    """
+    """The state of the cluster in one reading."""
 
     at_ms: int
-    partitions: Mapping[PartitionId, Seen]
+    partitions: Mapping[PartitionId, ObservedPartition]
+    """The partitions of the request; one whose topic does not exist is missing."""
     live: frozenset[int]
+    """Brokers that are listed and not fenced."""
     by_controller: bool = False
-    foreign: Mapping[PartitionId, Seen] = field(default_factory=lambda: MappingProxyType({}))
+    """Whether the metadata came from the controller, so that it does not lag."""
+    foreign: Mapping[PartitionId, ObservedPartition] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Partitions outside the plan that are reassigning."""
     offline: frozenset[PartitionId] = frozenset()
+    """Of all partitions that were read, those without a leader."""
     under_min_isr: frozenset[PartitionId] = frozenset()
+    """Partitions with a leader and fewer live in-sync replicas than `min.insync.replicas`."""
     bad_dirs: frozenset[tuple[int, str]] = frozenset()
+    """(broker, path) of log folders with an error."""
     has_sizes: bool = False
+    """Whether `adding_bytes` were read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottlesRead:
-    """The four throttle keys; an absent key is not in its mapping.
-
-    `brokers`, `topics`: those that answered, also where none of the keys is set. `gone`: topics
-    that are not there. What is in none of them could not be reached.
-    """
+    """The values of the four throttle keys; a key that is not set is not in its mapping."""
 
     at_ms: int
     brokers: Mapping[int, Mapping[str, str]]
+    """Brokers that answered, also those without a throttle key."""
     topics: Mapping[str, Mapping[str, str]]
+    """Topics that answered, also those without a throttle key."""
     gone: frozenset[str] = frozenset()
+    """Topics that do not exist. A resource in none of the three did not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottlesSet:
-    """Key -> Kafka's name of the error, None = it was set. A key that is left out is unknown."""
+    """The result of `SetThrottles`: key -> name of Kafka's error, None where the key was set."""
 
     at_ms: int
     answers: Mapping[ThrottleKey, str | None]
+    """A key that is missing here was not answered: its result is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Altered:
-    """Partition -> Kafka's name of the error, None = accepted. One that is left out is unknown."""
+    """The result of `Alter`: partition -> name of Kafka's error, None where it was accepted."""
 
     at_ms: int
     answers: Mapping[PartitionId, str | None]
+    """A partition that is missing here was not answered: its result is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elected:
-    """Partition -> Kafka's name of the error, None = elected. One that is left out is unknown."""
+    """The result of `Elect`: partition -> name of Kafka's error, None where it was elected."""
 
     at_ms: int
     answers: Mapping[PartitionId, str | None]
+    """A partition that is missing here was not answered: its result is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waited:
-    """The time is over, or something ended it."""
+    """The wait is over, by time or by a signal."""
 
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A request had no answer. `is_fatal`: asking again is of no use (rights, password)."""
+    """A request was not answered."""
 
     at_ms: int
     text: str
     is_fatal: bool = False
+    """Whether a retry is useless: missing permission, rejected login."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted:
-    """A signal: begin nothing any more."""
+    """A signal arrived: start no new move."""
 
     at_ms: int
 

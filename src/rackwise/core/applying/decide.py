@@ -1,28 +1,31 @@
-"""What a run does next, once it has looked.
+"""The decision that follows a reading of the cluster: what a run does next.
 
-Goals, in order: what is dead is let go of; throttles stand before anything moves; leaders come
-where they belong; there is as much under way as the limits allow; the run ends by itself, and when
-it ends with nothing under way nothing of ours is left on the cluster.
+Goals, in order: give up moves to dead targets; set throttles before anything moves; elect the
+leaders
+of the plan; keep as much in motion as the limits allow; end without outside help, and leave nothing
+of
+this tool on the cluster when nothing moves any more.
 
-The first of these that applies is done:
+The first row that applies is executed:
 
 ```
-apply    asked to stop                          wind down
-         a target is dead for too long          cancel its partitions
-         a throttle is wanted, none stands      put it on
-         done, the preferred replica leads not  elect
-         room, no pause                         begin
-         something is open                      wait; not for ever where a pause stops all
-         -                                      take throttles off, end
-cancel   ours moves and may go back             cancel
-         answers are out                        wait
-         -                                      take throttles off, end
+apply    a signal arrived                          wind down
+         a target is dead for too long             cancel its partitions
+         a throttle is requested and not set       set it
+         done, the preferred replica is no leader  elect
+         capacity is free, no pause                start moves
+         something is open                         wait; not forever where a pause stops all
+         -                                         clear throttles, end
+cancel   a move of ours can be cancelled           cancel
+         answers are missing                       wait
+         -                                         clear throttles, end
 ```
 
-Winding down: while something of ours moves the throttle has to stay, and `resume` finishes; else it
-is taken off.
+Winding down: while a partition of this plan moves the throttle stays, and `resume` finishes the
+run;
+otherwise the throttle is cleared.
 
-What this does not do: begin anything while a guard holds; overwrite what others did.
+What this does not do: start a move while a stop condition holds; overwrite what others changed.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.applying.journal.lines import PartitionLine
-from rackwise.core.applying.observe import looked
-from rackwise.core.applying.partition_class import is_turned
+from rackwise.core.applying.observe import apply_look
+from rackwise.core.applying.partition_class import is_in_cancel_order
 from rackwise.core.applying.requests import (
     MOST_ELECTIONS,
     Step,
@@ -42,20 +45,20 @@ from rackwise.core.applying.requests import (
     finish,
     is_due,
     is_under_way,
+    journal_first,
     move,
     reorder,
-    told,
     wait,
 )
 from rackwise.core.applying.stop_conditions import (
     brokers_down,
-    cancellable,
+    can_cancel,
     dead_targets,
-    guarded,
     is_blocked,
+    update_pauses,
 )
-from rackwise.core.applying.throttles.clear import take_off, wind_down
-from rackwise.core.applying.throttles.set import lacks_throttle, put_on
+from rackwise.core.applying.throttles.clear import begin_clearing, wind_down
+from rackwise.core.applying.throttles.set import begin_setting, lacks_throttle
 from rackwise.core.applying.window import MOST_TRIES, is_pending, next_batch
 
 if TYPE_CHECKING:
@@ -63,30 +66,30 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, Class, PartitionId, Progress
+    from rackwise.core.applying.model import ApplyState, PartitionClass, PartitionId, Progress
     from rackwise.core.planning.model import Move
 
 _TOO_MANY_DOWN = 2
 
 
 def after_look(state: ApplyState, look: Looked) -> Step:
-    """What a look tells, and what is done about it."""
-    state, settled = looked(replace(state, failed_ms=None), look)
-    state, changed = guarded(state, look)
-    state, given_up = _given_up(state)
-    lines: tuple[Line, ...] = (*settled, *changed, *given_up)
+    """Update the state from a reading, and decide what the run does."""
+    state, classified = apply_look(replace(state, looks_fail_since_ms=None), look)
+    state, changed = update_pauses(state, look)
+    state, given_up = _give_up(state)
+    lines: tuple[Line, ...] = (*classified, *changed, *given_up)
     decide = _apply if state.mode == "apply" else _cancel
-    return told(lines, decide(state, look))
+    return journal_first(lines, decide(state, look))
 
 
-def _given_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
-    """What was asked for too often is refused; a leader that is dead is not waited for."""
+def _give_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
+    """Give up partitions after too many requests, and elections of dead leaders."""
     partitions = dict(state.partitions)
     lines: list[PartitionLine] = []
     for partition, progress in state.partitions.items():
-        class_ = _given_up_as(state.moves[partition], progress)
+        class_ = _give_up_class(state.moves[partition], progress)
         if class_ is not None:
-            partitions[partition] = replace(progress, class_=class_, told=class_)
+            partitions[partition] = replace(progress, class_=class_, journalled_class=class_)
             line = PartitionLine(partition=partition, class_=class_, code=progress.code)
             lines.append(line)
         elif _has_dead_leader(state, partition) and not state.pauses:
@@ -94,10 +97,10 @@ def _given_up(state: ApplyState) -> tuple[ApplyState, tuple[PartitionLine, ...]]
     return replace(state, partitions=partitions), tuple(lines)
 
 
-def _given_up_as(move: Move, progress: Progress) -> Class | None:
-    if progress.is_settled and progress.class_ == "not_started" and progress.tries >= MOST_TRIES:
+def _give_up_class(move: Move, progress: Progress) -> PartitionClass | None:
+    if progress.is_certain and progress.class_ == "not_started" and progress.tries >= MOST_TRIES:
         return "refused"
-    if _has_turned(move, progress) and progress.cancels >= MOST_TRIES:
+    if _needs_reorder(move, progress) and progress.cancels >= MOST_TRIES:
         return "diverged"
     return None
 
@@ -108,51 +111,51 @@ def _has_dead_leader(state: ApplyState, partition: PartitionId) -> bool:
 
 
 def _apply(state: ApplyState, look: Looked) -> Step:
-    is_open = _is_open(state)
+    is_open = _has_open_work(state)
     if not is_open:
-        return take_off(state)
+        return begin_clearing(state)
     if state.is_stopping:
         return wind_down(state, "interrupted")
-    back = _back(state, dead_targets(state, look.at_ms), look.at_ms)
+    back = _cancel_or_reorder(state, dead_targets(state, look.at_ms), look.at_ms)
     if back is not None:
         return back
     if lacks_throttle(state):
-        return put_on(state)
-    leaders = _leaders(state, look.at_ms)
+        return begin_setting(state)
+    leaders = _electable(state, look.at_ms)
     if leaders:
         return elect(state, leaders[: state.caps.elect_at_once], look.at_ms)
     if not state.pauses:
-        batch, changes = next_batch(state, _ready(state, look.at_ms), look.foreign)
+        batch, changes = next_batch(state, _startable(state, look.at_ms), look.foreign)
         if batch:
             return move(state, batch, look.at_ms, changes=changes)
-    return wind_down(state, "paused") if _is_stuck(state, look.at_ms) else wait(state)
+    return wind_down(state, "paused") if _is_waiting_useless(state, look.at_ms) else wait(state)
 
 
-def _is_open(state: ApplyState) -> bool:
-    """Something moves, is to be begun or elected, or is not certain yet."""
+def _has_open_work(state: ApplyState) -> bool:
+    """Whether a partition moves, is to be started or elected, or is not certain yet."""
     return any(
         is_under_way(each)
         or is_pending(each)
         or awaits_election(each)
-        or (not each.is_settled and each.class_ != "dropped")
+        or (not each.is_certain and each.class_ != "dropped")
         for each in state.partitions.values()
     )
 
 
-def _ready(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
-    """What may be begun, of what was just looked at."""
+def _startable(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
+    """Partitions of the last reading that may be started."""
     return tuple(
         partition
-        for partition in state.asked
-        if (progress := state.partitions[partition]).is_settled
+        for partition in state.queried
+        if (progress := state.partitions[partition]).is_certain
         and is_pending(progress)
         and not is_blocked(state, partition)
         and is_due(progress, progress.tries, at_ms)
     )
 
 
-def _leaders(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
-    """Those whose preferred replica can be made leader; with two brokers down, nobody's."""
+def _electable(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
+    """Partitions whose preferred replica can be elected; none while two brokers are down."""
     if len(brokers_down(state)) >= _TOO_MANY_DOWN:
         return ()
     return tuple(
@@ -164,38 +167,39 @@ def _leaders(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
     )
 
 
-def _cancellable(state: ApplyState, partition: PartitionId) -> bool:
+def _can_still_cancel(state: ApplyState, partition: PartitionId) -> bool:
     is_left = state.partitions[partition].cancels < MOST_TRIES
-    return is_left and cancellable(state, partition)
+    return is_left and can_cancel(state, partition)
 
 
-def _back(state: ApplyState, ours: Iterable[PartitionId], at_ms: int) -> Step | None:
-    """Take back those of `ours` that can go back, and put in order what a cancel left turned."""
+def _cancel_or_reorder(state: ApplyState, ours: Iterable[PartitionId], at_ms: int) -> Step | None:
+    """Cancel those of `ours` that can be cancelled; then restore the order of cancelled ones."""
     due = tuple(
         partition
         for partition in ours
-        if state.partitions[partition].is_settled
-        and _cancellable(state, partition)
+        if state.partitions[partition].is_certain
+        and _can_still_cancel(state, partition)
         and _is_cancel_due(state, partition, at_ms)
     )
     if due:
         return cancel(state, due[: state.caps.per_request], at_ms)
-    turned = tuple(
+    reordered = tuple(
         partition
         for partition, progress in state.partitions.items()
-        if _has_turned(state.moves[partition], progress) and _is_cancel_due(state, partition, at_ms)
+        if _needs_reorder(state.moves[partition], progress)
+        and _is_cancel_due(state, partition, at_ms)
     )
-    return reorder(state, turned[: state.caps.per_request], at_ms) if turned else None
+    return reorder(state, reordered[: state.caps.per_request], at_ms) if reordered else None
 
 
-def _has_turned(move: Move, progress: Progress) -> bool:
-    """It was taken back by us, and its order is not that of before yet."""
+def _needs_reorder(move: Move, progress: Progress) -> bool:
+    """Whether this tool cancelled the move and the order differs from that before."""
     return (
         progress.sent == "cancelling"
-        and progress.is_settled
+        and progress.is_certain
         and progress.class_ == "moving"
         and progress.seen is not None
-        and is_turned(move, progress.seen)
+        and is_in_cancel_order(move, progress.seen)
     )
 
 
@@ -204,47 +208,47 @@ def _is_cancel_due(state: ApplyState, partition: PartitionId, at_ms: int) -> boo
     return is_due(progress, progress.cancels, at_ms)
 
 
-def _is_stuck(state: ApplyState, at_ms: int) -> bool:
-    """Whether waiting is of no use: nothing moves but what cannot, and nothing may be begun."""
-    dead = {each for each in dead_targets(state, at_ms) if not _cancellable(state, each)}
+def _is_waiting_useless(state: ApplyState, at_ms: int) -> bool:
+    """Whether nothing can change by waiting: nothing moves, and nothing may be started."""
+    dead = {each for each in dead_targets(state, at_ms) if not _can_still_cancel(state, each)}
     for partition, progress in state.partitions.items():
         if partition in dead or progress.class_ == "dropped":
             continue
-        if is_under_way(progress) or not progress.is_settled:
+        if is_under_way(progress) or not progress.is_certain:
             return False
         is_later = is_pending(progress) and not is_due(progress, progress.tries, at_ms)
         if is_later and not is_blocked(state, partition):
             return False
-    if state.paused_ms is not None:
-        return at_ms - state.paused_ms >= state.caps.down_ms
-    since_ms = max(state.dead_ms.values(), default=None)
+    if state.paused_since_ms is not None:
+        return at_ms - state.paused_since_ms >= state.caps.down_ms
+    since_ms = max(state.dead_since_ms.values(), default=None)
     return since_ms is not None and at_ms - since_ms >= state.caps.down_ms
 
 
 def _cancel(state: ApplyState, look: Looked) -> Step:
-    """Take back what moves and is ours."""
+    """Cancel the moves of this plan that are running."""
     if state.is_stopping:
         return wind_down(state, "interrupted")
     moving = tuple(
         partition
         for partition, progress in state.partitions.items()
-        if progress.class_ == "moving" and not _has_turned(state.moves[partition], progress)
+        if progress.class_ == "moving" and not _needs_reorder(state.moves[partition], progress)
     )
-    back = _back(state, moving, look.at_ms)
+    back = _cancel_or_reorder(state, moving, look.at_ms)
     if back is not None:
         return back
-    if any(_may_come_back(state, each) for each in state.partitions):
+    if any(_may_still_be_undone(state, each) for each in state.partitions):
         return wait(state)
     if any(each.class_ == "moving" for each in state.partitions.values()):
         return finish(state)
-    return take_off(state)
+    return begin_clearing(state)
 
 
-def _may_come_back(state: ApplyState, partition: PartitionId) -> bool:
-    """It is not certain yet how it stands, or another request may take it back."""
+def _may_still_be_undone(state: ApplyState, partition: PartitionId) -> bool:
+    """Whether the state is uncertain, or another request may cancel the move."""
     progress = state.partitions[partition]
-    if not progress.is_settled:
+    if not progress.is_certain:
         return progress.class_ != "dropped"
     if progress.class_ != "moving":
         return False
-    return _has_turned(state.moves[partition], progress) or _cancellable(state, partition)
+    return _needs_reorder(state.moves[partition], progress) or _can_still_cancel(state, partition)

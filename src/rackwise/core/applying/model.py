@@ -1,17 +1,17 @@
-"""What one run of apply, cancel or restore knows: limits, partitions, throttles, how it ended.
+"""The state of one run of apply, cancel or restore: limits, partitions, throttles, outcome.
 
 ```
-Caps        how much at once, how long to bear with a stall or a dead target
-Seen        one partition as the cluster shows it now
-Progress    one partition of the plan: what the journal says of it, and its class
-Entry       one throttle that is ours: what stood there before, what we set
-ApplyState  all of it; `step` makes a new one
-Outcome     how a run ended; done + failed + skipped + dropped = moves of the plan
+Caps               limits: how much moves at once, how long to wait
+ObservedPartition  one partition as the cluster shows it now
+Progress           one partition of the plan: its requests, and its class
+Entry              one throttle that this tool set: the value before, the values set
+ApplyState         all of it; `step` returns a new one
+Outcome            how a run ended; done + failed + skipped + dropped = moves of the plan
 ```
 
-Partitions are plain pairs (topic, number). Replica lists run preferred leader first. Times are
-milliseconds of one clock of this process, which never goes back; sizes are bytes, rates bytes per
-second, and None is not known.
+Partitions are pairs (topic, number). Replica lists run preferred leader first. Times are
+milliseconds
+of one monotonic clock of this process. Sizes are bytes and rates bytes per second; None is unknown.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ PartitionId: TypeAlias = tuple[str, int]
 """Topic and number, as in `("orders", 4)`."""
 
 Mode: TypeAlias = Literal["apply", "cancel", "restore"]
-"""`cancel`: take back what moves. `restore`: only put throttles back."""
+"""`cancel` undoes running moves; `restore` only restores throttles."""
 
-Sent: TypeAlias = Literal["none", "intent", "sent", "cancelling"]
-"""What the journal says of a partition; `intent`: a request was announced, its answer unknown."""
+RequestStatus: TypeAlias = Literal["none", "intent", "sent", "cancelling"]
+"""What the journal says of a partition. `intent`: a request was announced, its result is unknown.
+"""
 
-Act: TypeAlias = Literal["move", "cancel", "reorder"]
-"""What a request does: to the list of after, back, or back in the order of before."""
+RequestKind: TypeAlias = Literal["move", "cancel", "reorder"]
+"""What a request asks for: the list after the move, the list before it, or its order before."""
 
-Class: TypeAlias = Literal[
+PartitionClass: TypeAlias = Literal[
     "not_started",
     "moving",
     "done",
@@ -52,38 +53,42 @@ Class: TypeAlias = Literal[
     "cancelled",
     "dropped",
 ]
-"""Where a partition stands. `cancelled`: by us, as was asked; `target_dead`: by us, as its target
-was dead for too long; `dropped`: not of this run at all."""
+"""The class of a partition. `cancelled`: by this tool, on request. `target_dead`: by this tool,
+because a target was dead for too long. `dropped`: not part of this run."""
 
-Over: TypeAlias = Literal["keep", "max", "ours"]
-"""Where an operator has set a broker's rate: theirs stays, the larger one holds, ours does."""
+RateConflict: TypeAlias = Literal["keep", "max", "ours"]
+"""Which rate holds where an operator has set one: the operator's, the larger one, ours."""
 
 Stop: TypeAlias = Literal["interrupted", "paused", "throttle", "unreachable", "fatal"]
-"""Why a run ended early. `paused`: no new work was allowed and nothing moved any more."""
+"""Why a run ended early. `paused`: no new move was allowed and nothing moved any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """How much at once, and how long to wait. Raises `InvalidConfig` for a number below 1.
-
-    `at_once`: partitions that move; `per_broker`: of them, into one broker; `per_leader`: out of
-    one leader; `bytes_in_flight`: sum of what moves, None = no limit; `per_request`: partitions in
-    a request; `elect_at_once`: preferred elections in a request; `first`: moves of the plan, from
-    its begin, None = all. `stall_ms`: without a byte of progress; `down_ms`: a target is dead so
-    long before its partitions are cancelled.
-    """
+    """The limits of a run. Raises `InvalidConfig` for a number below 1."""
 
     at_once: int = 200
+    """Partitions that move at once."""
     per_broker: int = 5
+    """Partitions that move into one broker at once."""
     per_leader: int = 10
+    """Partitions that one leader sends at once."""
     bytes_in_flight: int | None = None
+    """Bytes of all partitions that move at once; None: no limit."""
     per_request: int = 1_000
+    """Partitions in one request."""
     elect_at_once: int = 200
+    """Preferred elections in one request."""
     first: int | None = None
+    """Only the first N moves of the plan; None: all."""
     stall_ms: int = 600_000
+    """Time without a byte of progress after which no new move is started."""
     down_ms: int = 60_000
+    """Time for which a target is dead before its moves are cancelled."""
     elect: bool = True
-    throttle_over: Over = "keep"
+    """Whether to elect preferred leaders."""
+    throttle_over: RateConflict = "keep"
+    """What to do where an operator has set a rate."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -98,49 +103,48 @@ class Caps:
 
 
 class ThrottleKey(NamedTuple):
-    """One dynamic config. `name`: a broker id as text, or a topic."""
+    """One dynamic config of a broker or a topic."""
 
     kind: Literal["broker", "topic"]
     name: str
+    """A broker id as text, or a topic."""
     key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A throttle that is ours. `prior`: None = the key was absent, which is not `""`.
-
-    `ours`: every value that was announced, the last one last: after a kill any of them may stand.
-    """
+    """One throttle key that this tool set."""
 
     prior: str | None
+    """The value before this tool set the key; None: the key was absent, which is not `""`."""
     ours: tuple[str, ...]
+    """Every announced value, the newest last: after a kill any of them may be set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One partition as the cluster shows it. `replicas`: with the adding and the removing ones.
-
-    `topic_id`: as text, None where the protocol has none. `leader`: None = no leader.
-    `adding_bytes`: broker -> bytes of the adding replica there, where sizes were read and it has
-    one.
-    """
+class ObservedPartition:
+    """One partition as the cluster shows it."""
 
     topic_id: str | None
+    """Text of the topic id; None where the protocol has none."""
     replicas: tuple[int, ...]
+    """All replicas, the adding and the removing ones among them."""
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     leader: int | None = None
+    """None: the partition has no leader."""
     isr: tuple[int, ...] = ()
     adding_bytes: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker -> bytes of its adding replica, where sizes were read."""
 
     @property
     def is_reassigning(self) -> bool:
-        """A reassignment of it goes on."""
+        """Whether a reassignment of the partition is running."""
         return bool(self.adding or self.removing)
 
     @property
     def placed(self) -> tuple[int, ...]:
-        """Replicas without the adding ones: where the data is, and comes from."""
+        """Replicas without the adding ones: the replicas that hold the data."""
         if not self.adding:
             return self.replicas
         return tuple(each for each in self.replicas if each not in self.adding)
@@ -153,43 +157,51 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """One partition of the plan.
+    """The progress of one partition of the plan."""
 
-    `seen`: None = its topic is not there. `seen_ms`: since when it shows what it shows, None =
-    never looked at; `looks`: how many looks in a row showed the same; `is_settled`: so `class_` is
-    believed. `tries`, `cancels`, `elections`: requests sent for it in this run, the last at
-    `asked_ms`. `code`: Kafka's name of the last error. `told`: the class that the journal was told
-    last. `is_elected`: nothing more is to be done about its leader.
-    """
-
-    sent: Sent = "none"
-    class_: Class = "not_started"
-    seen: Seen | None = None
+    sent: RequestStatus = "none"
+    """What the journal says of the requests for this partition."""
+    class_: PartitionClass = "not_started"
+    """The class that is believed; see `partition_class`."""
+    seen: ObservedPartition | None = None
+    """The last observation; None: the topic does not exist."""
     seen_ms: int | None = None
+    """Since when the observation is the same; None: not observed yet."""
     looks: int = 0
-    is_settled: bool = False
+    """How many readings in a row showed the same."""
+    is_certain: bool = False
+    """Whether `class_` is certain, and not a late answer of a broker."""
     tries: int = 0
+    """Requests to move it in this run."""
     cancels: int = 0
+    """Requests to cancel it in this run."""
     elections: int = 0
+    """Elections requested in this run."""
     asked_ms: int = 0
+    """Time of the last request."""
     code: str | None = None
-    told: Class | None = None
+    """Name of the last Kafka error."""
+    journalled_class: PartitionClass | None = None
+    """The class in the last journal line about it."""
     is_elected: bool = False
+    """Whether nothing more is to be done about its leader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Bytes that arrived between two moments: broker -> into it, leader -> out of it."""
+    """Bytes that arrived between two readings of the cluster."""
 
     from_ms: int
     at_ms: int
     incoming: Mapping[int, int]
+    """Broker -> bytes into it."""
     outgoing: Mapping[int, int]
+    """Leader -> bytes out of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """How the cluster was at the first look of this run; what was bad then pauses nothing."""
+    """The cluster at the first reading of this run; what was bad then does not pause the run."""
 
     live: frozenset[int] = frozenset()
     offline: frozenset[PartitionId] = frozenset()
@@ -197,65 +209,66 @@ class Baseline:
     bad_dirs: frozenset[tuple[int, str]] = frozenset()
 
 
-DONE: frozenset[Class] = frozenset({"done", "cancelled"})
-FAILED: frozenset[Class] = frozenset(
+DONE: frozenset[PartitionClass] = frozenset({"done", "cancelled"})
+FAILED: frozenset[PartitionClass] = frozenset(
     {"foreign_moving", "diverged", "cancelled_externally", "topic_gone", "refused", "target_dead"}
 )
-SKIPPED: frozenset[Class] = frozenset({"not_started", "moving"})
+SKIPPED: frozenset[PartitionClass] = frozenset({"not_started", "moving"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended. `classes`: of every move of the plan, in its order.
-
-    `codes`: Kafka's error name, where it refused. `not_elected`: done, but the preferred leader
-    could not be made leader. `throttles_left`: ours that still stand; `throttles_changed`: others
-    changed them.
-    `has_written`: something was asked of the cluster. `text`: of the error it ended with.
-    """
+    """How a run ended."""
 
     mode: Mode
-    classes: Mapping[PartitionId, Class]
+    classes: Mapping[PartitionId, PartitionClass]
+    """Class of every move of the plan, in its order."""
     codes: Mapping[PartitionId, str]
+    """Name of Kafka's error, where Kafka rejected a request."""
     not_elected: tuple[PartitionId, ...] = ()
+    """Done, but the preferred leader could not be elected."""
     throttles_left: tuple[ThrottleKey, ...] = ()
+    """Throttles of this tool that are still set."""
     throttles_changed: tuple[ThrottleKey, ...] = ()
+    """Throttles of this tool that others changed."""
     stop: Stop | None = None
     text: str | None = None
+    """Text of the error that ended the run."""
     has_written: bool = False
+    """Whether the cluster was asked for a change."""
 
-    def of(self, classes: frozenset[Class]) -> tuple[PartitionId, ...]:
+    def of(self, classes: frozenset[PartitionClass]) -> tuple[PartitionId, ...]:
         """Partitions in one of these classes, in the order of the plan."""
         return tuple(each for each, class_ in self.classes.items() if class_ in classes)
 
     @property
     def done(self) -> tuple[PartitionId, ...]:
-        """The list is as the plan wants it; of a cancel also: it was taken back."""
+        """Partitions that have the list of the plan; of a cancel also those that were cancelled."""
         return self.of(DONE)
 
     @property
     def failed(self) -> tuple[PartitionId, ...]:
-        """It will not be as the plan wants it by waiting."""
+        """Partitions that waiting will not bring to the list of the plan."""
         return self.of(FAILED)
 
     @property
     def skipped(self) -> tuple[PartitionId, ...]:
-        """Not begun, or still moving when the run ended."""
+        """Partitions that were not started, or still moved when the run ended."""
         return self.of(SKIPPED)
 
     @property
     def dropped(self) -> tuple[PartitionId, ...]:
-        """Not of this run."""
+        """Partitions that this run left out."""
         return self.of(frozenset({"dropped"}))
 
     @property
     def not_cancelled(self) -> tuple[PartitionId, ...]:
-        """Of a cancel: moving still, as no replica of before is live and in sync, or refused."""
+        """Of a cancel: partitions that still move; no old replica is in sync, or Kafka refused."""
         return self.of(frozenset({"moving"})) if self.mode == "cancel" else ()
 
     @property
     def is_reached(self) -> bool:
-        """Nothing is left to do: all is done, or taken back, and no throttle of ours stands."""
+        """Whether nothing is left to do, and no throttle of this tool is set."""
         if self.throttles_left or self.stop is not None:
             return False
         if self.mode == "cancel":
@@ -272,59 +285,80 @@ Phase: TypeAlias = Literal[
     "altering",
     "electing",
     "waiting",
-    "taking_off",
-    "unsetting",
-    "resting",
+    "reading_to_clear",
+    "clearing",
+    "clear_backoff",
     "over",
 ]
-"""`reading` to `verifying`: throttles are put on; `taking_off` to `resting`: they are taken off."""
+"""`reading` to `verifying`: throttles are set; `reading_to_clear` to `clear_backoff`: they are
+cleared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyState:
-    """One run. `plan`: SHA-256 of it; `moves`: in its order; `rate`: of the throttle, None = none.
-
-    `ledger`: throttles that are ours; `wanted`: those just set, until they are visible; `changed`:
-    those that others had changed. `rates_in`, `rates_out`: broker -> the rate that holds there.
-    `batch`, `act`: of the last request; `asked`, `keys`: what the last question was about.
-    `pauses`: why no new work is begun, with `paused_ms`. `dead_ms`: broker -> since when it is
-    dead. `moved_ms`: when something moved last; `samples`: of the last minute; `sized_ms`: when
-    sizes were read last. `tries`, `since_ms`: of throttles that are put on or taken off;
-    `failed_ms`: since when no look succeeds. `wait_ms`: the last wait. `is_stopping`: begin nothing
-    any more.
-    """
+    """The state of one run."""
 
     plan: str
+    """SHA-256 of the plan."""
     moves: Mapping[PartitionId, Move]
+    """Moves of the plan, in its order."""
     caps: Caps
     mode: Mode = "apply"
     rate: int | None = None
+    """Throttle in bytes per second; None: no throttle."""
     phase: Phase = "new"
     partitions: Mapping[PartitionId, Progress] = field(default_factory=dict)
     ledger: Mapping[ThrottleKey, Entry] = field(default_factory=dict)
-    wanted: Mapping[ThrottleKey, str] = field(default_factory=dict)
-    changed: frozenset[ThrottleKey] = frozenset()
+    """Throttles that this tool set and did not restore yet."""
+    target_throttles: Mapping[ThrottleKey, str] = field(default_factory=dict)
+    """Values that were just set, until they are visible."""
+    changed_throttles: frozenset[ThrottleKey] = frozenset()
+    """Throttles of this tool that others changed."""
     is_throttled: bool = False
-    unthrottled: frozenset[int] = frozenset()
+    """Whether the throttles are set and visible."""
+    unthrottled_brokers: frozenset[int] = frozenset()
+    """Brokers that were dead when the throttles were set."""
     rates_in: Mapping[int, int] = field(default_factory=dict)
+    """Broker -> the rate that limits what it receives."""
     rates_out: Mapping[int, int] = field(default_factory=dict)
+    """Broker -> the rate that limits what it sends."""
     baseline: Baseline | None = None
+    """None before the first reading."""
     live: frozenset[int] = frozenset()
+    """Live brokers in the last reading."""
     batch: int = 0
-    act: Act = "move"
-    asked: tuple[PartitionId, ...] = ()
+    """Number of the last request."""
+    act: RequestKind = "move"
+    """Kind of the last request."""
+    queried: tuple[PartitionId, ...] = ()
+    """Partitions of the last reading or request."""
     keys: tuple[ThrottleKey, ...] = ()
+    """Throttle keys of the last request."""
     pauses: tuple[str, ...] = ()
-    paused_ms: int | None = None
-    dead_ms: Mapping[int, int] = field(default_factory=dict)
-    moved_ms: int = 0
+    """Reasons why no new move is started."""
+    paused_since_ms: int | None = None
+    """When the pause began; None: not paused."""
+    dead_since_ms: Mapping[int, int] = field(default_factory=dict)
+    """Target broker -> when it was first seen dead."""
+    progress_ms: int = 0
+    """When a partition or a byte last made progress."""
     samples: tuple[Sample, ...] = ()
-    sized_ms: int | None = None
+    """Samples of the last minute."""
+    sizes_read_ms: int | None = None
+    """When sizes were last read."""
     tries: int = 0
-    since_ms: int | None = None
-    failed_ms: int | None = None
+    """Failed attempts to set or to clear throttles."""
+    throttles_set_ms: int | None = None
+    """When the throttles were set."""
+    looks_fail_since_ms: int | None = None
+    """Since when no reading succeeds; None: the last one succeeded."""
     wait_ms: int = 0
+    """Duration of the last wait."""
     is_stopping: bool = False
+    """Whether a signal arrived: start no new move."""
     has_written: bool = False
+    """Whether the cluster was asked for a change."""
     stop: Stop | None = None
+    """Why the run ends early."""
     text: str | None = None
+    """Text of the error that ends the run."""

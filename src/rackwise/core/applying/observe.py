@@ -1,27 +1,31 @@
-"""What one look at the cluster changes: classes that may be believed, bytes that arrived.
+"""The changes that one reading of the cluster makes: certain classes, bytes that arrived.
 
-Goals, in order: nothing is believed on one late answer; what is certain is believed at once; each
-change of class is told to the journal once.
+Goals, in order: do not believe one late answer; believe at once what is certain; journal each
+change of
+class once.
 
-A broker's metadata runs behind the controller's. What the controller lists as reassigning is
-certain. Else:
+The metadata of a broker lags behind the controller's. What the controller lists as reassigning is
+certain. Otherwise:
 
 ```
-shown                                       believed
-= after                                     in the second equal look, or from the controller
-= before, and nothing was ever asked        at once
-= before, though asked; another list; gone  from the controller, or equal for 3 s
+the reading shows                          believed
+= after                                    in the second equal reading, or from the controller
+= before, and no request was sent          at once
+= before after a request; another list;    from the controller, or equal for 3 s
+  no topic
 ```
 
-Example: a request was accepted, and the next look still shows `before`, not reassigning. It may
-have been taken back, or the broker does not know yet; 3 s of the same tell.
+Example: a request was accepted, and the next reading still shows `before`, not reassigning.
+Somebody
+may have cancelled it, or the broker does not know about it yet. The same reading for 3 s decides.
 
-A partition asked for without an answer stays `intent` in the journal. Should the request arrive
-after all, it is known as ours.
+A partition whose request was not answered stays `intent` in the journal. If the request arrives
+later,
+the move is still known as ours.
 
 What this does not do: decide what to do next.
 
-Source: KIP-455; `ReassignPartitionsCommand`, which believes one look.
+Source: KIP-455; `ReassignPartitionsCommand`, which believes one reading.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.applying.journal.lines import PartitionLine
 from rackwise.core.applying.model import FAILED, Baseline, Sample
-from rackwise.core.applying.partition_class import classify, is_turned
+from rackwise.core.applying.partition_class import classify, is_in_cancel_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,46 +44,46 @@ if TYPE_CHECKING:
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.model import (
         ApplyState,
-        Class,
         Mode,
+        ObservedPartition,
+        PartitionClass,
         PartitionId,
         Progress,
-        Seen,
-        Sent,
+        RequestStatus,
     )
     from rackwise.core.planning.model import Move
 
 SETTLE_MS = 3_000
-"""A broker that serves clients is not further behind the controller than this."""
+"""A broker that serves clients lags behind the controller by less than this."""
 
 WINDOW_MS = 60_000
 """Rates are observed over this time."""
 
 _TWICE = 2
-_TOLD = FAILED | {"done", "cancelled"}
+_JOURNALLED = FAILED | {"done", "cancelled"}
 
 
-def looked(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
-    """The state after a look, and the lines that tell what it settled."""
+def apply_look(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[PartitionLine, ...]]:
+    """The state after a reading, and the journal lines about what it settled."""
     lines: list[PartitionLine] = []
     partitions = dict(state.partitions)
     has_changed = False
-    for partition in state.asked:
+    for partition in state.queried:
         before = partitions[partition]
-        noted = _noted(before, look.partitions.get(partition), look)
-        after = _settled(state.moves[partition], noted, look, state.mode)
+        noted = _with_observation(before, look.partitions.get(partition), look)
+        after = _classified(state.moves[partition], noted, look, state.mode)
         has_changed |= after.class_ != before.class_
-        if _is_told(before, after):
-            after = replace(after, told=after.class_)
+        if _is_news(before, after):
+            after = replace(after, journalled_class=after.class_)
             lines.append(_line(partition, after))
         partitions[partition] = after
-    grown = sampled(state, partitions, look)
-    moved = grown.moved_ms if not has_changed else look.at_ms
+    grown = add_sample(state, partitions, look)
+    moved = grown.progress_ms if not has_changed else look.at_ms
     return (
         replace(
             grown,
             partitions=partitions,
-            moved_ms=moved,
+            progress_ms=moved,
             wait_ms=0 if has_changed else state.wait_ms,
             live=look.live,
             baseline=state.baseline or _baseline(look),
@@ -101,18 +105,18 @@ def _line(partition: PartitionId, progress: Progress) -> PartitionLine:
     return PartitionLine(partition=partition, class_=progress.class_, code=progress.code)
 
 
-def _is_told(before: Progress, after: Progress) -> bool:
-    """Ends are told, and what became of a request without an answer."""
-    if not after.is_settled or after.told == after.class_:
+def _is_news(before: Progress, after: Progress) -> bool:
+    """Whether the journal needs a line: a final class, or the result of an unanswered request."""
+    if not after.is_certain or after.journalled_class == after.class_:
         return False
-    if after.class_ in _TOLD:
+    if after.class_ in _JOURNALLED:
         return True
-    return before.sent == "intent" and not before.is_settled
+    return before.sent == "intent" and not before.is_certain
 
 
-def _noted(progress: Progress, seen: Seen | None, look: Looked) -> Progress:
-    """With what is shown now, and since when it is the same."""
-    is_same = progress.seen_ms is not None and _shape(progress.seen) == _shape(seen)
+def _with_observation(progress: Progress, seen: ObservedPartition | None, look: Looked) -> Progress:
+    """The progress with the new observation, and since when it is the same."""
+    is_same = progress.seen_ms is not None and _lists(progress.seen) == _lists(seen)
     if is_same and seen is not None and progress.seen is not None and not look.has_sizes:
         seen = replace(seen, adding_bytes=progress.seen.adding_bytes)
     return replace(
@@ -123,28 +127,28 @@ def _noted(progress: Progress, seen: Seen | None, look: Looked) -> Progress:
     )
 
 
-def _shape(seen: Seen | None) -> object:
+def _lists(seen: ObservedPartition | None) -> object:
     return seen and (seen.topic_id, seen.replicas, seen.adding, seen.removing)
 
 
-def _settled(move: Move, progress: Progress, look: Looked, mode: Mode) -> Progress:
+def _classified(move: Move, progress: Progress, look: Looked, mode: Mode) -> Progress:
     shown = classify(move, progress.seen, progress.sent)
     if not _is_believed(shown, progress, look):
-        return replace(progress, is_settled=False)
+        return replace(progress, is_certain=False)
     sent = progress.sent
     if sent == "cancelling":
-        shown, sent = _cancelling(move, shown, progress, mode)
+        shown, sent = _cancel_result(move, shown, progress, mode)
     elif shown == "moving":
         sent = "sent"
     elif shown == "not_started" and progress.sent == "none":
-        return replace(progress, class_=shown, is_settled=True)
+        return replace(progress, class_=shown, is_certain=True)
     is_elected = progress.is_elected or (shown == "done" and sent == "none")
     if shown == "done" and progress.seen is not None:
         is_elected = is_elected or progress.seen.leader == move.after[0]
-    return replace(progress, class_=shown, sent=sent, is_settled=True, is_elected=is_elected)
+    return replace(progress, class_=shown, sent=sent, is_certain=True, is_elected=is_elected)
 
 
-def _is_believed(shown: Class, progress: Progress, look: Looked) -> bool:
+def _is_believed(shown: PartitionClass, progress: Progress, look: Looked) -> bool:
     if progress.seen is not None and progress.seen.is_reassigning:
         return True
     if look.by_controller or (shown == "not_started" and progress.sent == "none"):
@@ -155,8 +159,10 @@ def _is_believed(shown: Class, progress: Progress, look: Looked) -> bool:
     return shown == "done" or look.at_ms - since >= SETTLE_MS
 
 
-def _cancelling(move: Move, shown: Class, progress: Progress, mode: Mode) -> tuple[Class, Sent]:
-    """What became of a cancel; one that an earlier run asked for is forgotten by one that moves."""
+def _cancel_result(
+    move: Move, shown: PartitionClass, progress: Progress, mode: Mode
+) -> tuple[PartitionClass, RequestStatus]:
+    """The result of a cancel. A running move replaces a cancel of an earlier run."""
     is_asked = progress.cancels > 0 or mode == "cancel"
     if shown == "moving":
         return shown, "cancelling" if progress.cancels else "sent"
@@ -164,29 +170,29 @@ def _cancelling(move: Move, shown: Class, progress: Progress, mode: Mode) -> tup
         return shown, progress.sent
     if not is_asked:
         return "not_started", "intent"
-    if progress.seen is not None and is_turned(move, progress.seen):
+    if progress.seen is not None and is_in_cancel_order(move, progress.seen):
         return "moving", progress.sent
     return ("cancelled" if mode == "cancel" else "target_dead"), "none"
 
 
-def sampled(
+def add_sample(
     state: ApplyState, partitions: Mapping[PartitionId, Progress], look: Looked
 ) -> ApplyState:
-    """With what arrived since sizes were read last."""
+    """The state with the bytes that arrived since sizes were last read."""
     if not look.has_sizes:
         return state
     incoming: Counter[int] = Counter()
     outgoing: Counter[int] = Counter()
-    for partition in state.asked:
+    for partition in state.queried:
         before, after = state.partitions[partition].seen, partitions[partition].seen
         if before is None or after is None:
             continue
-        arrived = _arrived(state.moves[partition], before, after)
+        arrived = _arrived_bytes(state.moves[partition], before, after)
         incoming.update(arrived)
         if before.leader is not None and arrived:
             outgoing[before.leader] += sum(arrived.values())
     sample = Sample(
-        from_ms=look.at_ms if state.sized_ms is None else state.sized_ms,
+        from_ms=look.at_ms if state.sizes_read_ms is None else state.sizes_read_ms,
         at_ms=look.at_ms,
         incoming=dict(incoming),
         outgoing=dict(outgoing),
@@ -195,13 +201,15 @@ def sampled(
     return replace(
         state,
         samples=(*kept, sample),
-        sized_ms=look.at_ms,
-        moved_ms=look.at_ms if incoming else state.moved_ms,
+        sizes_read_ms=look.at_ms,
+        progress_ms=look.at_ms if incoming else state.progress_ms,
     )
 
 
-def _arrived(move: Move, before: Seen, after: Seen) -> dict[int, int]:
-    """Broker -> bytes that came to an adding replica between two looks."""
+def _arrived_bytes(
+    move: Move, before: ObservedPartition, after: ObservedPartition
+) -> dict[int, int]:
+    """Broker -> bytes that its adding replica received between two readings."""
     arrived: dict[int, int] = {}
     for broker in before.adding:
         had = before.adding_bytes.get(broker, 0)

@@ -1,11 +1,12 @@
-"""In which class a partition of the plan is, from what the cluster shows and the journal says.
+"""The class of one partition, from what the cluster shows and what the journal says.
 
-Goals, in order: nothing that others did is taken for ours, or overwritten; nothing is sent twice
-where one look tells; every partition is in exactly one class.
+Goals, in order: never take a change by others for ours, and never overwrite it; never send a
+request
+twice where one reading is enough; every partition is in exactly one class.
 
 ```
 topic id     list       reassigning to     journal         class
-other, gone  -          -                  -               topic_gone
+other, none  -          -                  -               topic_gone
 same         -          after (as a set)   intent, sent    moving
 same         -          after (as a set)   none            foreign_moving
 same         -          another            any             diverged
@@ -16,15 +17,16 @@ same         another    no                 any             diverged
 ```
 
 Example, a move 0,1,2 -> 0,1,3 that was sent: the list 0,1,3,2 adding 3 removing 2 is on its way to
-0,1,3, so it is `moving`; the list 0,1,2 again says that someone took it back.
+0,1,3, so the class is `moving`. The list 0,1,2 again shows that somebody cancelled the move.
 
-Lists are compared with their order, as it decides who leads; what is under way is compared as a
-set, as Kafka puts the leaving replicas last. A cancel only takes the added ones out of that list:
-of 1,2,3 -> 4,1,3 it leaves 1,3,2. Where something was asked for, this counts as `before` too.
+Lists are compared in order, because the first replica is the preferred leader. A running
+reassignment
+is compared as a set, because Kafka puts the removed replicas last. A cancel only removes the added
+replicas from that list: of 1,2,3 -> 4,1,3 it leaves 1,3,2. After a request this counts as `before`.
 
-What this does not do: wonder whether what it is shown is late; that is settled by who calls it.
+What this does not do: decide whether the reading is late. The caller does.
 
-Source: KIP-455 for what a reassignment under way looks like.
+Source: KIP-455 for the form of a running reassignment.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rackwise.core.applying.model import Class, Seen, Sent
+    from rackwise.core.applying.model import ObservedPartition, PartitionClass, RequestStatus
     from rackwise.core.planning.model import Move
 
 
-def classify(move: Move, seen: Seen | None, sent: Sent) -> Class:
-    """The class of one partition; `seen` is None where its topic is not there.
+def classify(move: Move, seen: ObservedPartition | None, sent: RequestStatus) -> PartitionClass:
+    """The class of one partition; `seen` is None where the topic does not exist.
 
-    Where one of the two topic ids is not known they count as the same.
+    An unknown topic id is equal to every topic id.
     """
     if seen is None or _is_other_topic(move.topic_id, seen.topic_id):
         return "topic_gone"
@@ -49,13 +51,13 @@ def classify(move: Move, seen: Seen | None, sent: Sent) -> Class:
         return "foreign_moving" if sent == "none" else "moving"
     if seen.replicas == move.after:
         return "done"
-    if seen.replicas == move.before or (sent != "none" and is_turned(move, seen)):
+    if seen.replicas == move.before or (sent != "none" and is_in_cancel_order(move, seen)):
         return "cancelled_externally" if sent in {"sent", "cancelling"} else "not_started"
     return "diverged"
 
 
-def is_turned(move: Move, seen: Seen) -> bool:
-    """The brokers of before in the order in which a cancel leaves them, and not in their own.
+def is_in_cancel_order(move: Move, seen: ObservedPartition) -> bool:
+    """Whether the list has the brokers of `before` in the order that a cancel leaves.
 
     Source: `PartitionReassignmentRevert`.
     """

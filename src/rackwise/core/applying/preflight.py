@@ -1,22 +1,23 @@
-"""Whether a plan may be carried out on the cluster as it is now: decided before the first write.
+"""The check before the first write: whether a plan may run on the cluster as it is now.
 
-Goals, in order: a plan that was made from another state writes nothing; every difference is named
-with what was and what is; what is done already is no difference.
+Goals, in order: a plan of another state of the cluster writes nothing; every difference is reported
+with the expected and the actual value; a move that is already done is no difference.
 
 ```
-the cluster's id                           another              WrongCluster
+the cluster id                             another              WrongCluster
 a move's topic id, its list                another, not after   StalePlan
-its topic's number of partitions           another              StalePlan
-its brokers: rack; listed, live            another, gone        StalePlan
+the topic's number of partitions           another              StalePlan
+the move's brokers: rack; listed, live     another, gone        StalePlan
 a reassignment that is not ours            runs                 ForeignReassignment
-free disk of who receives, less a reserve  too little           NoRoom
+free disk of the receivers, less reserve   too little           NoRoom
 ```
 
-Each difference belongs to moves, so that `allow_partial` can leave just these out. A move that the
-journal knows is not compared with `before` any more: where it stands is a class, not a difference.
+Each difference belongs to moves, so that `allow_partial` can leave out only these. A move that the
+journal knows is not compared with `before` any more: its state is a class and not a difference.
 
-What this does not do: see what nobody told (a size or a disk that is not known is taken as
-enough); lock anything: the world may change right after it was looked at.
+What this does not do: check what is unknown (an unknown size or disk counts as enough); lock
+anything:
+the cluster may change right after the check.
 
 Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk).
 """
@@ -35,46 +36,48 @@ from rackwise.core.text import are, counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwise.core.applying.model import PartitionId, Seen, Sent
+    from rackwise.core.applying.model import ObservedPartition, PartitionId, RequestStatus
     from rackwise.core.model import Broker
     from rackwise.core.planning.model import Move, Plan
 
 RESERVE = 10
 """Per cent of a broker's disks that stay free."""
 SHOWN = 10
-"""So many differences stand in the sentence; all are in the error's `had`."""
-NOTHING_SENT: Mapping[PartitionId, Sent] = MappingProxyType({})
+"""Number of differences in the message; the error's `had` contains all."""
+NOTHING_SENT: Mapping[PartitionId, RequestStatus] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What was looked at. `brokers`: by id, with log folders where they were read.
-
-    `partitions`: of the plan, without those whose topic is not there; `foreign`: others that are
-    reassigning; `counts`: topic of the plan -> how many partitions it has.
-    """
+class ClusterFacts:
+    """The state of the cluster that the check needs."""
 
     cluster_id: str | None
     brokers: Mapping[int, Broker]
-    partitions: Mapping[PartitionId, Seen]
-    foreign: Mapping[PartitionId, Seen] = field(default_factory=lambda: MappingProxyType({}))
+    """By id, with log folders where they were read."""
+    partitions: Mapping[PartitionId, ObservedPartition]
+    """Partitions of the plan whose topic exists."""
+    foreign: Mapping[PartitionId, ObservedPartition] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Other partitions that are reassigning."""
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Topic of the plan -> number of its partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleared:
-    """The plan may run. `dropped`: stale moves that are left out; `differences`: why, by name.
-
-    `is_done`: nothing is left to be done.
-    """
+class PreflightResult:
+    """The plan may run."""
 
     dropped: tuple[PartitionId, ...]
+    """Stale moves that are left out."""
     differences: tuple[str, ...]
+    """Why they are stale, one text per move."""
     is_done: bool
+    """Whether nothing is left to do."""
 
 
 def check_cluster(plan: Plan, cluster_id: str | None) -> None:
-    """Whether the plan is one of this cluster. Raises `StalePlan` or `WrongCluster`."""
+    """Check that the plan is one of this cluster. Raises `StalePlan` or `WrongCluster`."""
     if plan.hypothetical or plan.cluster_id is None:
         had = "a hypothetical cluster" if plan.hypothetical else "a file without topic ids"
         raise StalePlan(
@@ -93,15 +96,15 @@ def check_cluster(plan: Plan, cluster_id: str | None) -> None:
         )
 
 
-def clear(
+def check_plan(
     plan: Plan,
-    facts: Facts,
+    facts: ClusterFacts,
     *,
-    sent: Mapping[PartitionId, Sent] = NOTHING_SENT,
+    sent: Mapping[PartitionId, RequestStatus] = NOTHING_SENT,
     allow_partial: bool = False,
     alongside: bool = False,
-) -> Cleared:
-    """Whether the plan may run, or go on where `sent` has moves that the journal knows.
+) -> PreflightResult:
+    """Check whether the plan may run, or may continue where `sent` has moves of the journal.
 
     Raises `WrongCluster`, `ForeignReassignment`, `StalePlan` or `NoRoom`.
     """
@@ -118,19 +121,21 @@ def clear(
         raise _stale(plan, tuple(stale.values()))
     left = [move for move in plan.moves if (move.topic, move.partition) not in stale]
     _check_room(left, facts)
-    return Cleared(
+    return PreflightResult(
         dropped=tuple(stale),
         differences=tuple(stale.values()),
         is_done=not stale and all(_class(move, facts, sent) == "done" for move in left),
     )
 
 
-def _class(move: Move, facts: Facts, sent: Mapping[PartitionId, Sent]) -> str:
+def _class(move: Move, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]) -> str:
     id_ = (move.topic, move.partition)
     return classify(move, facts.partitions.get(id_), sent.get(id_, "none"))
 
 
-def _check_foreign(plan: Plan, facts: Facts, sent: Mapping[PartitionId, Sent]) -> None:
+def _check_foreign(
+    plan: Plan, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]
+) -> None:
     running = dict(facts.foreign)
     for move in plan.moves:
         id_ = (move.topic, move.partition)
@@ -150,9 +155,9 @@ def _check_foreign(plan: Plan, facts: Facts, sent: Mapping[PartitionId, Sent]) -
 
 
 def _difference(
-    plan: Plan, move: Move, facts: Facts, sent: Mapping[PartitionId, Sent]
+    plan: Plan, move: Move, facts: ClusterFacts, sent: Mapping[PartitionId, RequestStatus]
 ) -> str | None:
-    """What has changed since the plan was made, for one move; None where nothing did."""
+    """What changed for one move since the plan was made; None where nothing did."""
     id_ = (move.topic, move.partition)
     name = f"{move.topic}-{move.partition}"
     class_ = _class(move, facts, sent)
@@ -174,8 +179,8 @@ def _difference(
     return f"{name}: expected replicas {_row(move.before)}, got {_row(seen.replicas)}"
 
 
-def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterator[str]:
-    """Differences of its brokers. A broker that dies once the run has begun is waited for."""
+def _of_brokers(plan: Plan, move: Move, facts: ClusterFacts, *, is_new: bool) -> Iterator[str]:
+    """Changes of the move's brokers. The run waits for a broker that dies after the start."""
     for id_ in dict.fromkeys((*move.after, *move.before)):
         planned = plan.made_from.brokers.get(id_)
         now = facts.brokers.get(id_)
@@ -187,8 +192,8 @@ def _of_brokers(plan: Plan, move: Move, facts: Facts, *, is_new: bool) -> Iterat
             yield f"expected broker {id_} in rack {planned.rack}, got {now.rack}"
 
 
-def _of_topic(plan: Plan, topic: str, facts: Facts) -> Iterator[str]:
-    """Partitions added to its topic. Those added once the run has begun change no list of it."""
+def _of_topic(plan: Plan, topic: str, facts: ClusterFacts) -> Iterator[str]:
+    """Partitions added to the topic. After the start they change no list of the plan."""
     planned, now = plan.made_from.partitions.get(topic), facts.counts.get(topic)
     if planned is not None and now is not None and planned != now:
         yield f"expected {counted(planned, 'partition')} in the topic, got {now}"
@@ -204,7 +209,7 @@ def _stale(plan: Plan, differences: tuple[str, ...]) -> StalePlan:
     )
 
 
-def _check_room(moves: list[Move], facts: Facts) -> None:
+def _check_room(moves: list[Move], facts: ClusterFacts) -> None:
     incoming: dict[int, int] = defaultdict(int)
     for move in moves:
         seen = facts.partitions.get((move.topic, move.partition))
@@ -226,7 +231,7 @@ def _check_room(moves: list[Move], facts: Facts) -> None:
 
 
 def _room(broker: Broker | None) -> int | None:
-    """Bytes that a broker's disks can take; None where they do not tell."""
+    """Bytes that a broker's disks can take; None where the sizes are unknown."""
     if broker is None:
         return None
     sizes = [

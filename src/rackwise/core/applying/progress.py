@@ -1,12 +1,15 @@
-"""How much is left, how fast it goes, when it will be over, and which broker decides that.
+"""The remaining bytes of a run, its rates, its remaining time, and the broker that limits it.
 
-Goals, in order: no time is given that nothing supports; the broker that binds is named; what is of
-unknown size is counted and never taken for nothing.
+Goals, in order: report no time without evidence; name the limiting broker; count partitions of
+unknown
+size, and never take them for zero.
 
-Algorithm. Each replica to be added is as many bytes as the partition; what has arrived of it is
-taken off. These bytes come into its broker, and out of the partition's current leader. A broker
-needs its remaining bytes divided by its rate: the throttle that holds there, or what was observed
-in the last minute, whichever is less. The slowest broker is the answer.
+Algorithm. Each replica to be added has the size of the partition; the bytes that arrived are
+subtracted. These bytes come into its broker, and out of the partition's current leader. A broker
+needs
+its remaining bytes divided by its rate: the throttle or the rate observed in the last minute,
+whichever
+is lower. The slowest broker is the answer.
 
 ```
 10 GB 1 -> 4, 30 GB 1 -> 5, 20 GB 2 -> 4, each broker at 50 MB/s
@@ -14,11 +17,13 @@ into 4: 30 GB 600 s    into 5: 30 GB 600 s    out of 1: 40 GB 800 s    out of 2:
 800 s, bound by outgoing of broker 1
 ```
 
-A broker through which nothing went in the last minute is taken to be as fast as the fastest that
-was seen, as its moves may not have begun.
+A broker without traffic in the last minute counts as fast as the fastest observed broker, because
+its
+moves may not have started.
 
-What this does not do: foresee the rest of the schedule; a broker that waits for others to finish
-ends later than told.
+What this does not do: predict the rest of the schedule. A broker that waits for others finishes
+later
+than reported.
 """
 
 from __future__ import annotations
@@ -40,37 +45,44 @@ _MS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remaining:
-    """Bytes to come: into each broker, out of each leader. `unknown`: partitions of unknown size.
-
-    `total`: of known sizes, also where no leader is known.
-    """
+    """The bytes that are still to be copied."""
 
     incoming: Mapping[int, int]
+    """Broker -> bytes into it."""
     outgoing: Mapping[int, int]
+    """Leader -> bytes out of it."""
     total: int
+    """Bytes of all known sizes, also where no leader is known."""
     unknown: int
+    """Number of partitions of unknown size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """Bytes per second by broker, into it and out of it. `otherwise`: of the others, if known."""
+class BrokerRates:
+    """Bytes per second by broker."""
 
     incoming: Mapping[int, int]
+    """Broker -> bytes per second into it."""
     outgoing: Mapping[int, int]
-    otherwise_in: int | None = None
-    otherwise_out: int | None = None
+    """Broker -> bytes per second out of it."""
+    default_in: int | None = None
+    """Rate into a broker that is not in `incoming`, if known."""
+    default_out: int | None = None
+    """Rate out of a broker that is not in `outgoing`, if known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eta:
-    """When it will be over. `seconds`: None = not known; `bound_by`: `outgoing of broker 1`."""
+    """The time until the run is done."""
 
     seconds: int | None
+    """None: unknown."""
     bound_by: str | None
+    """The limit, such as `outgoing of broker 1`."""
 
 
 def remaining(pairs: Iterable[tuple[Move, Progress]]) -> Remaining:
-    """What these moves still have to copy; those that are done or lost have nothing to copy."""
+    """What these moves still have to copy; done and failed moves copy nothing."""
     incoming: Counter[int] = Counter()
     outgoing: Counter[int] = Counter()
     total = unknown = 0
@@ -94,7 +106,7 @@ def remaining(pairs: Iterable[tuple[Move, Progress]]) -> Remaining:
 
 
 def _missing(move: Move, progress: Progress) -> tuple[int, ...]:
-    """Brokers that the partition is still to be copied to."""
+    """Brokers that still need a copy of the partition."""
     if progress.class_ in FAILED | {"done", "cancelled", "dropped"}:
         return ()
     if progress.seen is None:
@@ -102,18 +114,18 @@ def _missing(move: Move, progress: Progress) -> tuple[int, ...]:
     return tuple(each for each in move.after if each not in progress.seen.placed)
 
 
-def observed(samples: tuple[Sample, ...]) -> Rates:
-    """Rates of what was seen to arrive; without a time between two looks nothing is known."""
+def observed_rates(samples: tuple[Sample, ...]) -> BrokerRates:
+    """Observed rates; empty without time between two readings."""
     span_ms = samples[-1].at_ms - samples[0].from_ms if samples else 0
     if span_ms <= 0:
-        return Rates(incoming={}, outgoing={})
+        return BrokerRates(incoming={}, outgoing={})
     incoming = _per_second([each.incoming for each in samples], span_ms)
     outgoing = _per_second([each.outgoing for each in samples], span_ms)
-    return Rates(
+    return BrokerRates(
         incoming=incoming,
         outgoing=outgoing,
-        otherwise_in=max(incoming.values(), default=None),
-        otherwise_out=max(outgoing.values(), default=None),
+        default_in=max(incoming.values(), default=None),
+        default_out=max(outgoing.values(), default=None),
     )
 
 
@@ -124,21 +136,21 @@ def _per_second(deltas: Iterable[Mapping[int, int]], span_ms: int) -> dict[int, 
     return {broker: value * _MS // span_ms for broker, value in sums.items() if value}
 
 
-def rates_of(state: ApplyState) -> Rates:
-    """By broker the throttle or the observed rate, whichever is less."""
-    seen = observed(state.samples)
+def rates_of(state: ApplyState) -> BrokerRates:
+    """The throttle or the observed rate of each broker, whichever is lower."""
+    seen = observed_rates(state.samples)
     live = sorted(state.live)
     incoming = {
-        b: _least(state.rates_in.get(b), seen.incoming.get(b, seen.otherwise_in)) for b in live
+        b: _least(state.rates_in.get(b), seen.incoming.get(b, seen.default_in)) for b in live
     }
     outgoing = {
-        b: _least(state.rates_out.get(b), seen.outgoing.get(b, seen.otherwise_out)) for b in live
+        b: _least(state.rates_out.get(b), seen.outgoing.get(b, seen.default_out)) for b in live
     }
-    return Rates(
+    return BrokerRates(
         incoming={b: rate for b, rate in incoming.items() if rate},
         outgoing={b: rate for b, rate in outgoing.items() if rate},
-        otherwise_in=seen.otherwise_in,
-        otherwise_out=seen.otherwise_out,
+        default_in=seen.default_in,
+        default_out=seen.default_out,
     )
 
 
@@ -147,12 +159,12 @@ def _least(throttle: int | None, observed: int | None) -> int | None:
     return min(known, default=None)
 
 
-def eta(left: Remaining, rates: Rates) -> Eta:
-    """The slowest broker; not known where a broker has bytes to come and no known rate."""
+def eta(left: Remaining, rates: BrokerRates) -> Eta:
+    """The time of the slowest broker; unknown where a broker has bytes left and no known rate."""
     slowest = Eta(seconds=0, bound_by=None)
     for way, by_broker, known, otherwise in (
-        ("incoming", left.incoming, rates.incoming, rates.otherwise_in),
-        ("outgoing", left.outgoing, rates.outgoing, rates.otherwise_out),
+        ("incoming", left.incoming, rates.incoming, rates.default_in),
+        ("outgoing", left.outgoing, rates.outgoing, rates.default_out),
     ):
         for broker, count in sorted(by_broker.items()):
             if not count:
@@ -168,5 +180,5 @@ def eta(left: Remaining, rates: Rates) -> Eta:
 
 
 def eta_at(left: Remaining, rate: int) -> Eta:
-    """When it will be over if each broker sends and takes in so many bytes per second."""
-    return eta(left, Rates(incoming={}, outgoing={}, otherwise_in=rate, otherwise_out=rate))
+    """The remaining time if each broker sends and receives this many bytes per second."""
+    return eta(left, BrokerRates(incoming={}, outgoing={}, default_in=rate, default_out=rate))

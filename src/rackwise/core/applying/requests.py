@@ -1,9 +1,10 @@
-"""The questions and requests of a run: what is asked, what is journalled before, what is noted.
+"""The requests of a run: the action, the journal line before it, and the state that waits for it.
 
-Each function gives the state that waits for the answer and the actions of the step, the journal's
-line before the effect that it announces.
+Each function returns the state that waits for the observation, and the actions of the step. The
+journal
+line comes before the action that it announces.
 
-What this does not do: decide which of them is due.
+What this does not do: decide which request is due.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rackwise.core.applying.actions import (
     Alter,
+    AppendLine,
     Elect,
     Finish,
-    Journal,
     Look,
     ReadThrottles,
     SetThrottles,
@@ -23,7 +24,7 @@ from rackwise.core.applying.actions import (
 )
 from rackwise.core.applying.journal.lines import BatchIntent, ElectIntent, End
 from rackwise.core.applying.model import Outcome
-from rackwise.core.applying.window import is_pending, is_unsettled
+from rackwise.core.applying.window import is_outcome_unknown, is_pending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from rackwise.core.applying.actions import Action
     from rackwise.core.applying.journal.lines import Line
     from rackwise.core.applying.model import (
-        Act,
         ApplyState,
         PartitionId,
         Phase,
         Progress,
+        RequestKind,
         ThrottleKey,
     )
 
@@ -45,29 +46,29 @@ LEAST_WAIT_MS = 50
 MOST_WAIT_MS = 2_000
 SIZES_EVERY_MS = 5_000
 HORIZON = 1_000
-"""So many partitions that are not begun are looked at, of which those that fit are begun."""
+"""Partitions not started that one reading covers; those that fit are started."""
 
 MOST_ELECTIONS = 3
 AGAIN_MS = 1_000
 
 
-def told(lines: Iterable[Line], step: Step) -> Step:
-    """The step, with these lines journalled first."""
+def journal_first(lines: Iterable[Line], step: Step) -> Step:
+    """The step with these lines journalled before its actions."""
     state, actions = step
-    return state, (*(Journal(line=line) for line in lines), *actions)
+    return state, (*(AppendLine(line=line) for line in lines), *actions)
 
 
 def look(state: ApplyState, at_ms: int) -> Step:
-    """Ask how all stands that may change or is to be begun."""
+    """Read the partitions that may change or are to be started."""
     asked = tuple(_to_look_at(state))
-    sizes = state.sized_ms is None or at_ms - state.sized_ms >= SIZES_EVERY_MS
-    return replace(state, phase="looking", asked=asked), (Look(partitions=asked, sizes=sizes),)
+    sizes = state.sizes_read_ms is None or at_ms - state.sizes_read_ms >= SIZES_EVERY_MS
+    return replace(state, phase="looking", queried=asked), (Look(partitions=asked, sizes=sizes),)
 
 
 def _to_look_at(state: ApplyState) -> Iterable[PartitionId]:
     pending = 0
     for partition, progress in state.partitions.items():
-        if is_pending(progress) and progress.is_settled:
+        if is_pending(progress) and progress.is_certain:
             pending += 1
             if pending > HORIZON:
                 continue
@@ -77,62 +78,62 @@ def _to_look_at(state: ApplyState) -> Iterable[PartitionId]:
 
 
 def _is_open(progress: Progress) -> bool:
-    """Its class may change yet, or its leader is to be elected."""
+    """Whether the class may still change, or a leader is to be elected."""
     if progress.class_ in {"dropped", "refused", "target_dead", "cancelled"}:
         return False
-    if not progress.is_settled or progress.class_ in {"moving", "foreign_moving"}:
+    if not progress.is_certain or progress.class_ in {"moving", "foreign_moving"}:
         return True
     return awaits_election(progress)
 
 
 def awaits_election(progress: Progress) -> bool:
-    """Done, and its preferred replica does not lead."""
+    """Whether the partition is done and its preferred replica is not the leader."""
     return (
         progress.class_ == "done"
-        and progress.is_settled
+        and progress.is_certain
         and not progress.is_elected
         and progress.elections < MOST_ELECTIONS
     )
 
 
 def is_due(progress: Progress, tries: int, at_ms: int) -> bool:
-    """What was asked for before may be asked for again, each time a second later."""
+    """Whether a request may be repeated; each attempt waits a second longer."""
     return tries == 0 or at_ms - progress.asked_ms >= tries * AGAIN_MS
 
 
 def is_under_way(progress: Progress) -> bool:
-    """Kafka moves it, or may do so."""
-    return progress.class_ == "moving" or is_unsettled(progress)
+    """Whether Kafka moves the partition, or may do so."""
+    return progress.class_ == "moving" or is_outcome_unknown(progress)
 
 
 def wait(state: ApplyState, phase: Phase = "waiting") -> Step:
-    """Each time a little longer, while nothing changes."""
+    """Wait, a little longer each time while nothing changes."""
     wait_ms = min(MOST_WAIT_MS, max(LEAST_WAIT_MS, 2 * state.wait_ms))
     return replace(state, phase=phase, wait_ms=wait_ms), (Wait(most_ms=wait_ms),)
 
 
 def move(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int, *, changes: bool) -> Step:
-    """Begin these."""
+    """Start these moves."""
     targets = tuple((each, state.moves[each].after) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=changes)
     return _ask(state, "move", alter, at_ms)
 
 
 def cancel(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
-    """Take these back."""
+    """Cancel these moves."""
     targets = tuple((each, None) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=True)
     return _ask(state, "cancel", alter, at_ms)
 
 
 def reorder(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
-    """Give these, which were taken back, the order of before."""
+    """Restore the old order of these cancelled partitions."""
     targets = tuple((each, state.moves[each].before) for each in batch)
     alter = Alter(targets=targets, allow_replication_factor_change=False)
     return _ask(state, "reorder", alter, at_ms)
 
 
-def _ask(state: ApplyState, act: Act, alter: Alter, at_ms: int) -> Step:
+def _ask(state: ApplyState, act: RequestKind, alter: Alter, at_ms: int) -> Step:
     batch = tuple(partition for partition, _ in alter.targets)
     line = BatchIntent(batch=state.batch + 1, act=act, partitions=batch)
     partitions = dict(state.partitions)
@@ -145,7 +146,7 @@ def _ask(state: ApplyState, act: Act, alter: Alter, at_ms: int) -> Step:
             tries=before.tries + is_move,
             cancels=before.cancels + (not is_move),
             asked_ms=at_ms,
-            is_settled=False,
+            is_certain=False,
             seen_ms=None,
             looks=0,
         )
@@ -155,15 +156,15 @@ def _ask(state: ApplyState, act: Act, alter: Alter, at_ms: int) -> Step:
         partitions=partitions,
         batch=line.batch,
         act=act,
-        asked=batch,
+        queried=batch,
         wait_ms=0,
         has_written=True,
     )
-    return asked, (Journal(line=line), alter)
+    return asked, (AppendLine(line=line), alter)
 
 
 def elect(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step:
-    """Ask for preferred elections."""
+    """Request preferred elections."""
     line = ElectIntent(batch=state.batch + 1, partitions=batch)
     partitions = dict(state.partitions)
     for partition in batch:
@@ -174,14 +175,14 @@ def elect(state: ApplyState, batch: tuple[PartitionId, ...], at_ms: int) -> Step
         phase="electing",
         partitions=partitions,
         batch=state.batch + 1,
-        asked=batch,
+        queried=batch,
         has_written=True,
     )
-    return asked, (Journal(line=line), Elect(partitions=batch))
+    return asked, (AppendLine(line=line), Elect(partitions=batch))
 
 
 def read_throttles(state: ApplyState, phase: Phase, keys: Iterable[ThrottleKey]) -> Step:
-    """Ask what stands at these keys."""
+    """Read the values of these throttle keys."""
     listed = list(keys)
     brokers = sorted({int(key.name) for key in listed if key.kind == "broker"})
     topics = sorted({key.name for key in listed if key.kind == "topic"})
@@ -192,14 +193,14 @@ def read_throttles(state: ApplyState, phase: Phase, keys: Iterable[ThrottleKey])
 def set_throttles(
     state: ApplyState, phase: Phase, changes: Mapping[ThrottleKey, str | None]
 ) -> Step:
-    """Set these keys, in one order."""
+    """Set these throttle keys, in a fixed order."""
     keys = tuple(sorted(changes))
     action = SetThrottles(changes=tuple((key, changes[key]) for key in keys))
     return replace(state, phase=phase, keys=keys, has_written=True), (action,)
 
 
 def finish(state: ApplyState) -> Step:
-    """The end: counts into the journal, and how it ended to the driver."""
+    """End the run: counts for the journal, the outcome for the driver."""
     outcome = Outcome(
         mode=state.mode,
         classes={partition: each.class_ for partition, each in state.partitions.items()},
@@ -211,10 +212,10 @@ def finish(state: ApplyState) -> Step:
         not_elected=tuple(
             partition
             for partition, each in state.partitions.items()
-            if each.class_ == "done" and not each.is_elected and each.is_settled
+            if each.class_ == "done" and not each.is_elected and each.is_certain
         ),
         throttles_left=tuple(sorted(state.ledger)),
-        throttles_changed=tuple(sorted(state.changed)),
+        throttles_changed=tuple(sorted(state.changed_throttles)),
         stop=state.stop,
         text=state.text,
         has_written=state.has_written,
@@ -226,4 +227,4 @@ def finish(state: ApplyState) -> Step:
         dropped=len(outcome.dropped),
         stop=state.stop,
     )
-    return replace(state, phase="over"), (Journal(line=line), Finish(outcome=outcome))
+    return replace(state, phase="over"), (AppendLine(line=line), Finish(outcome=outcome))

@@ -1,15 +1,15 @@
-"""What the answers to requests mean: accepted, refused for good, to be asked again, not known.
+"""The meaning of answers to requests: accepted, rejected, to be repeated, unknown.
 
 ```
 no error                                  accepted
-time-out, unknown error, no answer        not known: looks tell, then it may be asked again
-controller moved, quota, topic not known  not done: asked again a second later, 5 times in all
-any other error                           refused, in this run for good
+time-out, unknown error, no answer        unknown: readings show the result; then it may be repeated
+controller moved, quota, unknown topic    not executed: repeated a second later, 5 times in all
+any other error                           rejected for the rest of this run
 ```
 
-A cancel that is refused changes nothing here: what moves is seen by the next look.
+A rejected cancel changes nothing here: the next reading shows what moves.
 
-Source: KIP-455; `ReplicationControlManager.alterPartitionReassignments` for who answers what.
+Source: KIP-455; `ReplicationControlManager.alterPartitionReassignments` for the errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.applying.journal.lines import BatchResult, ElectResult, PartitionLine
-from rackwise.core.applying.requests import Step, look, told
+from rackwise.core.applying.requests import Step, journal_first, look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +39,10 @@ AGAIN = frozenset(
 ELECTED = frozenset({None, "ELECTION_NOT_NEEDED"})
 
 
-def altered(state: ApplyState, answer: Altered) -> Step:
-    """Note what was accepted, and look."""
+def on_altered(state: ApplyState, answer: Altered) -> Step:
+    """Record the result of a reassignment request, and read the cluster."""
     partitions = dict(state.partitions)
-    accepted, refused, unknown = _sorted(state.asked, answer.answers)
+    accepted, refused, unknown = _sorted(state.queried, answer.answers)
     lines: list[Line] = [
         BatchResult(
             batch=state.batch,
@@ -59,34 +59,34 @@ def altered(state: ApplyState, answer: Altered) -> Step:
     for partition, code in refused:
         before = replace(partitions[partition], code=code)
         if state.act == "move" and code not in AGAIN:
-            before = replace(before, class_="refused", is_settled=True, told="refused")
+            before = replace(before, class_="refused", is_certain=True, journalled_class="refused")
             lines.append(PartitionLine(partition=partition, class_="refused", code=code))
         partitions[partition] = before
     for partition in unknown:
         told_code = answer.answers.get(partition)
         partitions[partition] = replace(partitions[partition], code=told_code)
-    return told(lines, look(replace(state, partitions=partitions), answer.at_ms))
+    return journal_first(lines, look(replace(state, partitions=partitions), answer.at_ms))
 
 
-def elected(state: ApplyState, answer: Elected) -> Step:
-    """Note who leads where they should, and look."""
+def on_elected(state: ApplyState, answer: Elected) -> Step:
+    """Record the result of an election request, and read the cluster."""
     partitions = dict(state.partitions)
     answers = {
         partition: None if code in ELECTED else code for partition, code in answer.answers.items()
     }
-    done, refused, unknown = _sorted(state.asked, answers)
+    done, refused, unknown = _sorted(state.queried, answers)
     for partition in done:
         partitions[partition] = replace(partitions[partition], is_elected=True, code=None)
     for partition, code in refused:
         partitions[partition] = replace(partitions[partition], code=code)
     line = ElectResult(batch=state.batch, elected=done, refused=refused, unknown=unknown)
-    return told((line,), look(replace(state, partitions=partitions), answer.at_ms))
+    return journal_first((line,), look(replace(state, partitions=partitions), answer.at_ms))
 
 
 def _sorted(
     asked: tuple[PartitionId, ...], answers: Mapping[PartitionId, str | None]
 ) -> tuple[tuple[PartitionId, ...], tuple[tuple[PartitionId, str], ...], tuple[PartitionId, ...]]:
-    """Accepted, refused with the error's name, not known."""
+    """Accepted partitions, rejected ones with the name of the error, unknown ones."""
     accepted = tuple(each for each in asked if each in answers and answers[each] is None)
     refused = tuple(
         (each, code)

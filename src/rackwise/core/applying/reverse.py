@@ -1,7 +1,8 @@
-"""The way back: a plan that undoes what another one did.
+"""The reverse of a plan: a plan that undoes what the first one did.
 
-Goals, in order: the lists are again what they were, with their order; the last that was done is
-undone first; what was not done is not touched; the cost is told before anything moves.
+Goals, in order: restore the old lists in their order; undo the last move first; touch nothing that
+was
+not done; report the cost before anything moves.
 
 ```
 plan       orders-4  1,2,4 -> 1,3,4   12.4 GiB   done
@@ -9,11 +10,13 @@ plan       orders-4  1,2,4 -> 1,3,4   12.4 GiB   done
 reversed   orders-4  1,3,4 -> 1,2,4   12.4 GiB
 ```
 
-What is undone is copied again, from the leader that the plan chose, and needs its own journal. It
-need not be minimal or fair, and claims neither: it carries no proof. Partitions that were added
-since then keep nothing from going back.
+The data is copied again, from the leader that the plan chose. The reverse plan has its own journal.
+It
+need not be minimal or fair, so it carries no proof. Partitions that were added to the topic since
+then
+do not prevent it.
 
-What this does not do: cancel what still moves; that comes first.
+What this does not do: cancel moves that are running; that comes first.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Move, Plan, SeenBroker
 
 
-def reversed_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
-    """The plan that takes the moves of `done` back; its `sha256` is empty until it is written."""
+def reverse_plan(plan: Plan, done: Collection[PartitionId]) -> Plan:
+    """The plan that undoes the moves of `done`; its `sha256` is empty until it is written."""
     wanted = frozenset(done)
     brokers = plan.made_from.brokers
     moves = tuple(
@@ -71,7 +74,7 @@ def _reversed(move: Move, brokers: Mapping[int, SeenBroker]) -> Move:
 
 
 def _cross_bytes(move: Move, brokers: Mapping[int, SeenBroker]) -> int | None:
-    """Bytes that come back from another rack, the leader's; None where one is not known."""
+    """Bytes that return from the rack of the leader; None where a rack or a size is unknown."""
     racks = [
         brokers[each].rack if each in brokers else None for each in (move.after[0], *move.removed)
     ]

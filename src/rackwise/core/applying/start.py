@@ -1,25 +1,26 @@
-"""A run begins: from a plan alone, or from a plan and what the journal of earlier runs tells.
+"""The first state of a run: from a plan alone, or from a plan and the journal of earlier runs.
 
-Goals, in order: what was asked for is known as ours, also where no answer was journalled; no
-throttle of ours is forgotten; nothing else of an earlier run holds, as the cluster is looked at
+Goals, in order: a move that was requested is known as ours, even without a journalled answer; no
+throttle of this tool is forgotten; nothing else of an earlier run is kept, because the cluster is
+read
 again.
 
-Algorithm: the lines are folded, the first one first.
+Algorithm: the lines are folded in their order.
 
 ```
 batch_intent move           intent            batch_intent cancel      cancelling
 batch_result accepted       sent              ... accepted, unknown    cancelling
              refused        intent            ... refused              sent
 partition moving            sent              partition cancelled, target_dead    none
-elect_result elected        the leader is not asked for again
-throttle_intent             a throttle of ours; what stood there first is what comes back
-throttle_restored           ours no more
-end                         what others cancelled may be asked for again by the next run; what was
-                            done and led as wanted is known as ours no more: it may be undone
+elect_result elected        the leader is not requested again
+throttle_intent             a throttle of ours; the first old value is the one to restore
+throttle_restored           not ours any more
+end                         the next run may request again what others cancelled; a done move
+                            with its leader elected is not ours any more: it may be undone
 ```
 
 Example, killed between `batch_intent` and its answer: the partition is `intent`. If it moves to the
-plan's target it is ours; if it stands as before it is begun anew.
+target of the plan it is ours; if it has the list of before it is started again.
 
 What this does not do: read files; check that the plan still fits the cluster.
 """
@@ -48,52 +49,58 @@ from rackwise.core.errors import InvalidConfig, InvalidPlan
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from rackwise.core.applying.model import Mode, PartitionId, Sent, ThrottleKey
+    from rackwise.core.applying.model import Mode, PartitionId, RequestStatus, ThrottleKey
     from rackwise.core.planning.model import Move, Plan
 
 MOST_RATE = 2**63 - 1
-"""Kafka keeps a rate as a signed 64-bit number."""
+"""Kafka stores a rate as a signed 64-bit integer."""
 
 
 @dataclass(slots=True)
 class History:
-    """What the lines of a journal come to. `elected`: asked for and made leader.
+    """The result of folding the lines of a journal."""
 
-    `done`: since they were asked for; `unled`: an election was asked for and not granted yet.
-    `begin`: the last run's first line; `throttle`: of the last run that moved; `is_ended`: the last
-    run came to its end. `mode`, `end`: of the last run that did more than put throttles back; no
-    `end`: it did not come to one.
-    """
-
-    sent: dict[PartitionId, Sent] = field(default_factory=dict)
+    sent: dict[PartitionId, RequestStatus] = field(default_factory=dict)
+    """Partition -> what was requested for it."""
     elected: set[PartitionId] = field(default_factory=set)
+    """Partitions whose leader was elected on request."""
     ledger: dict[ThrottleKey, Entry] = field(default_factory=dict)
+    """Throttles of this tool that were not restored."""
     external: set[PartitionId] = field(default_factory=set)
+    """Partitions that others cancelled."""
     done: set[PartitionId] = field(default_factory=set)
-    unled: set[PartitionId] = field(default_factory=set)
+    """Partitions that are done since their last request."""
+    awaiting_election: set[PartitionId] = field(default_factory=set)
+    """Partitions with an election that was requested and not granted."""
     batch: int = 0
+    """Number of the last request."""
     begin: Begin | None = None
+    """First line of the last run."""
     throttle: int | None = None
+    """Throttle of the last run that moved partitions."""
     is_ended: bool = False
+    """Whether the last run reached its end."""
     mode: Mode | None = None
+    """Mode of the last run that did more than restore throttles."""
     end: End | None = None
+    """End of that run; None: it did not reach its end."""
 
     @property
-    def is_taken_back(self) -> bool:
-        """What was done last was to take moves back."""
+    def was_cancelled(self) -> bool:
+        """Whether the last run cancelled moves."""
         return self.mode == "cancel"
 
     @property
     def is_finished(self) -> bool:
-        """What was done last was the whole plan, leaders too, with no throttle left."""
-        if self.mode != "apply" or self.end is None or self.ledger or self.unled:
+        """Whether the last run completed the whole plan, leaders too, and left no throttle."""
+        if self.mode != "apply" or self.end is None or self.ledger or self.awaiting_election:
             return False
         left = self.end.failed + self.end.skipped + self.end.dropped
         return self.end.stop is None and not left
 
     @singledispatchmethod
     def add(self, line: object) -> None:
-        """One more line; what it does not tell about state is passed over."""
+        """Fold one more line; a line without state is ignored."""
         del line
 
     @add.register
@@ -107,9 +114,9 @@ class History:
     @add.register
     def _(self, line: BatchIntent) -> None:
         self.batch = max(self.batch, line.batch)
-        sent: Sent = "intent" if line.act == "move" else "cancelling"
+        sent: RequestStatus = "intent" if line.act == "move" else "cancelling"
         self.sent.update(dict.fromkeys(line.partitions, sent))
-        for each in (self.elected, self.external, self.done, self.unled):
+        for each in (self.elected, self.external, self.done, self.awaiting_election):
             each.difference_update(line.partitions)
 
     @add.register
@@ -132,12 +139,12 @@ class History:
 
     @add.register
     def _(self, line: ElectIntent) -> None:
-        self.unled.update(line.partitions)
+        self.awaiting_election.update(line.partitions)
 
     @add.register
     def _(self, line: ElectResult) -> None:
         self.elected.update(line.elected)
-        self.unled.difference_update(line.elected)
+        self.awaiting_election.difference_update(line.elected)
 
     @add.register
     def _(self, line: ThrottleIntent) -> None:
@@ -159,11 +166,11 @@ class History:
             self.end = line
         self.sent.update(dict.fromkeys(self.external, "intent"))
         self.external.clear()
-        self.sent.update(dict.fromkeys(self.done - self.unled, "none"))
+        self.sent.update(dict.fromkeys(self.done - self.awaiting_election, "none"))
 
 
 def history_of(lines: Iterable[Line]) -> History:
-    """What these lines come to, the first one first."""
+    """Fold these lines, the first one first."""
     history = History()
     for line in lines:
         history.add(line)
@@ -178,9 +185,11 @@ def start(
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
 ) -> ApplyState:
-    """A run without a journal. `throttle`: bytes per second; `dropped`: not to be touched.
+    """The first state of a run without a journal.
 
-    Raises `InvalidConfig` for a rate that Kafka does not take.
+    `throttle`: bytes per second; `dropped`: partitions to leave out. Raises `InvalidConfig` for a
+    rate
+    that Kafka does not accept.
     """
     return resume(plan, (), caps, throttle, mode=mode, dropped=dropped)
 
@@ -194,10 +203,11 @@ def resume(
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
 ) -> ApplyState:
-    """A run that goes on from a journal; without a throttle the last run's holds.
+    """The first state of a run that continues from a journal.
 
-    Raises `InvalidConfig` for a rate that Kafka does not take, `InvalidPlan` for a journal of
-    another plan.
+    Without `throttle` the throttle of the last run is kept. Raises `InvalidConfig` for a rate that
+    Kafka
+    does not accept, `InvalidPlan` for a journal of another plan.
     """
     if throttle is not None and not 1 <= throttle <= MOST_RATE:
         raise InvalidConfig(
@@ -228,8 +238,8 @@ def resume(
     )
 
 
-def restoring(lines: Iterable[Line]) -> ApplyState:
-    """A run that only takes off the throttles which a journal says are ours."""
+def start_restore(lines: Iterable[Line]) -> ApplyState:
+    """The first state of a run that only clears the throttles of a journal."""
     history = history_of(lines)
     plan = "" if history.begin is None else history.begin.plan
     return ApplyState(

@@ -1,13 +1,15 @@
-"""How far a plan is: from its journal and a look or two, or from a run that goes on.
+"""The progress of a plan: from its journal and one or two readings, or from a running run.
 
-Goals, in order: every partition of the plan is in one class; a journal that is lost makes the
-answer poorer, not wrong (what moves then counts as foreign); nothing is written.
+Goals, in order: every partition of the plan is in one class; a lost journal makes the answer less
+precise but not wrong (its moves count as foreign); nothing is written.
 
-One look shows how many bytes are to come, two show how fast they come: the time left is told where
-a throttle is known or something arrived between the looks.
+One reading shows how many bytes are left, two show how fast they arrive. The remaining time is
+reported
+where a throttle is known, or where bytes arrived between the readings.
 
-What this does not do: wait until one look is certain. A broker whose metadata is late shows a
-partition as it was a moment ago.
+What this does not do: wait until one reading is certain. A broker with late metadata shows an
+earlier
+state of a partition.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.core.applying.observe import sampled
+from rackwise.core.applying.observe import add_sample
 from rackwise.core.applying.partition_class import classify
-from rackwise.core.applying.progress import eta, observed, rates_of, remaining
+from rackwise.core.applying.progress import eta, observed_rates, rates_of, remaining
 from rackwise.core.applying.start import resume
 from rackwise.core.applying.throttles.set import with_rates
 
@@ -28,7 +30,13 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.actions import Looked
     from rackwise.core.applying.journal.lines import Line
-    from rackwise.core.applying.model import ApplyState, Class, Entry, PartitionId, ThrottleKey
+    from rackwise.core.applying.model import (
+        ApplyState,
+        Entry,
+        PartitionClass,
+        PartitionId,
+        ThrottleKey,
+    )
     from rackwise.core.applying.progress import Eta, Remaining
     from rackwise.core.planning.model import Plan
 
@@ -37,27 +45,28 @@ _NOTHING_SET: Mapping[ThrottleKey, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How far it is. `classes`: of every move, in the plan's order; `counts`: of those that occur.
+    """The progress of a plan."""
 
-    `bytes`: of all copies of the plan whose size is known; `left`: of them, what is to come.
-    `bytes_per_s`: that came in the last minute, None = not known. `throttles`: ours that stand.
-    """
-
-    classes: Mapping[PartitionId, Class]
+    classes: Mapping[PartitionId, PartitionClass]
+    """Class of every move, in the order of the plan."""
     bytes: int
+    """Bytes of all copies whose size is known."""
     left: Remaining
+    """What is still to be copied."""
     eta: Eta
     bytes_per_s: int | None
+    """Observed in the last minute; None: unknown."""
     throttles: Mapping[ThrottleKey, Entry]
+    """Throttles of this tool that are set."""
 
     @property
-    def counts(self) -> dict[Class, int]:
-        """Class -> partitions."""
+    def counts(self) -> dict[PartitionClass, int]:
+        """Class -> number of partitions."""
         return dict(Counter(self.classes.values()))
 
     @property
     def is_done(self) -> bool:
-        """Every partition is as the plan wants it."""
+        """Whether every partition has the list of the plan."""
         return all(each == "done" for each in self.classes.values())
 
 
@@ -70,33 +79,34 @@ def status_of(
     throttles: Mapping[ThrottleKey, str] = _NOTHING_SET,
     dropped: Collection[PartitionId] = (),
 ) -> Status:
-    """From a journal, which may have no line, and a look at all partitions of the plan.
+    """The status from a journal, which may be empty, and a reading of all partitions of the plan.
 
-    `earlier`: a look before that one, both with sizes. `throttles`: the rates that stand at the
-    brokers; what is not among them is taken from the journal.
+    `earlier`: a reading before `look`, both with sizes. `throttles`: the rates that the brokers
+    have now;
+    keys that are missing there are taken from the journal.
     """
     state = resume(plan, lines, dropped=dropped)
     asked = [which for which, each in state.partitions.items() if each.class_ != "dropped"]
     journalled = {key: entry.ours[-1] for key, entry in state.ledger.items()}
-    state = with_rates(replace(state, asked=tuple(asked)), {**journalled, **throttles})
+    state = with_rates(replace(state, queried=tuple(asked)), {**journalled, **throttles})
     for each in (earlier, look):
-        state = state if each is None else _shown(state, each)
+        state = state if each is None else _with_look(state, each)
     return status_of_run(state)
 
 
-def _shown(state: ApplyState, look: Looked) -> ApplyState:
-    """The state as one look shows it, believed at once."""
+def _with_look(state: ApplyState, look: Looked) -> ApplyState:
+    """The state as one reading shows it, believed at once."""
     partitions = dict(state.partitions)
-    for which in state.asked:
+    for which in state.queried:
         progress, seen = partitions[which], look.partitions.get(which)
         class_ = classify(state.moves[which], seen, progress.sent)
         partitions[which] = replace(progress, class_=class_, seen=seen)
-    return replace(sampled(state, partitions, look), partitions=partitions, live=look.live)
+    return replace(add_sample(state, partitions, look), partitions=partitions, live=look.live)
 
 
 def status_of_run(state: ApplyState) -> Status:
-    """Of a run that goes on: what its bar shows."""
-    seen = observed(state.samples)
+    """The status of a running run, for its progress bar."""
+    seen = observed_rates(state.samples)
     is_known = state.samples and state.samples[-1].at_ms > state.samples[0].from_ms
     rate = sum(seen.incoming.values()) if is_known else None
     pairs = [(state.moves[each], progress) for each, progress in state.partitions.items()]

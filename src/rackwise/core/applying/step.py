@@ -1,18 +1,18 @@
-"""One run of a plan on a cluster: throttle, move, elect, put throttles back; killed, it is resumed.
+"""The state machine of a run: throttle, move, elect, restore throttles; resumable after a kill.
 
 Goals, in order:
 
-1. Nothing moves that is not in the plan, and nothing that others did is overwritten.
-2. Every effect is in the journal before it is asked for, so that a killed run can be taken up by
-   the next one, from any line.
-3. No throttle of ours outlives the run, or the run tells which ones do.
-4. The cluster is never worse off than the limits allow: new work stops when it gets into trouble.
-5. As much is under way as the limits allow.
+1. Nothing moves that is not in the plan, and no change by others is overwritten.
+2. Every effect is in the journal before it is requested, so that the next run can continue a killed
+   one from any line.
+3. No throttle of this tool outlives the run, or the run reports which ones do.
+4. The cluster is never worse off than the limits allow: new work stops when it is in trouble.
+5. As much as the limits allow is in motion.
 
-Algorithm, a state machine; the driver does what it asks and tells what came of it:
+Algorithm, a state machine; the driver executes its actions and returns the observations:
 
 ```
- new -> looking --+--> reading -> setting -> verifying --+     throttles on
+ new -> looking --+--> reading -> setting -> verifying --+     set throttles
           ^  ^    |                                      |
           |  +----|--------------------------------------+
           |       +--> altering --+                            reassign, or cancel
@@ -21,17 +21,17 @@ Algorithm, a state machine; the driver does what it asks and tells what came of 
           |                       |
           +-----------------------+
                   |
-                  +--> taking_off -> unsetting -> over         throttles off
-                           ^             |
-                           +-- resting <-+
+                  +--> reading_to_clear -> clearing -> over    clear throttles
+                           ^                  |
+                           +- clear_backoff <-+
 ```
 
-1. After each request it looks, and decides on what it sees. Nothing is sent twice because an answer
-   was lost: the next looks tell what became of the request.
-2. What one look shows is believed where it is certain, else when it stays the same.
-3. A run ends when nothing is open: done, failed, or not to be begun any more.
-4. A signal begins nothing new. What Kafka has accepted goes on there; the throttle then stays, and
-   `resume` finishes.
+1. After each request it reads the cluster, and decides on what it sees. Nothing is sent twice
+   because an answer was lost: the next readings show the result of the request.
+2. One reading is believed where it is certain, otherwise when it stays the same.
+3. A run ends when nothing is open: done, failed, or not to be started any more.
+4. After a signal no new move is started. Kafka continues the moves that it has accepted; the
+   throttle then stays, and `resume` finishes.
 
 Example, one move t-0 1,2 -> 1,3 with a throttle of 1 MB/s, the journal in the right column:
 
@@ -46,7 +46,7 @@ Finish                                            end
 ```
 
 What this does not do: input and output, clocks; checks before the run (that the plan still fits the
-cluster); undo: a rollback is a cancel, and then the reverse plan.
+cluster); undo: a rollback is a cancel followed by the reverse plan.
 
 Source: KIP-455 (reassignments that are listed and cancelled), KIP-73 (throttles), KIP-460
 (elections), KIP-860 (the flag that keeps the number of replicas).
@@ -70,11 +70,11 @@ from rackwise.core.applying.actions import (
 )
 from rackwise.core.applying.decide import after_look
 from rackwise.core.applying.journal.lines import Begin
-from rackwise.core.applying.requests import Step, look, told, wait
-from rackwise.core.applying.responses import altered, elected
-from rackwise.core.applying.throttles import clear as taking_off
-from rackwise.core.applying.throttles import set as putting_on
-from rackwise.core.applying.throttles.clear import take_off, wind_down
+from rackwise.core.applying.requests import Step, journal_first, look, wait
+from rackwise.core.applying.responses import on_altered, on_elected
+from rackwise.core.applying.throttles import clear as clearing
+from rackwise.core.applying.throttles import set as setting
+from rackwise.core.applying.throttles.clear import begin_clearing, wind_down
 from rackwise.core.errors import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -85,10 +85,11 @@ if TYPE_CHECKING:
 
 
 def step(state: ApplyState, seen: Observation) -> Step:
-    """What to do next, in this order; the last action but `Journal` wants an answer.
+    """The next state, and the actions to execute in this order.
 
-    `Finish` is the last action of a run. Raises `LocalProtocolError` for an observation that
-    answers nothing that was asked.
+    The last action, unless it is `AppendLine`, has an observation. `Finish` is the last action of a
+    run.
+    Raises `LocalProtocolError` for an observation that answers no action.
     """
     if isinstance(seen, Interrupted):
         return replace(state, is_stopping=True), ()
@@ -106,8 +107,10 @@ def _begun(state: ApplyState, seen: Begun) -> Step:
         partition for partition, each in state.partitions.items() if each.class_ == "dropped"
     )
     line = Begin(plan=state.plan, mode=state.mode, throttle=state.rate, dropped=dropped)
-    state = replace(state, moved_ms=seen.at_ms)
-    return told((line,), take_off(state) if state.mode == "restore" else look(state, seen.at_ms))
+    state = replace(state, progress_ms=seen.at_ms)
+    return journal_first(
+        (line,), begin_clearing(state) if state.mode == "restore" else look(state, seen.at_ms)
+    )
 
 
 def _waited(state: ApplyState, seen: Waited) -> Step:
@@ -115,41 +118,41 @@ def _waited(state: ApplyState, seen: Waited) -> Step:
 
 
 def _look_failed(state: ApplyState, seen: Failed) -> Step:
-    """Look again, until it has failed for as long as a run bears with a stall."""
-    since = seen.at_ms if state.failed_ms is None else state.failed_ms
+    """Read again, until readings have failed for as long as a stall may last."""
+    since = seen.at_ms if state.looks_fail_since_ms is None else state.looks_fail_since_ms
     if seen.is_fatal:
         return wind_down(state, "fatal", seen.text)
     if state.is_stopping:
         return wind_down(state, "interrupted", seen.text)
     if seen.at_ms - since >= state.caps.stall_ms:
         return wind_down(state, "unreachable", seen.text)
-    return wait(replace(state, failed_ms=since))
+    return wait(replace(state, looks_fail_since_ms=since))
 
 
 def _throttles_failed(state: ApplyState, seen: Failed) -> Step:
     if seen.is_fatal:
         return wind_down(state, "fatal", seen.text)
-    return putting_on.again(state, seen.text)
+    return setting.retry(state, seen.text)
 
 
 def _set_failed(state: ApplyState, seen: Failed) -> Step:
-    """Nobody knows what was set; the ledger has all of it."""
+    """The result is unknown; the ledger has every key."""
     if not seen.is_fatal:
-        return putting_on.was_set(state, ThrottlesSet(at_ms=seen.at_ms, answers={}))
+        return setting.on_set(state, ThrottlesSet(at_ms=seen.at_ms, answers={}))
     return wind_down(state, "fatal", seen.text)
 
 
 def _alter_failed(state: ApplyState, seen: Failed) -> Step:
-    noted = altered(state, Altered(at_ms=seen.at_ms, answers={}))
+    noted = on_altered(state, Altered(at_ms=seen.at_ms, answers={}))
     return _noted_failure(noted, seen)
 
 
 def _elect_failed(state: ApplyState, seen: Failed) -> Step:
-    return _noted_failure(elected(state, Elected(at_ms=seen.at_ms, answers={})), seen)
+    return _noted_failure(on_elected(state, Elected(at_ms=seen.at_ms, answers={})), seen)
 
 
 def _noted_failure(noted: Step, seen: Failed) -> Step:
-    """The step that noted that nothing is known; a fatal failure ends the run after it."""
+    """The step that records an unknown result; a fatal failure then ends the run."""
     if not seen.is_fatal:
         return noted
     state, actions = noted
@@ -160,32 +163,32 @@ def _noted_failure(noted: Step, seen: Failed) -> Step:
 def _verified(state: ApplyState, _: Waited) -> Step:
     if state.is_stopping:
         return wind_down(state, "interrupted")
-    return putting_on.verify(state)
+    return setting.read_back(state)
 
 
-def _rested(state: ApplyState, _: Waited) -> Step:
-    return taking_off.rested(state)
+def _read_again(state: ApplyState, _: Waited) -> Step:
+    return clearing.read_again(state)
 
 
 _ROWS: Mapping[tuple[Phase, type[object]], Callable[[ApplyState, Any], Step]] = {
     ("new", Begun): _begun,
     ("looking", Looked): after_look,
     ("looking", Failed): _look_failed,
-    ("reading", ThrottlesRead): putting_on.was_read,
+    ("reading", ThrottlesRead): setting.on_read,
     ("reading", Failed): _throttles_failed,
-    ("setting", ThrottlesSet): putting_on.was_set,
+    ("setting", ThrottlesSet): setting.on_set,
     ("setting", Failed): _set_failed,
-    ("verifying", ThrottlesRead): putting_on.was_verified,
+    ("verifying", ThrottlesRead): setting.on_verified,
     ("verifying", Waited): _verified,
     ("verifying", Failed): _throttles_failed,
-    ("altering", Altered): altered,
+    ("altering", Altered): on_altered,
     ("altering", Failed): _alter_failed,
-    ("electing", Elected): elected,
+    ("electing", Elected): on_elected,
     ("electing", Failed): _elect_failed,
     ("waiting", Waited): _waited,
-    ("taking_off", ThrottlesRead): taking_off.was_read,
-    ("taking_off", Failed): taking_off.failed,
-    ("unsetting", ThrottlesSet): taking_off.was_set,
-    ("unsetting", Failed): taking_off.failed,
-    ("resting", Waited): _rested,
+    ("reading_to_clear", ThrottlesRead): clearing.on_read,
+    ("reading_to_clear", Failed): clearing.on_failure,
+    ("clearing", ThrottlesSet): clearing.on_set,
+    ("clearing", Failed): clearing.on_failure,
+    ("clear_backoff", Waited): _read_again,
 }

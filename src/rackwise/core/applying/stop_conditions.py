@@ -1,10 +1,12 @@
-"""When nothing new may be begun: the cluster became worse, or nothing moves any more.
+"""The stop conditions of a run: the cluster became worse, or nothing moves any more.
 
-Goals, in order: a cluster in trouble gets no more work from us; each reason is said with the names
-and numbers that it rests on; what was bad before the run pauses nothing, as the plan may mend it.
+Goals, in order: a cluster in trouble gets no new work from this tool; each reason names the
+brokers,
+partitions and numbers behind it; trouble from before the run pauses nothing, because the plan may
+repair it.
 
 ```
-reason                        since the first look of the run
+reason                        since the first reading of the run
 broker 4 is down              it was live
 orders-4 is offline           it had a leader
 orders-4 is under min ISR     it was not
@@ -12,9 +14,11 @@ broker 4: log folder ...      it had no error
 no byte in 600 s into 4, 5    some replica is being filled, and sizes are read
 ```
 
-What moves already goes on in Kafka, whatever stands here. Nothing is begun towards a broker that is
-dead: Kafka would take it, and then hang. A target that is dead for too long has
-its partitions cancelled, each only if a replica of before is live and in sync.
+Kafka continues running moves in any case. No move to a dead broker is started: Kafka would accept
+it,
+and then hang. If a target is dead for too long its partitions are cancelled, each only if a replica
+of
+before is live and in sync.
 
 What this does not do: end a run; see bytes where sizes cannot be read.
 """
@@ -26,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.applying.journal.lines import Go, Pause
 from rackwise.core.applying.model import Baseline
-from rackwise.core.applying.window import adding_of, is_pending
+from rackwise.core.applying.window import brokers_to_add, is_pending
 from rackwise.core.text import are, counted, escaped
 
 if TYPE_CHECKING:
@@ -37,40 +41,48 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 LARGEST_FETCH = 10 * 2**20
-"""Bytes that a follower may ask for at once (`replica.fetch.response.max.bytes`), and then waits
-until its throttle has caught up."""
+"""Bytes of the largest fetch of a follower (`replica.fetch.response.max.bytes`); after it the
+follower waits until its throttle allows more."""
 
 
-def guarded(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Pause | Go, ...]]:
-    """The state with why it pauses, and the line that tells a change of it."""
+def update_pauses(state: ApplyState, look: Looked) -> tuple[ApplyState, tuple[Pause | Go, ...]]:
+    """The state with the reasons of its pause, and the journal line about a change."""
     reasons = tuple(_reasons(state, look))
     dead = {
-        broker: state.dead_ms.get(broker, look.at_ms)
-        for broker in sorted((_targets(state) | _wanted(state)) - look.live)
+        broker: state.dead_since_ms.get(broker, look.at_ms)
+        for broker in sorted((_targets(state) | _next_targets(state)) - look.live)
     }
-    paused_ms = (look.at_ms if state.paused_ms is None else state.paused_ms) if reasons else None
-    guarded = replace(state, pauses=reasons, paused_ms=paused_ms, dead_ms=dead)
+    paused_since_ms = (
+        (look.at_ms if state.paused_since_ms is None else state.paused_since_ms)
+        if reasons
+        else None
+    )
+    update_pauses = replace(
+        state, pauses=reasons, paused_since_ms=paused_since_ms, dead_since_ms=dead
+    )
     if reasons == state.pauses:
-        return guarded, ()
-    return guarded, (Pause(reasons=reasons) if reasons else Go(),)
+        return update_pauses, ()
+    return update_pauses, (Pause(reasons=reasons) if reasons else Go(),)
 
 
 def brokers_down(state: ApplyState) -> frozenset[int]:
-    """Brokers that were live at the first look of the run, and are not."""
+    """Brokers that were live in the first reading of the run, and are not live now."""
     return (state.baseline or Baseline()).live - state.live
 
 
-def cancellable(state: ApplyState, partition: PartitionId) -> bool:
-    """Whether the partition can go back: a replica of before is live and in sync."""
+def can_cancel(state: ApplyState, partition: PartitionId) -> bool:
+    """Whether the move can be cancelled: a replica of before is live and in sync."""
     seen = state.partitions[partition].seen
     before = state.moves[partition].before
     return seen is not None and any(each in state.live and each in seen.isr for each in before)
 
 
 def dead_targets(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
-    """Partitions that move to a broker which has been dead for too long."""
+    """Partitions that move to a broker that has been dead for too long."""
     dead = {
-        broker for broker, since in state.dead_ms.items() if at_ms - since >= state.caps.down_ms
+        broker
+        for broker, since in state.dead_since_ms.items()
+        if at_ms - since >= state.caps.down_ms
     }
     return tuple(
         partition
@@ -82,14 +94,14 @@ def dead_targets(state: ApplyState, at_ms: int) -> tuple[PartitionId, ...]:
 
 
 def is_blocked(state: ApplyState, partition: PartitionId) -> bool:
-    """It is to be begun, and a broker that it would be copied to is dead."""
+    """Whether the partition is to be started and a broker of its copies is dead."""
     progress = state.partitions[partition]
-    adding = adding_of(state.moves[partition], progress.seen)
+    adding = brokers_to_add(state.moves[partition], progress.seen)
     return is_pending(progress) and not state.live.issuperset(adding)
 
 
 def _targets(state: ApplyState) -> frozenset[int]:
-    """Brokers that some partition of ours is being copied to."""
+    """Brokers that receive a partition of this plan."""
     return frozenset(
         broker
         for progress in state.partitions.values()
@@ -98,13 +110,13 @@ def _targets(state: ApplyState) -> frozenset[int]:
     )
 
 
-def _wanted(state: ApplyState) -> frozenset[int]:
-    """Brokers that a partition which is to be begun soon would be copied to."""
+def _next_targets(state: ApplyState) -> frozenset[int]:
+    """Brokers that would receive a partition that is started soon."""
     return frozenset(
         broker
-        for partition in state.asked
+        for partition in state.queried
         if is_pending(progress := state.partitions[partition])
-        for broker in adding_of(state.moves[partition], progress.seen)
+        for broker in brokers_to_add(state.moves[partition], progress.seen)
     )
 
 
@@ -120,7 +132,7 @@ def _reasons(state: ApplyState, look: Looked) -> Iterable[str]:
 
 
 def _partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]:
-    """One sentence for all of them, the first three by name."""
+    """One sentence about all of these partitions; the first three by name."""
     if not partitions:
         return
     names = [f"{escaped(topic)}-{number}" for topic, number in sorted(partitions)]
@@ -131,8 +143,8 @@ def _partitions(partitions: Collection[PartitionId], what: str) -> Iterable[str]
 
 def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
     targets = sorted(_targets(state))
-    still_ms = look.at_ms - state.moved_ms
-    is_measured = state.sized_ms is not None and state.sized_ms > state.moved_ms
+    still_ms = look.at_ms - state.progress_ms
+    is_measured = state.sizes_read_ms is not None and state.sizes_read_ms > state.progress_ms
     if not targets or not is_measured or still_ms < state.caps.stall_ms:
         return
     brokers = ", ".join(map(str, targets))
@@ -143,21 +155,21 @@ def _stall(state: ApplyState, look: Looked) -> Iterable[str]:
     yield f"{came}; {_throttled(state, targets)}"
 
 
-def is_silent(rate: int, caps: Caps) -> bool:
-    """Whether a throttle of so many bytes per second can keep a broker without a byte for a stall.
+def may_cause_stall(rate: int, caps: Caps) -> bool:
+    """Whether a throttle of this rate can keep a broker without a byte for a stall.
 
-    A follower that has fetched as much as it may waits until its throttle has caught up.
+    A follower that has fetched its maximum waits until its throttle allows more.
     """
     return rate * (caps.stall_ms // 1_000) <= LARGEST_FETCH
 
 
 def _throttled(state: ApplyState, targets: list[int]) -> str:
-    """Whether a throttle may be why, and what to do then."""
+    """Whether a throttle may be the cause, and what to do then."""
     rates = {state.rates_in[each] for each in targets if each in state.rates_in}
     if not rates:
         return "no throttle of this run holds there: look at these brokers' logs and the leaders'"
     least = f"the throttle of {counted(min(rates), 'byte')}/s there"
-    if not is_silent(min(rates), state.caps):
+    if not may_cause_stall(min(rates), state.caps):
         return f"{least} lets more through: look at these brokers' logs and the leaders'"
     over = "" if min(rates) == state.rate else " and --throttle-over ours"
     return f"{least} may be why: interrupt, then rackwise resume with a larger --throttle{over}"

@@ -1,23 +1,27 @@
-"""Which partitions are begun next: the plan's order, as far as the limits leave room.
+"""The choice of the partitions that start next: the plan's order, within the limits.
 
-Goals, in order: no broker takes or gives more than it should; the plan's order, which mends broken
-rules first; nothing waits while there is room for it.
+Goals, in order: no broker sends or receives more than its limit; keep the order of the plan, which
+repairs violations first; leave no capacity unused.
 
-Algorithm, list scheduling: what moves takes up room, foreign reassignments too. The partitions that
-are not begun are gone through in the plan's order; each that fits is taken. One that does not fit
-lets smaller ones pass. A request has either lists of unchanged length or others, as the flag that
-protects the former forbids the latter.
+Algorithm, list scheduling: running moves use capacity, foreign reassignments too. The partitions
+that
+are not started are visited in the order of the plan; each one that fits is started. A partition
+that
+does not fit lets smaller ones pass. One request contains only lists of unchanged length or only
+others,
+because the flag that protects the former forbids the latter.
 
 ```
 at most 2 into one broker     moving: a->4, b->4
-c->4  no room    d->5  begun    e->4  no room    f->5  begun
+c->4  full       d->5  started    e->4  full       f->5  started
 ```
 
-A partition larger than all that may be in flight, or of unknown size where that is limited, moves
+A partition larger than the limit of bytes in flight, or of unknown size under such a limit, moves
 alone.
 
-What this does not do: the shortest schedule, which is edge colouring of a multigraph; any order is
-safe, as each partition's list is legal by itself.
+What this does not do: find the shortest schedule, which is edge colouring of a multigraph. Any
+order is
+safe, because each partition's list is legal by itself.
 """
 
 from __future__ import annotations
@@ -29,26 +33,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.applying.model import ApplyState, Caps, PartitionId, Progress, Seen
+    from rackwise.core.applying.model import (
+        ApplyState,
+        Caps,
+        ObservedPartition,
+        PartitionId,
+        Progress,
+    )
     from rackwise.core.planning.model import Move
 
 MOST_TRIES = 5
-"""Requests for one partition whose answers were lost, or which asked to come again."""
+"""Requests for one partition whose answers were lost, or which Kafka asked to repeat."""
 
 
 @dataclass(slots=True)
-class Room:
-    """What is taken up. `into`, `out_of`: partitions by broker; `alone`: of unknown size."""
+class Capacity:
+    """The capacity that is in use."""
 
     caps: Caps
     moving: int = 0
+    """Number of partitions that move."""
     bytes: int = 0
+    """Bytes of the partitions that move."""
     alone: bool = False
+    """Whether one of unknown size moves."""
     into: Counter[int] = field(default_factory=Counter)
+    """Broker -> partitions that it receives."""
     out_of: Counter[int] = field(default_factory=Counter)
+    """Leader -> partitions that it sends."""
 
     def fits(self, adding: tuple[int, ...], leader: int | None, size: int | None) -> bool:
-        """Whether one more may move."""
+        """Whether one more partition may move."""
         caps = self.caps
         if self.moving >= caps.at_once:
             return False
@@ -64,7 +79,7 @@ class Room:
         return is_small and not self.alone
 
     def take(self, adding: tuple[int, ...], leader: int | None, size: int | None) -> None:
-        """One more moves."""
+        """Count one more partition that moves."""
         self.moving += 1
         if not adding:
             return
@@ -75,40 +90,44 @@ class Room:
         self.bytes += (size or 0) * len(adding)
 
 
-def room_of(state: ApplyState, foreign: Mapping[PartitionId, Seen]) -> Room:
-    """What is taken up by ours that move, or may, and by those of others."""
-    room = Room(caps=state.caps)
+def capacity_in_use(
+    state: ApplyState, foreign: Mapping[PartitionId, ObservedPartition]
+) -> Capacity:
+    """The capacity used by our moves, certain or not, and by those of others."""
+    room = Capacity(caps=state.caps)
     for partition, progress in state.partitions.items():
-        if progress.class_ in {"moving", "foreign_moving"} or is_unsettled(progress):
+        if progress.class_ in {"moving", "foreign_moving"} or is_outcome_unknown(progress):
             move = state.moves[partition]
-            room.take(adding_of(move, progress.seen), _leader(progress.seen), move.bytes)
+            room.take(brokers_to_add(move, progress.seen), _leader(progress.seen), move.bytes)
     for seen in foreign.values():
         room.take(seen.adding, seen.leader, 0)
     return room
 
 
-def is_unsettled(progress: Progress) -> bool:
-    """A request went out, and what became of it is not known."""
-    return not progress.is_settled and progress.sent != "none"
+def is_outcome_unknown(progress: Progress) -> bool:
+    """Whether a request was sent and its result is unknown."""
+    return not progress.is_certain and progress.sent != "none"
 
 
-def adding_of(move: Move, seen: Seen | None) -> tuple[int, ...]:
-    """Brokers that it is, or will be, copied to."""
+def brokers_to_add(move: Move, seen: ObservedPartition | None) -> tuple[int, ...]:
+    """Brokers that receive, or will receive, a copy of the partition."""
     if seen is None:
         return move.added
     return tuple(each for each in move.after if each not in seen.placed)
 
 
 def is_pending(progress: Progress) -> bool:
-    """It is to be begun."""
+    """Whether the partition is to be started."""
     return progress.class_ == "not_started" and progress.tries < MOST_TRIES
 
 
 def next_batch(
-    state: ApplyState, ready: Iterable[PartitionId], foreign: Mapping[PartitionId, Seen]
+    state: ApplyState,
+    ready: Iterable[PartitionId],
+    foreign: Mapping[PartitionId, ObservedPartition],
 ) -> tuple[tuple[PartitionId, ...], bool]:
-    """What of `ready` is begun now, and whether list lengths change."""
-    room = room_of(state, foreign)
+    """The partitions of `ready` to start now, and whether lengths of lists change."""
+    room = capacity_in_use(state, foreign)
     batch: list[PartitionId] = []
     changes: bool | None = None
     for partition in ready:
@@ -118,7 +137,7 @@ def next_batch(
         does_change = len(move.before) != len(move.after)
         if changes is not None and does_change != changes:
             continue
-        adding, leader = adding_of(move, seen), _leader(seen)
+        adding, leader = brokers_to_add(move, seen), _leader(seen)
         if room.fits(adding, leader, move.bytes):
             room.take(adding, leader, move.bytes)
             batch.append(partition)
@@ -126,5 +145,5 @@ def next_batch(
     return tuple(batch), bool(changes)
 
 
-def _leader(seen: Seen | None) -> int | None:
+def _leader(seen: ObservedPartition | None) -> int | None:
     return None if seen is None else seen.leader

@@ -24,7 +24,7 @@ from rackwise.core.applying.journal.lines import (
     ThrottleRestored,
     ThrottleSet,
 )
-from rackwise.core.applying.model import Act, Class, Mode, Stop, ThrottleKey
+from rackwise.core.applying.model import Mode, PartitionClass, RequestKind, Stop, ThrottleKey
 from rackwise.core.applying.throttle_configs import LISTS, RATES
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.canonical import canonical_json
@@ -42,7 +42,7 @@ def _many(of):
 
 
 refused = _many(st.tuples(partitions, texts))
-acts = st.sampled_from(get_args(Act))
+acts = st.sampled_from(get_args(RequestKind))
 lines = st.one_of(
     st.builds(
         Begin,
@@ -68,7 +68,7 @@ lines = st.one_of(
     st.builds(
         PartitionLine,
         partition=partitions,
-        class_=st.sampled_from(get_args(Class)),
+        class_=st.sampled_from(get_args(PartitionClass)),
         code=st.none() | texts,
     ),
     st.builds(Pause, reasons=_many(texts)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import cluster, move, plan_of, run
-from rackwise.core.applying import Caps, restoring, start
+from rackwise.core.applying import Caps, start, start_restore
 from rackwise.core.applying.actions import SetThrottles, Wait
 from rackwise.core.applying.journal.lines import ThrottleRestored
 from rackwise.core.applying.model import ThrottleKey
@@ -21,7 +21,7 @@ class TestTakingOff:
         world = cluster(plan)
 
         def meddle(state, _action):
-            if state.phase == "taking_off":
+            if state.phase == "reading_to_clear":
                 world.kill(5)
             return "done"
 
@@ -30,9 +30,9 @@ class TestTakingOff:
         assert (outcome.throttles_left, outcome.is_reached) == ((left,), False)
         assert len(outcome.done) == 2
         world.start(5)
-        assert run(restoring(world.journal), world).is_reached
+        assert run(start_restore(world.journal), world).is_reached
         assert world.configs() == ({}, {})
-        assert restoring(world.journal).ledger == {}
+        assert start_restore(world.journal).ledger == {}
 
     def test_what_others_changed_meanwhile_is_told(self):
         world = cluster(ONE)
@@ -71,7 +71,7 @@ class TestTakingOff:
         tries = []
 
         def meddle(state, action):
-            if state.phase == "unsetting" and isinstance(action, SetThrottles):
+            if state.phase == "clearing" and isinstance(action, SetThrottles):
                 tries.append(action)
                 return "lost"
             return "done"

@@ -27,7 +27,7 @@ class TestPuttingOn:
 
         outcome = run(start(ONE, throttle=1_000), world, meddle)
         assert outcome.stop == "throttle"
-        assert outcome.text == "Kafka refused a throttle: POLICY_VIOLATION"
+        assert outcome.text == "Kafka rejected a throttle: POLICY_VIOLATION"
         assert (alters(world), world.configs(), outcome.throttles_left) == ([], ({}, {}), ())
 
     def test_a_throttle_that_is_never_seen_ends_the_run_before_anything_moves(self):

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from rackwise.core.applying.actions import (
     Alter,
+    AppendLine,
     Begun,
     Elect,
     Failed,
     Finish,
     Interrupted,
-    Journal,
     SetThrottles,
     Wait,
     Waited,
@@ -40,24 +40,24 @@ from rackwise.core.errors import JournalUnwritable, PartialFailure
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rackwise.adapters.kafka.applying.world import Asked, World
+    from rackwise.adapters.kafka.applying.world import ClusterAction, World
     from rackwise.core.applying.actions import Action, Observation
     from rackwise.core.applying.model import ApplyState, Outcome
     from rackwise.core.json.canonical import Json
 
 WRITES = (SetThrottles, Alter, Elect)
-FLAG = "keeps_replication"
+REPLICATION_FLAG = "keeps_replication"
 """In the line that begins a run: whether the cluster can be told not to change list lengths."""
 
 
-class Book(Protocol):
+class JournalWriter(Protocol):
     """Where lines go; back when the line is on the disk. Raises `JournalUnwritable`."""
 
     def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> object:
         """Add one line."""
 
 
-class Stop(Protocol):
+class StopSignal(Protocol):
     """Whether somebody asked the run to end."""
 
     @property
@@ -74,41 +74,41 @@ class Stop(Protocol):
 def drive(
     state: ApplyState,
     world: World,
-    book: Book,
+    book: JournalWriter,
     *,
-    stop: Stop,
+    stop: StopSignal,
     at: Callable[[], str],
-    tell: Callable[[ApplyState], None],
+    on_state: Callable[[ApplyState], None],
 ) -> Outcome:
     """Carry a run out to its end. `at`: the time, for the journal; `tell`: hears of each step.
 
     Raises `JournalUnwritable` where nothing was written to the cluster yet, else `PartialFailure`;
     and what the world raised where that ended the run before its first write.
     """
-    run = _Run(state, world, book, stop, at, tell)
+    run = _Driver(state, world, book, stop, at, on_state)
     outcome = run.go()
     if world.error is not None and not run.has_written:
         raise world.error
     return outcome
 
 
-class _Run:
+class _Driver:
     def __init__(
         self,
         state: ApplyState,
         world: World,
-        book: Book,
-        stop: Stop,
+        book: JournalWriter,
+        stop: StopSignal,
         at: Callable[[], str],
-        tell: Callable[[ApplyState], None],
+        on_state: Callable[[ApplyState], None],
     ) -> None:
         self._state = state
         self._world = world
         self._book = book
         self._stop = stop
         self._at = at
-        self._tell = tell
-        self._is_told = False
+        self._on_state = on_state
+        self._has_passed_on_stop = False
         self.has_written = False
 
     def go(self) -> Outcome:
@@ -120,14 +120,14 @@ class _Run:
             if answer is None:
                 raise RuntimeError("the steps ask for nothing and do not end")
             seen = answer
-            if self._stop.is_asked and not self._is_told:
-                self._is_told = True
+            if self._stop.is_asked and not self._has_passed_on_stop:
+                self._has_passed_on_stop = True
                 self._step(Interrupted(at_ms=self._world.clock_ms()))
 
     def _step(self, seen: Observation) -> Observation | Finish | None:
         """Carry out the actions of one step; the last one's answer."""
         self._state, actions = step(self._state, seen)
-        self._tell(self._state)
+        self._on_state(self._state)
         answer: Observation | Finish | None = None
         for action in actions:
             answer = self._execute(action)
@@ -135,7 +135,7 @@ class _Run:
 
     def _execute(self, action: Action) -> Observation | Finish | None:
         match action:
-            case Journal(line=line):
+            case AppendLine(line=line):
                 self._write(fields_of(line))
                 return None
             case Wait(most_ms=most_ms):
@@ -144,9 +144,9 @@ class _Run:
             case Finish():
                 return action
             case _:
-                return self._asked(action)
+                return self._ask(action)
 
-    def _asked(self, action: Asked) -> Observation:
+    def _ask(self, action: ClusterAction) -> Observation:
         """The world's answer. A write that was denied as a whole has written nothing."""
         is_write = isinstance(action, WRITES)
         if is_write:
@@ -159,7 +159,7 @@ class _Run:
     def _write(self, fields: dict[str, Json]) -> None:
         type_ = str(fields.pop("type"))
         if type_ == Begin.type:
-            fields[FLAG] = self._world.is_flagged
+            fields[REPLICATION_FLAG] = self._world.is_flagged
         try:
             self._book.append(type_, fields, at=self._at())
         except JournalUnwritable as error:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from kafka.protocol.admin import ElectLeadersRequest
 
-from rackwise.adapters.kafka.applying.once import TIMEOUT_MS, Unanswered, send_once
 from rackwise.adapters.kafka.applying.reassign import (
     CLUSTER_DENIED,
-    Fates,
+    RequestOutcome,
     TopicPartition,
     code_name,
 )
+from rackwise.adapters.kafka.applying.send_once import TIMEOUT_MS, Unanswered, send_once
 from rackwise.adapters.kafka.permissions import missing_permission
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ NOT_NEEDED = 84
 _FIRST_WITH_TOP_CODE = 1
 
 
-def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition]) -> Fates:
+def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition]) -> RequestOutcome:
     """Ask for the first replica of each partition as its leader.
 
     Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
@@ -42,11 +42,11 @@ def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition])
     doing = "elect leaders"
     answer = send_once(admin, _request(wanted), doing=doing, top_code=_top_code)
     if isinstance(answer, Unanswered):
-        return Fates(unknown=frozenset(wanted))
+        return RequestOutcome(unknown=frozenset(wanted))
     if _top_code(answer) == CLUSTER_DENIED:
         raise missing_permission("ClusterAuthorizationFailedError", doing=doing, operation="Alter")
     if _top_code(answer):
-        return Fates(unknown=frozenset(wanted))
+        return RequestOutcome(unknown=frozenset(wanted))
     accepted: set[TopicPartition] = set()
     refused: dict[TopicPartition, tuple[str, str | None]] = {}
     for topic in answer.replica_election_results:
@@ -56,7 +56,7 @@ def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition])
                 accepted.add(which)
             else:
                 refused[which] = code_name(partition.error_code), partition.error_message
-    return Fates(
+    return RequestOutcome(
         accepted=frozenset(accepted & {*wanted}),
         refused={each: why for each, why in refused.items() if each in wanted},
         unknown=frozenset({*wanted} - accepted - {*refused}),

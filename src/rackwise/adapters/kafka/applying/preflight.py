@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.kafka.applying.look import read_logs
+from rackwise.adapters.kafka.applying.metadata import read_logs
 from rackwise.adapters.kafka.read import read_brokers
-from rackwise.core.applying.preflight import Facts, check_cluster
+from rackwise.core.applying.preflight import ClusterFacts, check_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def read_facts(
     world: World, plan: Plan, *, progress: Callable[[int], None] = lambda _: None
-) -> Facts:
+) -> ClusterFacts:
     """The cluster as far as the plan concerns it. `progress` is told of each of `READINGS`.
 
     Raises `WrongCluster`, `StalePlan` for a plan of no cluster, `MissingPermission`, `Unreachable`,
@@ -35,13 +35,15 @@ def read_facts(
     cluster_id = world.cluster_id()
     check_cluster(plan, cluster_id)
     progress(1)
-    found = world.find([(move.topic, move.partition) for move in plan.moves], is_whole=True)
+    found = world.read_partitions(
+        [(move.topic, move.partition) for move in plan.moves], is_whole=True
+    )
     progress(1)
     brokers = {broker.id: broker for broker in read_brokers(admin)}
     receivers = {broker for move in plan.moves for broker in move.added} & found.live
     logs = read_logs(admin, sorted(receivers), {})
     progress(1)
-    return Facts(
+    return ClusterFacts(
         cluster_id=cluster_id,
         brokers={
             id_: replace(broker, log_dirs=logs.log_dirs.get(id_, ()))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import kafka.errors as kafka_errors
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from rackwise.adapters.kafka.applying.once import TIMEOUT_MS, Unanswered, send_once
+from rackwise.adapters.kafka.applying.send_once import TIMEOUT_MS, Unanswered, send_once
 from rackwise.adapters.kafka.connect import reason
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.core.errors import ServerRefused
@@ -46,7 +46,7 @@ _MAY_HAVE_BEEN_DONE = frozenset({-1, 7})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fates:
+class RequestOutcome:
     """What became of each partition that was asked for: the three have no partition in common.
 
     `refused`: partition -> Kafka's name of the error, and its text where there is one.
@@ -73,8 +73,8 @@ def alter_reassignments(
     targets: Mapping[TopicPartition, Sequence[int] | None],
     *,
     may_change_replication: bool,
-) -> Fates:
-    """Start these reassignments, or cancel those whose target is None. Sent once.
+) -> RequestOutcome:
+    """Start these reassignments, or cancel those whose target is None. RequestStatus once.
 
     Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
     `ServerRefused`.
@@ -83,11 +83,11 @@ def alter_reassignments(
     request = _request(targets, may_change_replication=may_change_replication)
     answer = send_once(admin, request, doing=doing, top_code=lambda told: int(told.error_code))
     if isinstance(answer, Unanswered):
-        return Fates(unknown=frozenset(targets))
+        return RequestOutcome(unknown=frozenset(targets))
     if answer.error_code == CLUSTER_DENIED:
         raise missing_permission("ClusterAuthorizationFailedError", doing=doing, operation="Alter")
     if answer.error_code in _MAY_HAVE_BEEN_DONE:
-        return Fates(unknown=frozenset(targets))
+        return RequestOutcome(unknown=frozenset(targets))
     if answer.error_code:
         raise ServerRefused(
             f"the cluster rejected the request to {doing}: "
@@ -97,7 +97,7 @@ def alter_reassignments(
             had=reason(answer.error_code),
             hint="nothing was moved; fix the cause and run rackwise resume",
         )
-    return _fates(targets, answer)
+    return _outcome_of(targets, answer)
 
 
 def _request(
@@ -119,7 +119,7 @@ def _request(
     )
 
 
-def _fates(asked: Mapping[TopicPartition, object], answer: Message) -> Fates:
+def _outcome_of(asked: Mapping[TopicPartition, object], answer: Message) -> RequestOutcome:
     accepted: set[TopicPartition] = set()
     refused: dict[TopicPartition, tuple[str, str | None]] = {}
     unknown: set[TopicPartition] = set(asked)
@@ -134,7 +134,7 @@ def _fates(asked: Mapping[TopicPartition, object], answer: Message) -> Fates:
                 refused[which] = code_name(code), partition.error_message
             else:
                 accepted.add(which)
-    return Fates(accepted=frozenset(accepted), refused=refused, unknown=frozenset(unknown))
+    return RequestOutcome(accepted=frozenset(accepted), refused=refused, unknown=frozenset(unknown))
 
 
 def code_name(code: int) -> str:

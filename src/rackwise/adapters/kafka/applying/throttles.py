@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
-from rackwise.adapters.kafka.applying.once import Unanswered, send_once
 from rackwise.adapters.kafka.applying.reassign import code_name
+from rackwise.adapters.kafka.applying.send_once import Unanswered, send_once
 from rackwise.adapters.kafka.configs import (
     BROKER_THROTTLES,
     TOPIC_THROTTLES,
@@ -55,7 +55,7 @@ _DENIED = {29: "TopicAuthorizationFailedError", 31: "ClusterAuthorizationFailedE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Throttles:
+class ThrottleValues:
     """What is set now: broker -> key -> value, topic -> key -> value; an absent key is absent.
 
     `inherited`: rates that a broker has from the cluster's default or its own file. `silent`:
@@ -69,7 +69,7 @@ class Throttles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class ConfigWrite:
     """One value to set, or None to delete the key; `resource` is a broker id or a topic."""
 
     resource: int | str
@@ -79,7 +79,7 @@ class Write:
 
 def read_throttles(
     admin: KafkaAdminClient, *, topics: Sequence[str] = (), brokers: Sequence[int] = ()
-) -> Throttles:
+) -> ThrottleValues:
     """The throttle keys of these resources. A topic that is gone has none.
 
     Raises `MissingPermission` where it may not be read, and what `ask` raises.
@@ -105,19 +105,21 @@ def read_throttles(
         rest = _values(result, RATES, is_own=False)
         if rest:
             inherited[broker] = rest
-    return Throttles(brokers=own, topics=of_topics, inherited=inherited, silent=silent)
+    return ThrottleValues(brokers=own, topics=of_topics, inherited=inherited, silent=silent)
 
 
-def write_throttles(admin: KafkaAdminClient, writes: Iterable[Write]) -> dict[Write, str | None]:
+def write_throttles(
+    admin: KafkaAdminClient, writes: Iterable[ConfigWrite]
+) -> dict[ConfigWrite, str | None]:
     """Set and delete; the writes that were refused, with Kafka's name of the error.
 
     None stands for a write that was not answered, or whose broker cannot be reached.
 
     Raises `MissingPermission`. What the cluster has afterwards is for `read_throttles` to say.
     """
-    failed: dict[Write, str | None] = {}
-    of_topics: dict[int | str, list[Write]] = {}
-    of_brokers: dict[int | str, list[Write]] = {}
+    failed: dict[ConfigWrite, str | None] = {}
+    of_topics: dict[int | str, list[ConfigWrite]] = {}
+    of_brokers: dict[int | str, list[ConfigWrite]] = {}
     for write in writes:
         chosen = of_brokers if isinstance(write.resource, int) else of_topics
         chosen.setdefault(write.resource, []).append(write)
@@ -175,18 +177,18 @@ def _sources(config: Message) -> list[tuple[int, str | None]]:
 
 
 def _write_brokers(
-    admin: KafkaAdminClient, wanted: Mapping[int | str, Sequence[Write]]
-) -> dict[Write, str | None]:
+    admin: KafkaAdminClient, wanted: Mapping[int | str, Sequence[ConfigWrite]]
+) -> dict[ConfigWrite, str | None]:
     requests = {int(broker): _alter(_BROKER, {broker: rows}) for broker, rows in wanted.items()}
-    failed: dict[Write, str | None] = {}
+    failed: dict[ConfigWrite, str | None] = {}
     for broker, answer in sorted(send_to_each(admin, requests).items()):
-        part: dict[int | str, Sequence[Write]] = {broker: wanted[broker]}
+        part: dict[int | str, Sequence[ConfigWrite]] = {broker: wanted[broker]}
         told = Unanswered(reason(answer)) if isinstance(answer, Exception) else answer
         failed |= _failed(part, told)
     return failed
 
 
-def _alter(kind: int, wanted: Mapping[int | str, Sequence[Write]]) -> Message:
+def _alter(kind: int, wanted: Mapping[int | str, Sequence[ConfigWrite]]) -> Message:
     make: Message = IncrementalAlterConfigsRequest
     of_resource = make.AlterConfigsResource
     of_key = of_resource.AlterableConfig
@@ -211,13 +213,13 @@ def _alter(kind: int, wanted: Mapping[int | str, Sequence[Write]]) -> Message:
 
 
 def _failed(
-    wanted: Mapping[int | str, Sequence[Write]], answer: Message | Unanswered
-) -> dict[Write, str | None]:
+    wanted: Mapping[int | str, Sequence[ConfigWrite]], answer: Message | Unanswered
+) -> dict[ConfigWrite, str | None]:
     every = [(str(name), write) for name, rows in wanted.items() for write in rows]
     if isinstance(answer, Unanswered):
         return dict.fromkeys(write for _, write in every)
     codes = {each.resource_name: each for each in answer.responses}
-    failed: dict[Write, str | None] = {}
+    failed: dict[ConfigWrite, str | None] = {}
     for name, write in every:
         told = codes.get(name)
         if told is None:

@@ -24,17 +24,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from kafka.errors import KafkaError
 
 from rackwise.adapters.kafka.applying.elect import elect_preferred
-from rackwise.adapters.kafka.applying.finding import Finder, Found
-from rackwise.adapters.kafka.applying.look import Logs, read_logs
+from rackwise.adapters.kafka.applying.metadata import ReplicaLogs, read_logs
+from rackwise.adapters.kafka.applying.partition_reader import PartitionReader, PartitionReading
 from rackwise.adapters.kafka.applying.reassign import (
-    Fates,
+    RequestOutcome,
     TopicPartition,
     alter_reassignments,
     has_replication_flag,
 )
 from rackwise.adapters.kafka.applying.throttles import (
-    Throttles,
-    Write,
+    ConfigWrite,
+    ThrottleValues,
     read_throttles,
     write_throttles,
 )
@@ -55,7 +55,7 @@ from rackwise.core.applying.actions import (
     ThrottlesRead,
     ThrottlesSet,
 )
-from rackwise.core.applying.model import Seen, ThrottleKey
+from rackwise.core.applying.model import ObservedPartition, ThrottleKey
 from rackwise.core.errors import (
     AuthenticationFailed,
     MissingPermission,
@@ -70,12 +70,12 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
 
-Asked: TypeAlias = Look | ReadThrottles | SetThrottles | Alter | Elect
+ClusterAction: TypeAlias = Look | ReadThrottles | SetThrottles | Alter | Elect
 """The actions that a cluster answers."""
 
 BETWEEN_S = 0.1
 """How soon again what was set is looked for."""
-SEEN_MS = 5_000
+VISIBLE_MS = 5_000
 """So long a throttle that was set may take to be seen at its broker: with ZooKeeper it lags."""
 _FATAL = (MissingPermission, AuthenticationFailed)
 
@@ -101,13 +101,13 @@ class World:
     _bad_dirs: frozenset[tuple[int, str]] = frozenset()
     _inherited: dict[ThrottleKey, str] = field(default_factory=dict)
     _min_isr: dict[str, int] = field(default_factory=dict)
-    _finder: Finder = field(init=False)
+    _reader: PartitionReader = field(init=False)
 
     def __post_init__(self) -> None:
         self.is_flagged = has_replication_flag(self.admin)
-        self._finder = Finder(self.admin)
+        self._reader = PartitionReader(self.admin)
 
-    def answer(self, action: Asked) -> Observation:
+    def answer(self, action: ClusterAction) -> Observation:
         """Carry one action out; a `RackwiseError` becomes `Failed`."""
         try:
             return self._answer(action)
@@ -123,7 +123,7 @@ class World:
             self.error = failure
         return Failed(at_ms=self.clock_ms(), text=failure.message, is_fatal=is_fatal)
 
-    def _answer(self, action: Asked) -> Observation:
+    def _answer(self, action: ClusterAction) -> Observation:
         match action:
             case Look():
                 return self.look(action.partitions, sizes=action.sizes)
@@ -137,12 +137,12 @@ class World:
                     dict(action.targets),
                     may_change_replication=action.allow_replication_factor_change,
                 )
-                return Altered(at_ms=self.clock_ms(), answers=self._told(fates))
+                return Altered(at_ms=self.clock_ms(), answers=self._answers_of(fates))
             case Elect():
                 fates = elect_preferred(self.admin, action.partitions)
-                return Elected(at_ms=self.clock_ms(), answers=self._told(fates))
+                return Elected(at_ms=self.clock_ms(), answers=self._answers_of(fates))
 
-    def _told(self, fates: Fates) -> dict[TopicPartition, str | None]:
+    def _answers_of(self, fates: RequestOutcome) -> dict[TopicPartition, str | None]:
         self.texts |= {which: text for which, (_, text) in fates.refused.items() if text}
         return {
             **dict.fromkeys(sorted(fates.accepted)),
@@ -151,9 +151,9 @@ class World:
 
     def look(self, partitions: Collection[TopicPartition], *, sizes: bool = True) -> Looked:
         """How these partitions and the brokers are now. Raises what `ask` raises, `WorldError`."""
-        found = self.find(partitions)
+        found = self.read_partitions(partitions)
         moving = {which: seen for which, seen in found.partitions.items() if seen.adding}
-        logs = self._logs(found.live, moving) if sizes else Logs()
+        logs = self._logs(found.live, moving) if sizes else ReplicaLogs()
         if sizes:
             self._bad_dirs = _bad_dirs(logs)
         seen_now = {
@@ -198,11 +198,15 @@ class World:
             },
         }
 
-    def find(self, wanted: Collection[TopicPartition], *, is_whole: bool = False) -> Found:
-        """As `Finder.find`."""
-        return self._finder.find(wanted, is_whole=is_whole)
+    def read_partitions(
+        self, wanted: Collection[TopicPartition], *, is_whole: bool = False
+    ) -> PartitionReading:
+        """As `PartitionReader.find`."""
+        return self._reader.read(wanted, is_whole=is_whole)
 
-    def _logs(self, live: frozenset[int], moving: Mapping[TopicPartition, Seen]) -> Logs:
+    def _logs(
+        self, live: frozenset[int], moving: Mapping[TopicPartition, ObservedPartition]
+    ) -> ReplicaLogs:
         partitions: dict[str, list[int]] = {}
         for topic, number in moving:
             partitions.setdefault(topic, []).append(number)
@@ -215,17 +219,19 @@ class World:
             told = read_configs(self.admin, new, (), progress=lambda _: None)
             self._min_isr |= {name: told.min_insync_replicas.get(name, 0) for name in new}
 
-    def _is_under(self, which: TopicPartition, seen: Seen, found: Found) -> bool:
+    def _is_under(
+        self, which: TopicPartition, seen: ObservedPartition, found: PartitionReading
+    ) -> bool:
         live = [broker for broker in seen.isr if broker in found.live]
         return seen.leader is not None and len(live) < self._min_isr.get(which[0], 0)
 
-    def _wait_until_seen(self, writes: list[Write]) -> None:
+    def _wait_until_visible(self, writes: list[ConfigWrite]) -> None:
         topics = sorted({each.resource for each in writes if isinstance(each.resource, str)})
         brokers = sorted({each.resource for each in writes if isinstance(each.resource, int)})
-        deadline = self.clock_ms() + SEEN_MS
+        deadline = self.clock_ms() + VISIBLE_MS
         while self.clock_ms() < deadline:
             told = read_throttles(self.admin, topics=topics, brokers=brokers)
-            if all(_stands(told, each) == each.value for each in writes):
+            if all(_current_value(told, each) == each.value for each in writes):
                 return
             time.sleep(BETWEEN_S)
 
@@ -252,7 +258,7 @@ class World:
         A rate that the broker has from the cluster's default comes back by deleting ours.
         """
         writes = {
-            Write(
+            ConfigWrite(
                 resource=int(key.name) if key.kind == "broker" else key.name,
                 key=key.key,
                 value=None if value == self._inherited.get(key) else value,
@@ -260,7 +266,7 @@ class World:
             for key, value in action.changes
         }
         failed = write_throttles(self.admin, writes)
-        self._wait_until_seen([write for write in writes if write not in failed])
+        self._wait_until_visible([write for write in writes if write not in failed])
         answers: dict[ThrottleKey, str | None] = {}
         for write, key in writes.items():
             code = failed.get(write)
@@ -269,7 +275,7 @@ class World:
         return ThrottlesSet(at_ms=self.clock_ms(), answers=answers)
 
 
-def _stands(told: Throttles, write: Write) -> str | None:
+def _current_value(told: ThrottleValues, write: ConfigWrite) -> str | None:
     """What is seen where it was set; of who does not tell, what was set."""
     if isinstance(write.resource, int):
         found = told.brokers.get(write.resource)
@@ -278,7 +284,7 @@ def _stands(told: Throttles, write: Write) -> str | None:
     return write.value if found is None else found.get(write.key)
 
 
-def _bad_dirs(logs: Logs) -> frozenset[tuple[int, str]]:
+def _bad_dirs(logs: ReplicaLogs) -> frozenset[tuple[int, str]]:
     return frozenset(
         (broker, each.path)
         for broker, dirs in logs.log_dirs.items()
@@ -287,8 +293,8 @@ def _bad_dirs(logs: Logs) -> frozenset[tuple[int, str]]:
     )
 
 
-def _with_bytes(seen: Seen, sizes: Mapping[int, int]) -> Seen:
-    return Seen(
+def _with_bytes(seen: ObservedPartition, sizes: Mapping[int, int]) -> ObservedPartition:
+    return ObservedPartition(
         topic_id=seen.topic_id,
         replicas=seen.replicas,
         adding=seen.adding,

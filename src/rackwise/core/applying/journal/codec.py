@@ -36,7 +36,7 @@ from rackwise.core.applying.journal.lines import (
     ThrottleRestored,
     ThrottleSet,
 )
-from rackwise.core.applying.model import Act, Class, Mode, Stop, ThrottleKey
+from rackwise.core.applying.model import Mode, PartitionClass, RequestKind, Stop, ThrottleKey
 from rackwise.core.applying.throttle_configs import LISTS, RATES
 from rackwise.core.errors import InvalidPlan
 
@@ -153,7 +153,7 @@ _TEXT = _Form(_plain, _text)
 _PARTITION = _Form(list, _partition)
 _PARTITIONS = _many(_PARTITION)
 _KEY = _Form(list, _key)
-_BATCH = {"batch": _INT, "act": _choice(Act), "partitions": _PARTITIONS}
+_BATCH = {"batch": _INT, "act": _choice(RequestKind), "partitions": _PARTITIONS}
 _REFUSED = {"refused": _many(_with_code(_PARTITION)), "unknown": _PARTITIONS}
 
 _FORMS: Mapping[type[Line], Mapping[str, _Form]] = {
@@ -166,8 +166,12 @@ _FORMS: Mapping[type[Line], Mapping[str, _Form]] = {
     ThrottleIntent: {"settings": _many(_Form(_write_setting, _setting))},
     ThrottleSet: {"done": _many(_KEY), "failed": _many(_with_code(_KEY))},
     BatchIntent: _BATCH,
-    BatchResult: {"batch": _INT, "act": _choice(Act), "accepted": _PARTITIONS, **_REFUSED},
-    PartitionLine: {"partition": _PARTITION, "class": _choice(Class), "code": _or_null(_TEXT)},
+    BatchResult: {"batch": _INT, "act": _choice(RequestKind), "accepted": _PARTITIONS, **_REFUSED},
+    PartitionLine: {
+        "partition": _PARTITION,
+        "class": _choice(PartitionClass),
+        "code": _or_null(_TEXT),
+    },
     Pause: {"reasons": _many(_TEXT)},
     Go: {},
     ElectIntent: {"batch": _INT, "partitions": _PARTITIONS},

@@ -1,24 +1,25 @@
-"""The lines of a journal as values: what was about to be done, and what came of it.
+"""The lines of a journal as values: what was about to be done, and its result.
 
 ```
-type               announces or tells
-begin              a run: its mode, throttle, and the partitions it leaves out
-throttle_intent    keys about to be set: what stood there, what will
-throttle_set       which were, which were not
-batch_intent       partitions about to be reassigned, or cancelled
-batch_result       accepted, refused with Kafka's name of the error, unknown
-partition          a partition came to a new class
-pause, go          no new work is begun, and why; it is again
-elect_intent       preferred elections about to be asked for
+type               announces or reports
+begin              a run: its mode, throttle, and the partitions that it leaves out
+throttle_intent    throttle keys about to be set: value before, new value
+throttle_set       which keys were set, which were not
+batch_intent       partitions about to be reassigned or cancelled
+batch_result       accepted, rejected with the name of Kafka's error, unknown
+partition          the new class of a partition
+pause, go          no new move is started, and why; moves are started again
+elect_intent       preferred elections about to be requested
 elect_result       as batch_result
-throttle_restored  keys that are as they were, or are not ours any more
+throttle_restored  keys that have their old value, or that others own now
 end                a run: counts, and why it ended early
 ```
 
-`seq`, `at` and `check` are added by whoever writes them. `fields_of` and `line_of` are the two
-ways between a line and plain JSON values; what one writes the other reads.
+The writer of the file adds `seq`, `at` and `check`. `fields_of` and `line_of` convert between a
+line
+and plain JSON values, without loss.
 
-What this does not do: files, checks, order. `state` is folded from lines by `resume`.
+What this does not do: files, checks, order. `start.resume` folds the lines into a state.
 """
 
 from __future__ import annotations
@@ -27,32 +28,44 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    from rackwise.core.applying.model import Act, Class, Mode, PartitionId, Stop, ThrottleKey
+    from rackwise.core.applying.model import (
+        Mode,
+        PartitionClass,
+        PartitionId,
+        RequestKind,
+        Stop,
+        ThrottleKey,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
-    """A run begins. `plan`: its SHA-256; `throttle`: bytes per second; `dropped`: left out."""
+    """A run begins."""
 
     type: ClassVar[str] = "begin"
     plan: str
+    """SHA-256 of the plan."""
     mode: Mode
     throttle: int | None
+    """Bytes per second; None: no throttle."""
     dropped: tuple[PartitionId, ...]
+    """Partitions that the run leaves out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One key: what stood there before anything of ours did, and what will."""
+    """A new value of one throttle key."""
 
     key: ThrottleKey
     prior: str | None
+    """The value before this tool first set the key; None: absent."""
     ours: str
+    """The value that is about to be set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleIntent:
-    """These are about to be set."""
+    """These throttle keys are about to be set."""
 
     type: ClassVar[str] = "throttle_intent"
     settings: tuple[Setting, ...]
@@ -60,63 +73,68 @@ class ThrottleIntent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleSet:
-    """These were set; `failed`: with Kafka's name of the error, or `UNKNOWN`."""
+    """The result of setting throttle keys."""
 
     type: ClassVar[str] = "throttle_set"
     done: tuple[ThrottleKey, ...]
     failed: tuple[tuple[ThrottleKey, str], ...]
+    """Key and name of Kafka's error, or `UNKNOWN`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchIntent:
-    """These are about to be reassigned to the `after` of the plan, or to be taken back."""
+    """These partitions are about to be moved, cancelled or reordered."""
 
     type: ClassVar[str] = "batch_intent"
     batch: int
-    act: Act
+    act: RequestKind
     partitions: tuple[PartitionId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResult:
-    """What came of it. `unknown`: no answer; the next look tells."""
+    """The result of a reassignment request."""
 
     type: ClassVar[str] = "batch_result"
     batch: int
-    act: Act
+    act: RequestKind
     accepted: tuple[PartitionId, ...]
     refused: tuple[tuple[PartitionId, str], ...]
+    """Partition and name of Kafka's error."""
     unknown: tuple[PartitionId, ...]
+    """Partitions without an answer; the next reading shows the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLine:
-    """A partition came to this class. `code`: Kafka's name of the error, where there is one."""
+    """A partition has a new class."""
 
     type: ClassVar[str] = "partition"
     partition: PartitionId
-    class_: Class
+    class_: PartitionClass
     code: str | None = None
+    """Name of Kafka's error, where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Nothing new is begun, for these reasons: sentences for people."""
+    """No new move is started."""
 
     type: ClassVar[str] = "pause"
     reasons: tuple[str, ...]
+    """Sentences for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """The reasons are gone."""
+    """Moves are started again."""
 
     type: ClassVar[str] = "go"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectIntent:
-    """Preferred elections are about to be asked for."""
+    """Preferred elections are about to be requested."""
 
     type: ClassVar[str] = "elect_intent"
     batch: int
@@ -125,7 +143,7 @@ class ElectIntent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectResult:
-    """What came of them."""
+    """The result of an election request."""
 
     type: ClassVar[str] = "elect_result"
     batch: int
@@ -136,11 +154,12 @@ class ElectResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleRestored:
-    """Nothing of ours stands there any more. `changed`: of them, those that others had changed."""
+    """These keys have no value of this tool any more."""
 
     type: ClassVar[str] = "throttle_restored"
     keys: tuple[ThrottleKey, ...]
     changed: tuple[ThrottleKey, ...]
+    """Those of `keys` that others had changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +172,7 @@ class End:
     skipped: int
     dropped: int
     stop: Stop | None
+    """Why the run ended early; None: it did not."""
 
 
 Line: TypeAlias = (

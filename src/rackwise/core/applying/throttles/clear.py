@@ -1,16 +1,18 @@
-"""Throttles are taken off, and the run ends.
+"""Clearing throttles at the end of a run.
 
 ```
-taking_off (read) -> unsetting (set or delete what is still ours) -> over
-     ^                    |
-     +----- resting <-----+   no answer: again, 5 times; then the key stays in the journal
+reading_to_clear -> clearing (set or delete what is still ours) -> over
+     ^                   |
+     +-- clear_backoff <-+   no answer: repeated 5 times; then the key stays in the journal
 ```
 
-Goals, in order: what an operator had set stands as it stood; the journal tells of each key when
-nothing of ours stands there any more, and not before; a broker that is dead keeps no run waiting.
+Goals, in order: restore what an operator had set; journal each key when nothing of ours is set
+there
+any more, and not before; do not wait for a dead broker.
 
-A key that could not be reached stays in the ledger, and so in the journal; the run ends with it,
-and the next one, or one that only restores, takes it off.
+A key that could not be reached stays in the ledger, and so in the journal. The run ends with it,
+and
+the next run, or one that only restores, clears it.
 
 Source: KIP-73; unlike `kafka-reassign-partitions --verify`, which clears all throttles.
 """
@@ -25,12 +27,12 @@ from rackwise.core.applying.requests import (
     Step,
     finish,
     is_under_way,
+    journal_first,
     read_throttles,
     set_throttles,
-    told,
     wait,
 )
-from rackwise.core.applying.throttle_configs import restored
+from rackwise.core.applying.throttle_configs import restore
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -43,88 +45,88 @@ BACK_OFF_MS = 500
 
 
 def wind_down(state: ApplyState, stop: Stop, text: str | None = None) -> Step:
-    """End early. A throttle stays while something of ours may move."""
+    """End the run early. A throttle stays while a partition of the plan may move."""
     state = replace(state, stop=stop, text=text)
     if any(is_under_way(each) for each in state.partitions.values()):
         return finish(state)
-    return take_off(state)
+    return begin_clearing(state)
 
 
-def take_off(state: ApplyState) -> Step:
-    """Read what stands at the keys that are ours; without any, end."""
+def begin_clearing(state: ApplyState) -> Step:
+    """Read the values of our keys; without any, end the run."""
     if not state.ledger:
         return finish(state)
-    return read_throttles(replace(state, tries=0), "taking_off", state.ledger)
+    return read_throttles(replace(state, tries=0), "reading_to_clear", state.ledger)
 
 
-def was_read(state: ApplyState, read: ThrottlesRead) -> Step:
-    """Put back what is still ours."""
+def on_read(state: ApplyState, read: ThrottlesRead) -> Step:
+    """Restore every key that still has our value."""
     gone: list[ThrottleKey] = []
     changes: dict[ThrottleKey, str | None] = {}
-    changed = set(state.changed)
+    changed = set(state.changed_throttles)
     for key, entry in sorted(state.ledger.items()):
         if not is_answered(key, read):
             continue
-        result = restored(key, entry, value_of(key, read))
+        result = restore(key, entry, value_of(key, read))
         if result.is_changed:
             changed.add(key)
         if result.act == "none":
             gone.append(key)
         else:
             changes[key] = result.value
-    state = replace(state, changed=frozenset(changed))
-    lines, state = _forgotten(state, gone)
+    state = replace(state, changed_throttles=frozenset(changed))
+    lines, state = _without_keys(state, gone)
     if changes:
-        return told(lines, set_throttles(state, "unsetting", changes))
-    return told(lines, _again(state))
+        return journal_first(lines, set_throttles(state, "clearing", changes))
+    return journal_first(lines, _retry(state))
 
 
-def was_set(state: ApplyState, answer: ThrottlesSet) -> Step:
-    """What was put back is ours no more; what was not is read again."""
+def on_set(state: ApplyState, answer: ThrottlesSet) -> Step:
+    """Forget the keys that were restored; read the others again."""
     done = [key for key in state.keys if answer.answers.get(key, "") is None]
-    lines, state = _forgotten(state, done)
-    return told(lines, _again(state))
+    lines, state = _without_keys(state, done)
+    return journal_first(lines, _retry(state))
 
 
-def failed(state: ApplyState, failure: Failed) -> Step:
-    """No answer at all."""
-    return finish(state) if failure.is_fatal else _again(state)
+def on_failure(state: ApplyState, failure: Failed) -> Step:
+    """Repeat after an unanswered request."""
+    return finish(state) if failure.is_fatal else _retry(state)
 
 
-def rested(state: ApplyState) -> Step:
-    """Read again."""
-    return read_throttles(state, "taking_off", state.ledger)
+def read_again(state: ApplyState) -> Step:
+    """Read the values again."""
+    return read_throttles(state, "reading_to_clear", state.ledger)
 
 
-def _again(state: ApplyState) -> Step:
+def _retry(state: ApplyState) -> Step:
     if not state.ledger or state.tries + 1 >= MOST_TRIES:
         return finish(state)
     tried = replace(state, tries=state.tries + 1, wait_ms=max(BACK_OFF_MS, state.wait_ms))
-    return wait(tried, "resting")
+    return wait(tried, "clear_backoff")
 
 
-def _forgotten(
+def _without_keys(
     state: ApplyState, keys: Collection[ThrottleKey]
 ) -> tuple[tuple[ThrottleRestored, ...], ApplyState]:
-    """Without these keys, and the line that tells it."""
+    """The journal line about these keys, and the state without them."""
     if not keys:
         return (), state
     line = ThrottleRestored(
-        keys=tuple(keys), changed=tuple(key for key in keys if key in state.changed)
+        keys=tuple(keys), changed=tuple(key for key in keys if key in state.changed_throttles)
     )
     ledger = {key: entry for key, entry in state.ledger.items() if key not in set(keys)}
     return (line,), replace(state, ledger=ledger)
 
 
 def is_answered(key: ThrottleKey, read: ThrottlesRead) -> bool:
-    """Whether it is known what stands at the key."""
+    """Whether the value of the key is known."""
     if key.kind == "broker":
         return int(key.name) in read.brokers
     return key.name in read.topics or key.name in read.gone
 
 
 def value_of(key: ThrottleKey, read: ThrottlesRead) -> str | None:
-    """What stands at the key; None = absent, or not answered."""
+    """The value of the key; None: absent, or not answered."""
     configs: Mapping[str, str] = (
         read.brokers.get(int(key.name), {})
         if key.kind == "broker"

@@ -1,17 +1,17 @@
-"""Throttles are put on before anything moves: read, journalled, set, and read back.
+"""Setting throttles before anything moves: read, journal, set, and read back.
 
 ```
 reading -> setting -> verifying -> looking
    |          |          |
-   +----------+----------+--> after 5 tries, or 30 s unseen: the run ends, nothing was moved
+   +----------+----------+--> after 5 attempts, or 30 s invisible: the run ends, nothing was moved
 ```
 
-Goals, in order: the journal knows what stood there before we touch it; nothing moves unthrottled;
-what an operator set holds, unless the caller says otherwise.
+Goals, in order: the journal has the old value before we change it; nothing moves without its
+throttle;
+an operator's value holds, unless the caller decides otherwise.
 
-A broker that is dead has no throttle set, as nobody could reach it; it is put on when the broker is
-back. All moves of the run are throttled
-at once, so that a killed run leaves one set of keys.
+A dead broker gets no throttle, because it cannot be reached; the throttle is set when the broker is
+back. All moves of the run are throttled at once, so that a killed run leaves one set of keys.
 
 Source: KIP-73; `ReassignPartitionsCommand.modifyReassignmentThrottle`.
 """
@@ -25,24 +25,24 @@ from rackwise.core.applying.journal.lines import Setting, ThrottleIntent, Thrott
 from rackwise.core.applying.model import FAILED
 from rackwise.core.applying.requests import (
     Step,
+    journal_first,
     look,
     read_throttles,
     set_throttles,
-    told,
     wait,
 )
 from rackwise.core.applying.throttle_configs import (
     FOLLOWER_RATE,
     LEADER_RATE,
-    Flow,
+    ThrottledMove,
     bytes_per_s,
-    entry_of,
-    flow_of,
-    joined,
-    throttles,
+    merge_value,
+    throttle_values,
+    throttled_move,
+    update_entry,
 )
 from rackwise.core.applying.throttles.clear import is_answered, value_of, wind_down
-from rackwise.core.applying.window import adding_of
+from rackwise.core.applying.window import brokers_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,47 +54,47 @@ MOST_TRIES = 5
 VISIBLE_MS = 30_000
 BACK_OFF_MS = 500
 UNKNOWN = "UNKNOWN"
-"""In a journal: no answer came."""
+"""In a journal: the request was not answered."""
 
 _AGAIN = {"REQUEST_TIMED_OUT", "NOT_CONTROLLER", "THROTTLING_QUOTA_EXCEEDED", UNKNOWN}
-"""Answers after which it is tried again."""
+"""Errors after which the request is repeated."""
 
 _ENDED = FAILED | {"done", "cancelled", "dropped"}
 
 
 def lacks_throttle(state: ApplyState) -> bool:
-    """A rate is asked for, something is to be copied, and it was not put on yet, or not for all."""
-    is_on = state.is_throttled and not state.unthrottled & state.live
-    return state.rate is not None and not is_on and bool(_flows(state))
+    """Whether a rate is requested, something is to be copied, and a throttle is missing."""
+    is_on = state.is_throttled and not state.unthrottled_brokers & state.live
+    return state.rate is not None and not is_on and bool(_throttled_moves(state))
 
 
-def put_on(state: ApplyState) -> Step:
-    """Read what stands at the keys that are wanted."""
-    wanted = throttles(_flows(state), state.rate or 0)
-    return read_throttles(replace(state, wanted=wanted), "reading", wanted)
+def begin_setting(state: ApplyState) -> Step:
+    """Read the current values of the keys to set."""
+    wanted = throttle_values(_throttled_moves(state), state.rate or 0)
+    return read_throttles(replace(state, target_throttles=wanted), "reading", wanted)
 
 
-def _flows(state: ApplyState) -> list[Flow]:
-    """Whom the moves concern that are not over."""
+def _throttled_moves(state: ApplyState) -> list[ThrottledMove]:
+    """Sources and destinations of the moves that are not over."""
     flows = []
     for partition, progress in state.partitions.items():
         seen, move = progress.seen, state.moves[partition]
-        if seen is None or progress.class_ in _ENDED or not adding_of(move, seen):
+        if seen is None or progress.class_ in _ENDED or not brokers_to_add(move, seen):
             continue
-        flows.append(flow_of(partition, seen.replicas, seen.adding, move.after))
+        flows.append(throttled_move(partition, seen.replicas, seen.adding, move.after))
     return flows
 
 
-def was_read(state: ApplyState, read: ThrottlesRead) -> Step:
-    """Join ours with what stands there, and set what differs."""
+def on_read(state: ApplyState, read: ThrottlesRead) -> Step:
+    """Merge our values with the current ones, and set those that differ."""
     if state.is_stopping:
         return wind_down(state, "interrupted")
-    silent = [key for key in state.wanted if not is_answered(key, read)]
+    silent = [key for key in state.target_throttles if not is_answered(key, read)]
     if any(_is_live(state, key) for key in silent):
-        return again(state, "no answer about throttles")
+        return retry(state, "no answer about throttles")
     wanted = {
         key: ours
-        for key, ours in state.wanted.items()
+        for key, ours in state.target_throttles.items()
         if key not in silent and not (key.kind == "topic" and key.name in read.gone)
     }
     ledger = dict(state.ledger)
@@ -102,17 +102,17 @@ def was_read(state: ApplyState, read: ThrottlesRead) -> Step:
     values: dict[ThrottleKey, str] = {}
     for key, ours in wanted.items():
         now, entry = value_of(key, read), ledger.get(key)
-        values[key] = joined(key, ours, now, entry, state.caps.throttle_over)
+        values[key] = merge_value(key, ours, now, entry, state.caps.throttle_over)
         if values[key] != now:
-            ledger[key] = entry_of(key, entry, now, values[key])
+            ledger[key] = update_entry(key, entry, now, values[key])
             settings.append(_setting(key, ledger[key]))
     dead = frozenset(int(key.name) for key in silent)
-    state = with_rates(replace(state, wanted=values, unthrottled=dead), values)
+    state = with_rates(replace(state, target_throttles=values, unthrottled_brokers=dead), values)
     if not settings:
-        return look(replace(state, is_throttled=True, wanted={}, tries=0), read.at_ms)
+        return look(replace(state, is_throttled=True, target_throttles={}, tries=0), read.at_ms)
     line = ThrottleIntent(settings=tuple(settings))
     changes: dict[ThrottleKey, str | None] = {each.key: each.ours for each in settings}
-    return told((line,), set_throttles(replace(state, ledger=ledger), "setting", changes))
+    return journal_first((line,), set_throttles(replace(state, ledger=ledger), "setting", changes))
 
 
 def _setting(key: ThrottleKey, entry: Entry) -> Setting:
@@ -124,7 +124,7 @@ def _is_live(state: ApplyState, key: ThrottleKey) -> bool:
 
 
 def with_rates(state: ApplyState, values: Mapping[ThrottleKey, str]) -> ApplyState:
-    """With the rates that hold from now on."""
+    """The state with the rates that hold from now on."""
     return replace(
         state,
         rates_in=_rates(values, FOLLOWER_RATE),
@@ -136,8 +136,8 @@ def _rates(values: Mapping[ThrottleKey, str], key: str) -> dict[int, int]:
     return {int(each.name): bytes_per_s(value) for each, value in values.items() if each.key == key}
 
 
-def was_set(state: ApplyState, answer: ThrottlesSet) -> Step:
-    """Read back what was set; what was refused ends the run, what is unknown is read again."""
+def on_set(state: ApplyState, answer: ThrottlesSet) -> Step:
+    """Read back what was set. A rejected key ends the run; an unknown one is repeated."""
     answers = [(key, answer.answers.get(key, UNKNOWN)) for key in state.keys]
     failed = {key: code for key, code in answers if code is not None}
     line = ThrottleSet(
@@ -145,33 +145,33 @@ def was_set(state: ApplyState, answer: ThrottlesSet) -> Step:
     )
     refused = sorted(set(failed.values()) - _AGAIN)
     if refused:
-        return told((line,), _give_up(state, f"Kafka refused a throttle: {refused[0]}"))
+        return journal_first((line,), _give_up(state, f"Kafka rejected a throttle: {refused[0]}"))
     if failed:
-        return told((line,), again(state, "no answer to a throttle"))
-    return told((line,), verify(replace(state, since_ms=answer.at_ms)))
+        return journal_first((line,), retry(state, "no answer to a throttle"))
+    return journal_first((line,), read_back(replace(state, throttles_set_ms=answer.at_ms)))
 
 
-def was_verified(state: ApplyState, read: ThrottlesRead) -> Step:
-    """Go on once all that was set is visible."""
+def on_verified(state: ApplyState, read: ThrottlesRead) -> Step:
+    """Continue when all new values are visible."""
     unseen = [
         key
-        for key, value in state.wanted.items()
+        for key, value in state.target_throttles.items()
         if value_of(key, read) != value and not (key.kind == "topic" and key.name in read.gone)
     ]
     if not unseen:
-        return look(replace(state, is_throttled=True, wanted={}, tries=0), read.at_ms)
-    if read.at_ms - (state.since_ms or 0) >= VISIBLE_MS:
-        return again(state, "a throttle that was set cannot be seen")
+        return look(replace(state, is_throttled=True, target_throttles={}, tries=0), read.at_ms)
+    if read.at_ms - (state.throttles_set_ms or 0) >= VISIBLE_MS:
+        return retry(state, "a throttle that was set cannot be seen")
     return wait(state, "verifying")
 
 
-def verify(state: ApplyState) -> Step:
-    """Read back again."""
-    return read_throttles(state, "verifying", state.wanted)
+def read_back(state: ApplyState) -> Step:
+    """Read the values back."""
+    return read_throttles(state, "verifying", state.target_throttles)
 
 
-def again(state: ApplyState, text: str) -> Step:
-    """Look and begin anew, at most so often."""
+def retry(state: ApplyState, text: str) -> Step:
+    """Read the cluster and start again, a limited number of times."""
     if state.tries + 1 >= MOST_TRIES:
         return _give_up(state, f"{text}, {MOST_TRIES} times")
     return wait(replace(state, tries=state.tries + 1, wait_ms=max(BACK_OFF_MS, state.wait_ms)))

@@ -21,9 +21,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.kafka.applying.look import Row, Rows, read_rows, read_running
+from rackwise.adapters.kafka.applying.metadata import (
+    PartitionRow,
+    PartitionRows,
+    read_rows,
+    read_running_reassignments,
+)
 from rackwise.adapters.kafka.read import read_brokers
-from rackwise.core.applying.model import Seen
+from rackwise.core.applying.model import ObservedPartition
 from rackwise.core.errors import WorldError
 
 if TYPE_CHECKING:
@@ -42,26 +47,28 @@ FEW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PartitionReading:
     """All that one reading told of some partitions and of the brokers.
 
     `counts`: topic of these partitions -> how many it has, where one of the brokers knows it.
     """
 
-    partitions: Mapping[TopicPartition, Seen]
-    foreign: Mapping[TopicPartition, Seen]
+    partitions: Mapping[TopicPartition, ObservedPartition]
+    foreign: Mapping[TopicPartition, ObservedPartition]
     live: frozenset[int]
     counts: Mapping[str, int]
 
 
-class Finder:
+class PartitionReader:
     """Looks at one cluster, through other brokers each time."""
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
         self._turn = 0
 
-    def find(self, wanted: Collection[TopicPartition], *, is_whole: bool = False) -> Found:
+    def read(
+        self, wanted: Collection[TopicPartition], *, is_whole: bool = False
+    ) -> PartitionReading:
         """These partitions, what else reassigns, and who is live.
 
         `is_whole`: one state of the cluster, seen by two brokers. Raises what `ask` raises, and
@@ -71,7 +78,7 @@ class Finder:
         for attempt in range(TRIES):
             if attempt:
                 time.sleep(BETWEEN_S)
-            found, is_sure = self._found(wanted, is_whole=is_whole)
+            found, is_sure = self._read_once(wanted, is_whole=is_whole)
             if found is not None and (is_sure or (not is_whole and attempt + 1 >= tries)):
                 return found
         raise WorldError(
@@ -81,25 +88,29 @@ class Finder:
             hint="check whether a broker lags behind the others",
         )
 
-    def _found(
+    def _read_once(
         self, wanted: Collection[TopicPartition], *, is_whole: bool
-    ) -> tuple[Found | None, bool]:
+    ) -> tuple[PartitionReading | None, bool]:
         """One reading, None where a topic tells nothing; and whether all agreed."""
         asked = frozenset(wanted)
         live = frozenset(each.id for each in read_brokers(self._admin) if each.is_live)
-        running = read_running(self._admin)
+        running = read_running_reassignments(self._admin)
         foreign = {which: each for which, each in running.items() if which not in asked}
         topics = sorted({topic for topic, _ in asked})
-        rows = read_rows(self._admin, topics, brokers=self._two_of(live)) if topics else Rows()
+        rows = (
+            read_rows(self._admin, topics, brokers=self._next_two(live))
+            if topics
+            else PartitionRows()
+        )
         names = sorted({topic for topic, _ in foreign})
-        others = read_rows(self._admin, names) if names else Rows()
+        others = read_rows(self._admin, names) if names else PartitionRows()
         if rows.blank:
             return None, False
         is_sure = not asked & rows.unsure.keys()
         if is_whole and is_sure:
-            is_sure = _of(running, asked) == _of(read_running(self._admin), asked)
+            is_sure = _of(running, asked) == _of(read_running_reassignments(self._admin), asked)
         shown = {**rows.unsure, **rows.rows}
-        found = Found(
+        found = PartitionReading(
             partitions={
                 which: _seen(shown[which], running.get(which)) for which in wanted if which in shown
             },
@@ -113,7 +124,7 @@ class Finder:
         )
         return found, is_sure
 
-    def _two_of(self, live: frozenset[int]) -> tuple[int, ...]:
+    def _next_two(self, live: frozenset[int]) -> tuple[int, ...]:
         """Two live brokers, others each time."""
         ring = sorted(live)
         self._turn += 1
@@ -127,10 +138,10 @@ def _of(
     return {which: each for which, each in running.items() if which in asked}
 
 
-def _seen(row: Row, running: Reassignment | None) -> Seen:
+def _seen(row: PartitionRow, running: Reassignment | None) -> ObservedPartition:
     """What the controller knows of a running reassignment counts before a broker's view."""
     replicas = row.replicas if running is None else running.replicas
-    return Seen(
+    return ObservedPartition(
         topic_id=row.topic_id,
         replicas=replicas,
         adding=() if running is None else running.adding,

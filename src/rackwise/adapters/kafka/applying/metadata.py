@@ -45,7 +45,7 @@ _NO_TOPIC = frozenset({3, 17})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PartitionRow:
     """One partition as brokers show it: what a reassignment adds stands in `replicas` too."""
 
     topic_id: str | None
@@ -55,21 +55,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class PartitionRows:
     """All partitions of the topics that were asked for.
 
     `rows`: where the brokers agree; `unsure`: what one of them tells where they do not. `gone`:
     topics that both do not have; `blank`: topics of which they tell nothing yet.
     """
 
-    rows: Mapping[TopicPartition, Row] = field(default_factory=dict)
-    unsure: Mapping[TopicPartition, Row] = field(default_factory=dict)
+    rows: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
+    unsure: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
+class ReplicaLogs:
     """`bytes`: (topic, partition) -> broker -> size of its log; folders by broker id.
 
     `silent`: brokers that did not tell, and why.
@@ -82,7 +82,7 @@ class Logs:
 
 def read_rows(
     admin: KafkaAdminClient, topics: Collection[str], *, brokers: Sequence[int] = ()
-) -> Rows:
+) -> PartitionRows:
     """The partitions of these topics, as two of `brokers` show them; or any one broker.
 
     Raises `MissingPermission` where a topic may not be described, and what `ask` raises.
@@ -101,9 +101,9 @@ def read_logs(
     admin: KafkaAdminClient,
     brokers: Collection[int],
     partitions: Mapping[str, Collection[int]] | None = None,
-) -> Logs:
+) -> ReplicaLogs:
     """Log sizes and folders of these brokers, all asked at once; `partitions`: only theirs."""
-    requests = {broker: _logs_request(partitions) for broker in brokers}
+    requests = {broker: _log_dirs_request(partitions) for broker in brokers}
     answers = ask(admin, lambda: send_to_each(admin, requests), doing="describe log folders")
     sizes: dict[TopicPartition, dict[int, int]] = {}
     log_dirs: dict[int, tuple[LogDir, ...]] = {}
@@ -118,10 +118,10 @@ def read_logs(
         log_dirs[broker] = log_dirs_of(answer)
         for topic, partition, size in log_sizes(answer):
             sizes.setdefault((topic, partition), {})[broker] = size
-    return Logs(bytes=sizes, log_dirs=log_dirs, silent=silent)
+    return ReplicaLogs(bytes=sizes, log_dirs=log_dirs, silent=silent)
 
 
-def read_running(admin: KafkaAdminClient) -> dict[TopicPartition, Reassignment]:
+def read_running_reassignments(admin: KafkaAdminClient) -> dict[TopicPartition, Reassignment]:
     """(topic, partition) -> its running reassignment, from the controller.
 
     Raises `Unreachable` where no broker is the controller, and what `ask` raises.
@@ -148,9 +148,9 @@ def _request(topics: Collection[str]) -> Message:
     )
 
 
-def _view(answer: Message) -> dict[str, dict[int, Row] | None]:
+def _view(answer: Message) -> dict[str, dict[int, PartitionRow] | None]:
     """Topic -> partition -> row; None for a topic that is not there."""
-    found: dict[str, dict[int, Row] | None] = {}
+    found: dict[str, dict[int, PartitionRow] | None] = {}
     for topic in answer.topics:
         if topic.error_code == _DENIED:
             raise missing_permission(
@@ -161,7 +161,7 @@ def _view(answer: Message) -> dict[str, dict[int, Row] | None]:
             continue
         id_text = topic_id_text(topic.topic_id)
         found[topic.name] = {
-            each.partition_index: Row(
+            each.partition_index: PartitionRow(
                 topic_id=id_text,
                 replicas=tuple(each.replica_nodes),
                 leader=each.leader_id if each.leader_id != UNKNOWN else None,
@@ -173,10 +173,10 @@ def _view(answer: Message) -> dict[str, dict[int, Row] | None]:
 
 
 def _agreed(
-    views: Sequence[Mapping[str, Mapping[int, Row] | None]], topics: Collection[str]
-) -> Rows:
-    rows: dict[TopicPartition, Row] = {}
-    unsure: dict[TopicPartition, Row] = {}
+    views: Sequence[Mapping[str, Mapping[int, PartitionRow] | None]], topics: Collection[str]
+) -> PartitionRows:
+    rows: dict[TopicPartition, PartitionRow] = {}
+    unsure: dict[TopicPartition, PartitionRow] = {}
     gone: set[str] = set()
     blank: set[str] = set()
     for name in topics:
@@ -192,10 +192,10 @@ def _agreed(
             known = [row for row in told if row is not None]
             chosen = rows if known == [known[0]] * len(told) else unsure
             chosen[name, number] = known[0]
-    return Rows(rows=rows, unsure=unsure, gone=frozenset(gone), blank=frozenset(blank))
+    return PartitionRows(rows=rows, unsure=unsure, gone=frozenset(gone), blank=frozenset(blank))
 
 
-def _logs_request(partitions: Mapping[str, Collection[int]] | None) -> Message:
+def _log_dirs_request(partitions: Mapping[str, Collection[int]] | None) -> Message:
     make: Message = DescribeLogDirsRequest
     if partitions is None:
         return make(topics=None)

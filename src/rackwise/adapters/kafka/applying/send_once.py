@@ -58,7 +58,7 @@ def send_once(
     deadline = time.monotonic() + ANSWER_S
     while True:
         try:
-            answer = _sent(admin, request, broker)
+            answer = _send(admin, request, broker)
         except _NotSentError as error:
             is_final = isinstance(error.cause, _NEVER) or time.monotonic() >= deadline
             if is_final:
@@ -80,7 +80,7 @@ class _NotSentError(Exception):
         self.cause = cause
 
 
-def _sent(admin: KafkaAdminClient, request: Message, broker: int | None) -> Message | Unanswered:
+def _send(admin: KafkaAdminClient, request: Message, broker: int | None) -> Message | Unanswered:
     client: Message = admin
     manager = client._manager  # noqa: SLF001 (its public methods send again without telling)
 
