@@ -8,23 +8,23 @@ from rackwise.core.identity.model import (
     Claim,
     Generate,
     KeyMapping,
-    LogDir,
-    Look,
+    LocalLogDir,
     MetaProperties,
     Mode,
     Observation,
     Owner,
+    ReadMore,
     Refuse,
     Registration,
     Rules,
     Take,
-    Wait,
+    WaitFor,
 )
 
 ME, STRANGER = frozenset({"h7:9092"}), frozenset({"x:9092"})
 MY_SESSION = 0x70
 RULES = Rules(spare="unmapped", grace_ms=0)
-EMPTY = LogDir(path="/a")
+EMPTY = LocalLogDir(path="/a")
 
 
 def disk(path="/a", *, number=None, version=0, cluster=None, directory=None):
@@ -32,7 +32,7 @@ def disk(path="/a", *, number=None, version=0, cluster=None, directory=None):
     meta = MetaProperties(
         version=version, broker_id=number, cluster_id=cluster, directory_id=directory
     )
-    return LogDir(path=path, meta=meta)
+    return LocalLogDir(path=path, meta=meta)
 
 
 def registered(number, *, at=STRANGER, incarnation=500, since_ms=0):
@@ -90,9 +90,9 @@ def told(decision):
     match decision:
         case Take():
             return f"TAKE {decision.id} {decision.how}"
-        case Wait():
+        case WaitFor():
             return "WAIT"
-        case Look():
+        case ReadMore():
             return f"LOOK {decision.at}"
         case Generate():
             return "GENERATE"

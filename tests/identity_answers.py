@@ -13,10 +13,17 @@ from typing import Any
 
 from rackwise.core.errors import InvalidConfig, InvalidProperties
 from rackwise.core.identity.decision.decide import decide
-from rackwise.core.identity.model import LogDir, MetaProperties, Mode, Observation, Refuse, Rules
+from rackwise.core.identity.model import (
+    LocalLogDir,
+    MetaProperties,
+    Mode,
+    Observation,
+    Refuse,
+    Rules,
+)
 from rackwise.core.identity.nodes.meta import format_meta, parse_meta
 from rackwise.core.identity.nodes.nodes import endpoint, parse_registration
-from rackwise.core.identity.nodes.store import Node
+from rackwise.core.identity.nodes.store import StoredNode
 from rackwise.core.identity.refusals import MetaUnreadable, StoreCorrupt
 from rackwise.core.java_properties import parse_properties
 from rackwise.core.json import parse as strict_json
@@ -28,7 +35,7 @@ STRICTER = re.compile(
 """A negative id, which no broker has, and a reserved directory, which Kafka refuses later."""
 VERIFIED = {
     "MetaInconsistent": r"Stored node id|Duplicate directory ID",
-    "WrongCluster": r"Invalid cluster\.id",
+    "ClusterMismatch": r"Invalid cluster\.id",
     "MetaVersion": r"Found unexpected version",
     "IdMismatch": r"Stored node id",
 }
@@ -76,15 +83,15 @@ def check_read(case: dict[str, Any]) -> None:
         _check_verified(case["in"], log_dirs, answer["refused"])
 
 
-def _log_dir(name: str, text: str | None) -> LogDir:
+def _log_dir(name: str, text: str | None) -> LocalLogDir:
     try:
         meta = None if text is None else parse_meta(b64decode(text))
     except MetaUnreadable as error:
-        return LogDir(path=name, problem=error.message)
-    return LogDir(path=name, meta=meta)
+        return LocalLogDir(path=name, problem=error.message)
+    return LocalLogDir(path=name, meta=meta)
 
 
-def _check_dir(log_dir: LogDir, answer: dict[str, Any]) -> None:
+def _check_dir(log_dir: LocalLogDir, answer: dict[str, Any]) -> None:
     meta, name = log_dir.meta, log_dir.path
     if name in answer["read"]:
         if meta is None:
@@ -101,10 +108,12 @@ def _check_dir(log_dir: LogDir, answer: dict[str, Any]) -> None:
         assert log_dir.problem or (meta.version == 1 and is_incomplete), (log_dir, answer)
     else:
         assert name in answer["empty"]
-        assert log_dir == LogDir(path=name)
+        assert log_dir == LocalLogDir(path=name)
 
 
-def _check_verified(asked: dict[str, Any], log_dirs: tuple[LogDir, ...], said: str | None) -> None:
+def _check_verified(
+    asked: dict[str, Any], log_dirs: tuple[LocalLogDir, ...], said: str | None
+) -> None:
     observation = Observation(
         mode=Mode.ZOOKEEPER,
         key="h7",
@@ -134,7 +143,7 @@ def check_registration(case: dict[str, Any]) -> None:
     Kafka refuses a listener name that stands twice; its endpoints are told all the same.
     """
     data = case["in"]["json"].encode()
-    node = Node(data=data, version=0, created_ms=0, modified_ms=0, czxid=0)
+    node = StoredNode(data=data, version=0, created_ms=0, modified_ms=0, czxid=0)
     try:
         ours = parse_registration(node, id=7).endpoints
     except StoreCorrupt:

@@ -7,27 +7,27 @@ from dataclasses import replace
 from rackwise.core.identity.model import (
     Claim,
     KeyMapping,
-    LogDir,
+    LocalLogDir,
     Mode,
     Observation,
     Registration,
     Rules,
 )
-from rackwise.core.identity.start.acts import (
-    Begun,
+from rackwise.core.identity.start.actions import (
     CommitEnded,
     Gathered,
     Held,
     Launch,
     Spawned,
+    Started,
     Starting,
     Wrote,
 )
-from rackwise.core.identity.start.starting import step
+from rackwise.core.identity.start.step import step
 
 MINE, OTHER = 31, 32
 H7 = frozenset({"h7:9092"})
-EMPTY = LogDir(path="/a")
+EMPTY = LocalLogDir(path="/a")
 MAPPED = KeyMapping(key="h7", broker_id=7, node_version=4)
 COMMAND = Launch(command=True)
 ALONE = Launch(command=False, hold_ms=600)
@@ -63,9 +63,9 @@ def seen(**changes):
 
 
 def played(*events, rules=None, launch=COMMAND):
-    """The state and the last action, after `Begun` and these events."""
+    """The state and the last action, after `Started` and these events."""
     state = Starting(rules=rules or Rules(), launch=launch)
-    state, action = step(state, Begun(at_ms=0))
+    state, action = step(state, Started(at_ms=0))
     for event in events:
         state, action = step(state, event)
     return state, action

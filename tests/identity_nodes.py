@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rackwise.core.identity.model import KeyMapping, MetaProperties, Owner
 from rackwise.core.identity.nodes.nodes import MissingMarker
-from rackwise.core.identity.nodes.store import Node
+from rackwise.core.identity.nodes.store import StoredNode
 from rackwise.core.ids import GREATEST_ID
 
 IDS = st.integers(0, GREATEST_ID)
@@ -62,9 +62,9 @@ MARKERS = st.builds(
 )
 
 
-def node(data: bytes | dict, *, version: int = 3, session: int | None = None) -> Node:
+def node(data: bytes | dict, *, version: int = 3, session: int | None = None) -> StoredNode:
     """A node of these bytes, or of this object; made at 1, modified at 2, czxid 4."""
     content = data if isinstance(data, bytes) else json.dumps(data).encode()
-    return Node(
+    return StoredNode(
         data=content, version=version, created_ms=1, modified_ms=2, czxid=4, session=session
     )

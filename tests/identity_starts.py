@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import Conflict
-from rackwise.core.identity.model import LogDir, MetaProperties, Mode, Rules
+from rackwise.core.identity import watch
+from rackwise.core.identity.model import LocalLogDir, MetaProperties, Mode, Rules
 from rackwise.core.identity.nodes.nodes import parse_claim, parse_mapping, parse_missing
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
@@ -23,10 +24,9 @@ from rackwise.core.identity.nodes.store import (
     OWNERS,
     RETIRED,
 )
-from rackwise.core.identity.start import acts, gathering
-from rackwise.core.identity.start.gathering import Host
-from rackwise.core.identity.start.starting import step
-from rackwise.core.identity.watch import watching
+from rackwise.core.identity.start import actions, gather
+from rackwise.core.identity.start.gather import Host
+from rackwise.core.identity.start.step import step
 
 if TYPE_CHECKING:
     from identity_world import Broker, World
@@ -50,7 +50,7 @@ class Start:
     child: Broker | None = None
     outcome: object = None
     until_ms: int = 0
-    state: acts.Starting | None = None
+    state: actions.Starting | None = None
     watched: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -67,7 +67,7 @@ class Start:
             nonce=self.nonce,
             endpoints=endpoints,
             configured=self.configured,
-            log_dirs=(LogDir(path="/d", meta=meta),),
+            log_dirs=(LocalLogDir(path="/d", meta=meta),),
             is_watched=self.is_watched,
         )
 
@@ -93,12 +93,12 @@ class Start:
         self.world.end_session(self.session)
 
     def _run(self):
-        state = acts.Starting(rules=self.rules, launch=acts.Launch(command=self.command))
-        event, host = acts.Begun(at_ms=self.world.now_ms), self.host()
+        state = actions.Starting(rules=self.rules, launch=actions.Launch(command=self.command))
+        event, host = actions.Started(at_ms=self.world.now_ms), self.host()
         while True:
             state, action = step(state, event)
             self.state = state
-            if isinstance(action, acts.Finish | acts.Fail):
+            if isinstance(action, actions.Succeed | actions.Fail):
                 self._end(action)
                 return
             event = yield from self._act(action, host)
@@ -106,37 +106,37 @@ class Start:
     def _act(self, action, host):
         now = self.world.now_ms
         match action:
-            case acts.Gather():
+            case actions.Gather():
                 observation = yield from self._gather(host, action)
-                return acts.Gathered(at_ms=self.world.now_ms, observation=observation)
-            case acts.Commit(ops=ops) | acts.Confirm(ops=ops):
+                return actions.Gathered(at_ms=self.world.now_ms, observation=observation)
+            case actions.Commit(ops=ops) | actions.Confirm(ops=ops):
                 yield
                 outcome = self._commit(ops, action)
-                return acts.CommitEnded(at_ms=self.world.now_ms, outcome=outcome)
-            case acts.Sleep():
+                return actions.CommitEnded(at_ms=self.world.now_ms, outcome=outcome)
+            case actions.Sleep():
                 changed = yield from self._sleep(action.most_ms, action.on)
-                return acts.Slept(at_ms=self.world.now_ms, changed=changed)
-            case acts.WriteMeta(id=id_, dirs=dirs):
+                return actions.Slept(at_ms=self.world.now_ms, changed=changed)
+            case actions.WriteMeta(id=id_, dirs=dirs):
                 yield
                 return self._write(id_, dirs)
-            case acts.Spawn(id=id_):
+            case actions.Spawn(id=id_):
                 yield
                 self.child = self.world.boot(self.key, id_, ours=True)
-                return acts.Spawned(at_ms=now)
-            case acts.Hold(id=id_, most_ms=most_ms):
+                return actions.Spawned(at_ms=now)
+            case actions.Hold(id=id_, most_ms=most_ms):
                 yield from self._sleep(most_ms, (f"{IDS}/{id_}", f"{CLAIMS}/{id_}"))
                 return (yield from self._held(id_))
-            case acts.Signal():
+            case actions.Signal():
                 yield
                 self.world.kill(self.child, clean=True)
-                return acts.ChildEnded(at_ms=now)
-            case acts.Release():
+                return actions.ChildEnded(at_ms=now)
+            case actions.Release():
                 yield
                 self.world.end_session(self.session)
-                return acts.Released(at_ms=now)
+                return actions.Released(at_ms=now)
 
     def _gather(self, host, action):
-        reading, answer = gathering.gather(host, action), None
+        reading, answer = gather.gather(host, action), None
         while True:
             try:
                 ask = reading.send(answer)
@@ -148,28 +148,28 @@ class Start:
         self.begin_again()
         world = self.world
         match ask:
-            case gathering.Read(paths):
+            case gather.ReadNodes(paths):
                 found = {}
                 for path in paths:
                     yield
                     found[path] = world.nodes.get(path)
                 return found
-            case gathering.Children(path):
+            case gather.ListChildren(path):
                 yield
                 return world.children(path)
-            case gathering.Watched(paths):
+            case gather.SetWatches(paths):
                 yield
                 return self._fired(paths)
-            case gathering.Standings():
+            case gather.ReadPartitions():
                 return ()
-            case gathering.Session():
+            case gather.ReadSession():
                 return self.session
         yield
         answers = {
-            gathering.Registered: world.registered,
-            gathering.Used: lambda: world.used,
-            gathering.Clock: lambda: world.now_ms,
-            gathering.Number: world.next_number,
+            gather.ReadRegistered: world.registered,
+            gather.ReadUsed: lambda: world.used,
+            gather.ReadClock: lambda: world.now_ms,
+            gather.DrawNumber: world.next_number,
         }
         return answers[type(ask)]()
 
@@ -209,11 +209,11 @@ class Start:
         self.begin_again()
         now, node = self.world.now_ms, self.world.nodes.get(f"{CLAIMS}/{id_}")
         if not self.rules.literal and (node is None or node.session != self.session):
-            return acts.Wrote(at_ms=now, wrote=(), claim_czxid=None)
+            return actions.Wrote(at_ms=now, wrote=(), claim_czxid=None)
         if dirs:
             self.world.disks[self.key] = id_
         czxid = None if node is None else node.czxid
-        return acts.Wrote(at_ms=now, wrote=dirs, claim_czxid=czxid)
+        return actions.Wrote(at_ms=now, wrote=dirs, claim_czxid=czxid)
 
     def _held(self, id_):
         self.begin_again()
@@ -224,7 +224,7 @@ class Start:
             found[path] = world.nodes.get(path)
         yield
         claim, mapping = found[names[0]], found[names[1]]
-        return acts.Held(
+        return actions.Held(
             at_ms=world.now_ms,
             session=self.session,
             registration=world.registered().get(id_),
@@ -237,7 +237,7 @@ class Start:
 
     def _end(self, action):
         self.outcome = action
-        if isinstance(action, acts.Fail) and action.unwrite:
+        if isinstance(action, actions.Fail) and action.unwrite:
             self.world.disks[self.key] = None
         self.world.end_session(self.session)
 
@@ -262,10 +262,10 @@ class Watcher:
             next(self.turns)
 
     def _run(self):
-        state = watching.Watching(name=self.name)
-        event = acts.Begun(at_ms=self.world.now_ms)
+        state = watch.Watching(name=self.name)
+        event = actions.Started(at_ms=self.world.now_ms)
         while True:
-            state, action = watching.watch_step(state, event)
+            state, action = watch.watch_step(state, event)
             event = yield from self._act(action)
 
     def _act(self, action):
@@ -273,16 +273,16 @@ class Watcher:
         if self.session not in world.sessions:
             self.session = world.open_session()
         match action:
-            case watching.Survey(topics=topics):
+            case watch.Survey(topics=topics):
                 return (yield from self._survey(topics))
-            case acts.Commit(ops=ops):
+            case actions.Commit(ops=ops):
                 yield
                 try:
                     world.commit(ops, self.session)
                 except Conflict:
-                    return acts.CommitEnded(at_ms=world.now_ms, outcome="conflict")
-                return acts.CommitEnded(at_ms=world.now_ms, outcome="done")
-            case acts.Sleep(on=on, most_ms=most_ms):
+                    return actions.CommitEnded(at_ms=world.now_ms, outcome="conflict")
+                return actions.CommitEnded(at_ms=world.now_ms, outcome="done")
+            case actions.Sleep(on=on, most_ms=most_ms):
                 since, until_ms = world.zxid, world.now_ms + most_ms
                 while True:
                     self.is_asleep = True
@@ -295,7 +295,7 @@ class Watcher:
                         if z > since and p.startswith(IDS + "/")
                     }
                     if changed & set(on) or world.now_ms >= until_ms:
-                        return acts.Slept(at_ms=world.now_ms, changed=frozenset(changed))
+                        return actions.Slept(at_ms=world.now_ms, changed=frozenset(changed))
 
     def _survey(self, topics):
         world = self.world
@@ -309,7 +309,7 @@ class Watcher:
         yield
         registered = frozenset(world.registered())
         yield
-        return watching.Surveyed(
+        return watch.Surveyed(
             at_ms=world.now_ms,
             session=self.session,
             leader=None if leader is None else (leader.session, leader.czxid),

@@ -11,7 +11,7 @@ from laws_identity import check_claims
 from rackwise.core.identity.model import KeyMapping, Rules
 from rackwise.core.identity.nodes.nodes import format_mapping
 from rackwise.core.identity.nodes.store import HOSTS, SEQUENCE, Create
-from rackwise.core.identity.start.acts import Fail
+from rackwise.core.identity.start.actions import Fail
 
 KEYS = ("g", "h", "x", "y")
 

@@ -17,7 +17,7 @@ from identities import (
     owner,
     registered,
 )
-from rackwise.core.identity.model import LogDir, Mode, Rules
+from rackwise.core.identity.model import LocalLogDir, Mode, Rules
 
 
 class Vector(NamedTuple):
@@ -134,7 +134,7 @@ VECTORS = [
     ),
     Vector(
         "D18",
-        {"log_dirs": (LogDir(path="/a", problem="byte 0xEF at 0"),)},
+        {"log_dirs": (LocalLogDir(path="/a", problem="byte 0xEF at 0"),)},
         "META_UNREADABLE",
         "TAKE 7 b1",
         "D18",
@@ -142,7 +142,7 @@ VECTORS = [
     ),
     Vector(
         "D19",
-        {"log_dirs": (LogDir(path="/a", partitions=frozenset({"orders-4"})),)},
+        {"log_dirs": (LocalLogDir(path="/a", partitions=frozenset({"orders-4"})),)},
         "DATA_WITHOUT_META",
         "TAKE 7 b1",
         "D19",

@@ -22,8 +22,8 @@ from rackwise.core.identity.nodes.store import (
     Check,
     Create,
     Delete,
-    Node,
     Put,
+    StoredNode,
 )
 
 
@@ -56,14 +56,14 @@ class World:
     strip: object = None
     now_ms: int = 1_000_000
     zxid: int = 0
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, StoredNode] = field(default_factory=dict)
     sessions: set[int] = field(default_factory=set)
     disks: dict[str, int | None] = field(default_factory=dict)
     brokers: list[Broker] = field(default_factory=list)
     absent_since_ms: dict[int, int] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
     commits: list[tuple[int, tuple]] = field(default_factory=list)
-    registrations: list[tuple[Broker, int, Node | None]] = field(default_factory=list)
+    registrations: list[tuple[Broker, int, StoredNode | None]] = field(default_factory=list)
     numbers: int = 0
     drawn_sessions: int = 0
 
@@ -92,7 +92,7 @@ class World:
         old = self.nodes.get(path)
         self.zxid += 1
         if old is None:
-            node = Node(
+            node = StoredNode(
                 data=data,
                 version=0,
                 created_ms=self.now_ms,

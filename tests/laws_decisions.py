@@ -2,7 +2,8 @@
 
 import re
 
-from rackwise.core.identity.model import Look, Observation, Refuse, Rules, Take, Wait
+from rackwise.core.identity.model import Observation, ReadMore, Refuse, Rules, Take, WaitFor
+from rackwise.core.identity.refusals import ClusterMismatch
 
 ROW = re.compile(r"D([1-9]|[12][0-9]|3[0-8])")
 NOT_SET = {None, -1}
@@ -13,14 +14,14 @@ def check_decision(decision, observation: Observation, rules: Rules):
     assert ROW.fullmatch(decision.row), "law of rows: one of the 38"
     if isinstance(decision, Take) and not rules.literal:
         check_take(decision, observation)
-    if isinstance(decision, Wait):
+    if isinstance(decision, WaitFor):
         assert decision.on or observation.claims, "law of waiting: on something"
         assert decision.until_ms >= observation.now_ms, "law of waiting: not for the past"
         most = rules.wait_ms + rules.grace_ms or 60_000
         assert decision.until_ms <= observation.now_ms + most, (
             "law of waiting: at most the waiting time and the grace"
         )
-    if isinstance(decision, Look):
+    if isinstance(decision, ReadMore):
         assert (decision.id is None) == (decision.at != "at_risk"), "law of looks: of whom"
     if isinstance(decision, Refuse):
         check_refusal(decision)
@@ -52,8 +53,14 @@ def check_refusal(refuse: Refuse):
     error = refuse.error
     assert error.row == refuse.row, "law of refusals: the row"
     assert str(error).endswith(f" ({refuse.row})"), "law of refusals: the row is said"
-    assert error.code.replace("_", "").lower() == type(error).__name__.lower(), "law of codes"
+    check_code(type(error), error.code)
     assert error.wanted is not None, "law of refusals: wanted"
     assert error.hint, "law of refusals: the remedy"
     assert str(error).isprintable(), "law of refusals: names are escaped"
     assert "\n" not in str(error), "law of refusals: one sentence"
+
+
+def check_code(error, code):
+    """A code is its class name in capitals. `WrongCluster` is a class of the whole product."""
+    name = "WrongCluster" if error is ClusterMismatch else error.__name__
+    assert code.replace("_", "").lower() == name.lower(), "law of codes"

@@ -8,8 +8,8 @@ from rackwise.core.errors import LocalProtocolError
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.headers import RequestHeader, read_request_header, write_request_header
 from rackwise.core.wire.kip36.update_metadata import (
-    PartitionState,
     UpdateMetadata,
+    UpdateMetadataPartitionState,
     read_update_metadata,
     read_update_metadata_response,
     write_update_metadata,
@@ -98,7 +98,7 @@ def _update_metadata(case: dict[str, Any]) -> tuple:
         controller_id=case["controller_id"],
         controller_epoch=case["controller_epoch"],
         partition_states=tuple(
-            PartitionState(
+            UpdateMetadataPartitionState(
                 **state | {"isr": tuple(state["isr"]), "replicas": tuple(state["replicas"])}
             )
             for state in case["states"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rackwise.core.wire.api_versions import ApiRange, ApiVersionsRequest, ApiVersionsResponse
 from rackwise.core.wire.endpoints import Endpoint, SecurityProtocol
 from rackwise.core.wire.headers import RequestHeader
-from rackwise.core.wire.kip36.update_metadata import PartitionState, UpdateMetadata
+from rackwise.core.wire.kip36.update_metadata import UpdateMetadata, UpdateMetadataPartitionState
 from rackwise.core.wire.metadata import (
     MetadataBroker,
     MetadataResponse,
@@ -77,7 +77,7 @@ def brokers(version):
 
 
 PARTITION_STATES = st.builds(
-    PartitionState,
+    UpdateMetadataPartitionState,
     topic=TEXTS,
     partition=INT32,
     controller_epoch=INT32,
@@ -248,7 +248,7 @@ UPDATE = UpdateMetadata(
     controller_id=1,
     controller_epoch=3,
     partition_states=(
-        PartitionState(
+        UpdateMetadataPartitionState(
             topic="t",
             partition=0,
             controller_epoch=3,

@@ -45,12 +45,12 @@ DECISIONS = [
     "or the Owner of this very registration has, or endpoints meet, or nothing is known of it.",
 ]
 REFUSALS = [
-    "# Refusals",
+    "# Rejections",
     "",
-    "`exit` is that of `broker-id acquire`; where it is 75 a later try may succeed by itself, and",
-    "the other commands end with 4 (unreachable: 1). A refusal before the commit leaves the store",
-    "and the disks byte for byte as they were. What is printed here as wanted, had and hint are",
-    "examples: an error says its own, with the row, the holder and the remedy, and carries `code`,",
+    "`exit` is the exit code of `broker-id acquire`. After 75 a later try may succeed by itself;",
+    "the other commands exit with 4 (unreachable: 1). A rejection before the commit leaves the",
+    "store and the disks unchanged, byte for byte. The columns expected, got and hint show",
+    "examples. A raised error names its own values, the row and the holder, and carries `code`,",
     "`row` and `details`.",
 ]
 
@@ -141,10 +141,10 @@ def identity() -> str:
         f"| {row.name} | {_cell(row.when)} | {_cell(row.outcome)} | {_cell(row.literal)} |"
         for row in ROWS
     ]
-    lines += ["", *REFUSALS, "", "| code | exit | error | wanted | had | hint |"]
+    lines += ["", *REFUSALS, "", "| code | exit | error | expected | got | hint |"]
     lines += ["|---|---|---|---|---|---|"]
     for code in CODES:
-        told = (code.wanted, code.had, code.hint)
+        told = (code.expected, code.got, code.hint)
         cells = " | ".join(_cell(text) for text in told)
         lines.append(f"| {code.code} | {code.exit} | `{code.error.__name__}` | {cells} |")
     return "\n".join(lines) + "\n"

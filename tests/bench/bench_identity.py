@@ -42,7 +42,7 @@ from rackwise.adapters.launch.watch import watch
 from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import Request
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
-from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
+from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, KNOWN, MISSING, TOPICS, Create
 from rackwise.pipeline.runtime.java import find_java
 
@@ -126,8 +126,8 @@ class Watcher:
 
     def __init__(self, url):
         self.url, self.ids = url, count(1)
-        make_parents(url, None)
-        self.store, self.own = open_store(url), open_store(url)
+        create_znodes(url, None)
+        self.store, self.own = open_zookeeper(url), open_zookeeper(url)
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
@@ -162,7 +162,7 @@ class Watcher:
     def lose(self):
         """A broker comes, is known, and goes; seconds from its end to its marker."""
         name = str(next(self.ids))
-        broker = open_store(self.url)
+        broker = open_zookeeper(self.url)
         data = f'{{"version":5,"endpoints":["PLAINTEXT://h{name}:9092"]}}'.encode()
         broker.commit([Create(f"{IDS}/{name}", data, ephemeral=True)])
         self.appears(KNOWN, name)
@@ -253,8 +253,8 @@ class Broker:
 
     def __enter__(self):
         self.server.start()
-        make_parents(f"zookeeper://{self.connect}", None, connect_s=60.0)
-        self.store = open_store(f"zookeeper://{self.connect}")
+        create_znodes(f"zookeeper://{self.connect}", None, connect_s=60.0)
+        self.store = open_zookeeper(f"zookeeper://{self.connect}")
         return self
 
     def __exit__(self, *_):
@@ -278,8 +278,8 @@ def brokers(folder, java_home):
 
 def scans(base):
     """Pipelined and one by one."""
-    make_parents(f"{base}/scanned", None)
-    with closing(open_store(f"{base}/scanned")) as store:
+    create_znodes(f"{base}/scanned", None)
+    with closing(open_zookeeper(f"{base}/scanned")) as store:
         fill(store)
         compare(
             f"scan of {TOPICS_IN_ALL} topics, {AT_ONCE} in flight / one by one",

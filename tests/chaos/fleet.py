@@ -26,7 +26,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from laws_identity import check_claims
-from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
+from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.nodes import parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, TOPICS, Create
 
@@ -151,8 +151,8 @@ class Fleet:
         self.folder.mkdir(parents=True)
         self.connect = f"{server.connect}/{name}"
         self.url = f"zookeeper://{self.connect}"
-        make_parents(self.url, None)
-        self.store = open_store(self.url)
+        create_znodes(self.url, None)
+        self.store = open_zookeeper(self.url)
         self.literal, self.session_s = literal, session_s
         self.homes, self.started = {}, []
 

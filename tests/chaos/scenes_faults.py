@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from chaos.stage import SPARES, Scene
-from rackwise.adapters.launch import settle
+from rackwise.adapters.launch import operator
 from rackwise.adapters.zookeeper import ZooKeeperView
 
 SESSION_S = 1.0
@@ -78,7 +78,7 @@ def give_away(fleet, key):
     broker_id = fleet.mapped().get(key)
     if broker_id is not None:
         view = ZooKeeperView(fleet.store)
-        settle.assign(
+        operator.assign(
             fleet.store, view, f"{key}-heir", broker_id, force=True, has_registrations=True
         )
     return broker_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from chaos.stage import Scene
-from rackwise.adapters.launch import settle
+from rackwise.adapters.launch import operator
 from rackwise.adapters.zookeeper import ZooKeeperView
 
 LATER_MS = 120_000
@@ -32,8 +32,8 @@ class Later:
 def collected(fleet, before=lambda: None):
     store = Later(fleet.store, before)
     if fleet.literal:
-        return settle.garbage_literally(store, apply=True)
-    return settle.garbage(store, ZooKeeperView(store), apply=True, has_registrations=True)
+        return operator.garbage_literal(store, apply=True)
+    return operator.garbage(store, ZooKeeperView(store), apply=True, has_registrations=True)
 
 
 def back_in_between(stage, _size, _rng, literal):

@@ -29,7 +29,7 @@ from rackwise.adapters.launch.broker import log_dirs
 from rackwise.adapters.launch.views import stores
 from rackwise.core.errors import RackwiseError
 from rackwise.core.identity.nodes.store import FENCE, Put
-from rackwise.core.identity.start import acts
+from rackwise.core.identity.start import actions
 from stand_in_broker import register, settings_of, stored_id
 
 
@@ -67,7 +67,7 @@ class Starter:
                 name = type(action).__name__
                 starter.reach(f"{name}<")
                 event = super()._done(action)
-                if isinstance(action, acts.Commit) and self.state.phase == "committing":
+                if isinstance(action, actions.Commit) and self.state.phase == "committing":
                     starter.tell("tried", outcome=event.outcome, s=starter.seconds())
                 starter.reach(f"{name}>")
                 return event
@@ -90,7 +90,7 @@ class Starter:
             rules = import_module("rackwise.core.identity.start.operations")
             rules._fence = lambda _take, seen: Put(FENCE, b"", seen.fence)
 
-    def go(self, barrier):
+    def run(self, barrier):
         options = AcquireOptions(
             **{"key": f"text:{self.plan['key']}", "session_timeout_s": 4.0, **self.plan["options"]},
             server_properties=Path(self.plan["file"]),
@@ -154,7 +154,7 @@ def start(plan, barrier):
     signal.signal(signal.SIGTERM, end)
     starter, status = Starter(plan), 0
     try:
-        status = starter.go(barrier) or 0
+        status = starter.run(barrier) or 0
     except RackwiseError as error:
         status = error.exit_code
         starter.tell("refused", code=type(error).__name__, status=status, s=starter.seconds())

@@ -194,13 +194,13 @@ def test_the_bill_shown_is_what_is_printed(tmp_path):
 
 @pytest.mark.zookeeper
 def test_the_start_shown_tells_what_is_told(lone_zookeeper, chroot, tmp_path):
-    from rackwise.adapters.zookeeper import make_parents, open_store
+    from rackwise.adapters.zookeeper import create_znodes, open_zookeeper
     from rackwise.core.identity.nodes.store import HOSTS, Create
 
     ((words, lines),) = shown("broker-id")
     url = lone_zookeeper.url + chroot
-    make_parents(url, None)
-    with closing(open_store(url)) as store:
+    create_znodes(url, None)
+    with closing(open_zookeeper(url)) as store:
         store.commit([Create(f"{HOSTS}/kafka-7", b'{"version":0,"broker.id":7}')])
     file = tmp_path / "server.properties"
     connect = url.removeprefix("zookeeper://")

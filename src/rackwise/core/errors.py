@@ -21,6 +21,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ MissingPermission  Conflict  WrongCluster
 │  ├─ StalePlan  Locked  ForeignReassignment  JournalUnwritable  NoRoom  NothingToResume
 │  └─ IdentityRefused                  .code .row .retryable .details
+│     ├─ ClusterMismatch (also WrongCluster)
 │     ├─ MetaInconsistent  MetaVersion  MetaIncomplete  MetaUnreadable  DataWithoutMeta
 │     ├─ IdMismatch  IdRange  IdInUse  IdRetired  NoId  NoIdLeft  NoCarrier
 │     ├─ Migration  ControllerDisk  MappedIdHeld  HostHasLiveBroker  LastInSync

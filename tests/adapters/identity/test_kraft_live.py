@@ -45,13 +45,17 @@ def directory_ids(broker):
 
 def in_sync(view, broker_id):
     return sum(
-        each.isr == each.replicas for each in view.standings(broker_id) if each.topic == "orders"
+        each.isr == each.replicas
+        for each in view.partitions_of(broker_id)
+        if each.topic == "orders"
     )
 
 
 def lacking(view, broker_id):
     return sum(
-        broker_id not in each.isr for each in view.standings(broker_id) if each.topic == "orders"
+        broker_id not in each.isr
+        for each in view.partitions_of(broker_id)
+        if each.topic == "orders"
     )
 
 

@@ -79,14 +79,14 @@ def forget(fleet, topic):
 def in_sync(view, broker_id, topic):
     """How many partitions of a topic with this replica have every replica in sync."""
     return sum(
-        each.isr == each.replicas for each in view.standings(broker_id) if each.topic == topic
+        each.isr == each.replicas for each in view.partitions_of(broker_id) if each.topic == topic
     )
 
 
 def lacking(view, broker_id, topic):
     """In how many partitions of a topic this replica is not in sync."""
     return sum(
-        broker_id not in each.isr for each in view.standings(broker_id) if each.topic == topic
+        broker_id not in each.isr for each in view.partitions_of(broker_id) if each.topic == topic
     )
 
 
@@ -152,7 +152,7 @@ def stop_others(fleet, view, number):
         for each in set(fleet.brokers) - {number}:
             pool.submit(fleet.brokers[each].stop)
     until(
-        lambda: all(each.isr == {broker_id} for each in view.standings(broker_id)),
+        lambda: all(each.isr == {broker_id} for each in view.partitions_of(broker_id)),
         "one replica in sync",
         BACK_S,
     )
@@ -202,7 +202,7 @@ def test_without_rackwise_it_gets_another_id_and_its_replicas_are_lost(fleet, vi
     placed(admin, fleet, "orders", PARTITIONS)
     before, after = start_plainly(fleet, view, 1)
     assert after != before
-    assert not any(each.topic == "orders" for each in view.standings(after))
+    assert not any(each.topic == "orders" for each in view.partitions_of(after))
     assert lacking(view, before, "orders") == PARTITIONS
     print(f"id before {before}, id after {after}; {PARTITIONS} partitions lack a replica")
     assert brought_back(fleet, view, 1) == before

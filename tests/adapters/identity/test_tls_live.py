@@ -8,7 +8,7 @@ import pytest
 from kafka_pem import AUTHORITY, CERTIFICATE, KEY
 from kafka_traffic import until
 from launched_brokers import RACKWISE, ZooKeeperBrokers
-from rackwise.adapters.launch import settle
+from rackwise.adapters.launch import operator
 from rackwise.adapters.launch.views import stores
 from rackwise.adapters.zookeeper import ZooKeeperView
 from rackwise.core.identity.nodes.store import HOSTS, IDS, Create
@@ -52,11 +52,11 @@ def test_ids_come_back_and_gc_goes_by_who_was_seen_to_register(fleet):
         view = ZooKeeperView(store)
 
         def garbage():
-            return settle.garbage(store, view, apply=False, has_registrations=True)
+            return operator.garbage(store, view, apply=False, has_registrations=True)
 
         until(garbage, "the registration to be old enough", OLD_ENOUGH_S)
         assert [(each.mapping.key, each.winner) for each in garbage()] == [("old", "host-0")]
-        literal = settle.garbage_literally(store, apply=False)
+        literal = operator.garbage_literal(store, apply=False)
         assert {each.mapping.key for each in literal} == {"host-0", "host-1", "old"}
     done = subprocess.run([*RACKWISE, "gc", "--apply", "--store", fleet.url], check=False)
     assert done.returncode == 0

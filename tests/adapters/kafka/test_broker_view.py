@@ -9,7 +9,7 @@ import pytest
 from kafka_traffic import create, delete, until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.broker_view import AdminView
-from rackwise.adapters.zookeeper import ZooKeeperView, open_store
+from rackwise.adapters.zookeeper import ZooKeeperView, open_zookeeper
 from rackwise.core.errors import ServerRefused
 
 NAME = "identity"
@@ -31,12 +31,12 @@ def test_the_admin_client_shows_living_brokers_and_used_ids(cluster, admin, topi
     }
     assert {0, 1, 2} <= view.used() <= set(registered)
     assert view.cluster_id()
-    names = {(each.name, each.replicas, each.isr) for each in view.standings(1)}
+    names = {(each.name, each.replicas, each.isr) for each in view.partitions_of(1)}
     assert {
         (f"{topic}-0", frozenset({0, 1}), frozenset({0, 1})),
         (f"{topic}-1", frozenset({1, 2}), frozenset({1, 2})),
     } <= names
-    assert f"{topic}-2" not in {each.name for each in view.standings(1)}
+    assert f"{topic}-2" not in {each.name for each in view.partitions_of(1)}
 
 
 @pytest.mark.zookeeper
@@ -45,7 +45,7 @@ def test_zookeeper_says_the_same_as_the_admin_client(zookeeper_cluster):
     cluster = zookeeper_cluster
     with (
         closing(connect(cluster.bootstrap)) as admin,
-        open_store(f"zookeeper://{cluster.zookeeper_connect}", read_only=True) as store,
+        open_zookeeper(f"zookeeper://{cluster.zookeeper_connect}", read_only=True) as store,
     ):
         create(admin, NAME, PLACEMENT)
         nodes, asked = ZooKeeperView(store), AdminView(admin)
@@ -54,7 +54,7 @@ def test_zookeeper_says_the_same_as_the_admin_client(zookeeper_cluster):
         }
         assert all(each.incarnation and each.session for each in nodes.registered().values())
         assert nodes.used() == asked.used()
-        until(lambda: set(nodes.standings(1)) == set(asked.standings(1)), "one picture")
+        until(lambda: set(nodes.partitions_of(1)) == set(asked.partitions_of(1)), "one picture")
         cluster.kill(0)
         cluster.wait_until_gone(0)
         try:

@@ -12,7 +12,7 @@ import pytest
 from acquire_process import Acquiring
 from kafka_traffic import until
 from rackwise.adapters.launch import AcquireOptions, acquire, driver
-from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
+from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.errors import Unreachable
 from rackwise.core.identity.nodes.nodes import parse_mapping, parse_owner
 from rackwise.core.identity.nodes.store import (
@@ -88,16 +88,16 @@ class Fleet:
 @pytest.fixture
 def fleet(lone_zookeeper, chroot, tmp_path):
     url = lone_zookeeper.url + chroot
-    with closing(open_store(lone_zookeeper.url)) as root:
+    with closing(open_zookeeper(lone_zookeeper.url)) as root:
         root._client.ensure_path(chroot)
-    make_parents(url, None)
+    create_znodes(url, None)
     with closing(Fleet(lone_zookeeper.connect + chroot, tmp_path)) as running:
         yield running
 
 
 @pytest.fixture
 def store(fleet):
-    with closing(open_store(f"zookeeper://{fleet.connect}")) as opened:
+    with closing(open_zookeeper(f"zookeeper://{fleet.connect}")) as opened:
         yield opened
 
 
@@ -216,7 +216,7 @@ class Unreached(Wrapped):
 
 def test_a_store_that_goes_away_while_a_broker_runs_ends_nothing(fleet, store, monkeypatch):
     """The broker is registered and lives by itself; its owner is written when the store is back."""
-    gone = Unreached(open_store(f"zookeeper://{fleet.connect}"))
+    gone = Unreached(open_zookeeper(f"zookeeper://{fleet.connect}"))
     monkeypatch.setattr(driver.stores, "open_store", lambda *_, **__: gone)
     monkeypatch.setattr(driver, "_view", lambda *_: ZooKeeperView(gone))
     file = fleet.properties("h7")
@@ -233,7 +233,7 @@ def test_a_store_that_goes_away_while_a_broker_runs_ends_nothing(fleet, store, m
 
 
 def test_a_broker_that_registers_at_once_is_not_waited_for(fleet, store, monkeypatch):
-    impatient = Impatient(open_store(f"zookeeper://{fleet.connect}"))
+    impatient = Impatient(open_zookeeper(f"zookeeper://{fleet.connect}"))
     monkeypatch.setattr(driver.stores, "open_store", lambda *_, **__: impatient)
     monkeypatch.setattr(driver, "_view", lambda *_: ZooKeeperView(impatient))
     told = b'{"version":5,"endpoints":["PLAINTEXT://h7:%d"]}'

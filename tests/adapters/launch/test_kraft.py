@@ -4,9 +4,9 @@ import pytest
 
 from rackwise.adapters.files.identity.store import make_parents
 from rackwise.adapters.launch import AcquireOptions, acquire, driver
-from rackwise.adapters.launch.views import late_view
+from rackwise.adapters.launch.views import lazy_view
 from rackwise.core.errors import InvalidConfig, Unreachable
-from rackwise.core.identity.refusals import IdInUse, NotRegistered, WrongCluster
+from rackwise.core.identity.refusals import ClusterMismatch, IdInUse, NotRegistered
 
 pytestmark = pytest.mark.kafka
 
@@ -47,7 +47,7 @@ def test_an_id_that_lives_is_refused(kraft_cluster, tmp_path):
 
 
 def test_an_empty_disk_needs_somebody_who_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(late_view, "FIRST_S", 1.0)
+    monkeypatch.setattr(lazy_view, "FIRST_S", 1.0)
     with pytest.raises(Unreachable):
         acquire(options(tmp_path, "127.0.0.1:1", 77), None)
     assert list((tmp_path / "a").iterdir()) == []
@@ -55,7 +55,7 @@ def test_an_empty_disk_needs_somebody_who_answers(tmp_path, monkeypatch):
 
 def test_a_new_cluster_is_told_its_id(tmp_path, monkeypatch):
     """Its brokers cannot be asked, for none runs; without a command nobody starts one."""
-    monkeypatch.setattr(late_view, "FIRST_S", 1.0)
+    monkeypatch.setattr(lazy_view, "FIRST_S", 1.0)
     told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
     taken = []
     with pytest.raises(Unreachable):
@@ -74,6 +74,6 @@ def test_a_new_cluster_without_an_id_is_refused(tmp_path):
 
 def test_the_id_of_another_cluster_is_refused(kraft_cluster, tmp_path):
     told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
-    with pytest.raises(WrongCluster):
+    with pytest.raises(ClusterMismatch):
         acquire(options(tmp_path, kraft_cluster.bootstrap, 77, **told), None)
     assert list((tmp_path / "a").iterdir()) == []

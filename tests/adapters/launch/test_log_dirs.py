@@ -21,7 +21,7 @@ from rackwise.adapters.launch.broker.log_dirs import (
 )
 from rackwise.core.identity.decision.decide import decide
 from rackwise.core.identity.model import (
-    LogDir,
+    LocalLogDir,
     MetaProperties,
     Mode,
     Observation,
@@ -52,7 +52,7 @@ def on_disk(path: Path) -> MetaProperties:
     return parse_meta((path / META).read_bytes())
 
 
-def read(path) -> LogDir:
+def read(path) -> LocalLogDir:
     (log_dir,) = read_log_dirs([str(path)])
     return log_dir
 
@@ -80,15 +80,15 @@ def open_path():
 
 class TestRead:
     def test_a_dir_that_is_not_there_and_one_without_a_file_are_empty(self, tmp_path):
-        assert read(tmp_path / "none") == LogDir(path=str(tmp_path / "none"))
-        assert read(tmp_path) == LogDir(path=str(tmp_path))
+        assert read(tmp_path / "none") == LocalLogDir(path=str(tmp_path / "none"))
+        assert read(tmp_path) == LocalLogDir(path=str(tmp_path))
 
     def test_the_file_and_the_partition_directories(self, tmp_path):
         (tmp_path / META).write_bytes(b"version=0\nbroker.id=7\ncluster.id=c\n")
         for name in ("orders-4", "a.b_c-0", "-1", "orders", "orders-4.ab-delete", "x-1.ab-future"):
             (tmp_path / name).mkdir()
         (tmp_path / "file-4").touch()
-        assert read(tmp_path) == LogDir(
+        assert read(tmp_path) == LocalLogDir(
             path=str(tmp_path), meta=SEVEN, partitions=frozenset({"orders-4", "a.b_c-0"})
         )
 

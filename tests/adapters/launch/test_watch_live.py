@@ -8,7 +8,7 @@ import pytest
 
 from kafka_traffic import until
 from rackwise.adapters.launch.watch import watch
-from rackwise.adapters.zookeeper import ZooKeeperView, make_parents, open_store
+from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, KNOWN, MISSING, Create
 
 pytestmark = pytest.mark.zookeeper
@@ -23,7 +23,7 @@ class Watcher:
 
     def __init__(self, url):
         self.over = threading.Event()
-        self.store = open_store(url)
+        self.store = open_zookeeper(url)
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -52,22 +52,22 @@ class Watcher:
 
 @pytest.fixture
 def url(lone_zookeeper, chroot):
-    with closing(open_store(lone_zookeeper.url)) as root:
+    with closing(open_zookeeper(lone_zookeeper.url)) as root:
         root._client.ensure_path(chroot)
-    make_parents(lone_zookeeper.url + chroot, None)
+    create_znodes(lone_zookeeper.url + chroot, None)
     return lone_zookeeper.url + chroot
 
 
 def broker(url, broker_id):
     """A registration, which goes when it is closed."""
-    store = open_store(url)
+    store = open_zookeeper(url)
     data = {"version": 5, "endpoints": [f"PLAINTEXT://h{broker_id}:9092"]}
     store.commit([Create(f"{IDS}/{broker_id}", json.dumps(data).encode(), ephemeral=True)])
     return store
 
 
 def test_a_marker_is_written_once_while_its_id_stays_away(url):
-    with closing(open_store(url)) as store, closing(Watcher(url)):
+    with closing(open_zookeeper(url)) as store, closing(Watcher(url)):
         with closing(broker(url, 7)):
             until(lambda: store.children(KNOWN) == ["7"], "7 is known")
         until(lambda: store.children(MISSING) == ["7"], "7 is missing")
@@ -80,7 +80,7 @@ def test_a_marker_is_written_once_while_its_id_stays_away(url):
 
 
 def test_an_id_that_is_back_is_not_missing(url):
-    with closing(open_store(url)) as store, closing(Watcher(url)):
+    with closing(open_zookeeper(url)) as store, closing(Watcher(url)):
         with closing(broker(url, 7)):
             until(lambda: store.children(KNOWN) == ["7"], "7 is known")
         until(lambda: store.children(MISSING) == ["7"], "7 is missing")
@@ -89,7 +89,7 @@ def test_an_id_that_is_back_is_not_missing(url):
 
 
 def test_another_one_leads_when_the_first_is_gone(url):
-    with closing(open_store(url)) as store:
+    with closing(open_zookeeper(url)) as store:
         with closing(broker(url, 7)), closing(Watcher(url)):
             until(lambda: store.children(KNOWN) == ["7"], "7 is known")
         with closing(Watcher(url)):

@@ -11,7 +11,7 @@ from kafka_traffic import create, delete, until
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.adapters.sandbox.ports import free_ports
-from rackwise.adapters.zookeeper import open_store
+from rackwise.adapters.zookeeper import open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, TOPICS, Create, Delete
 from rackwise.core.wire import (
     ReplicaSet,
@@ -29,7 +29,7 @@ NAME = "wire"
 def opened(cluster):
     with (
         closing(connect(cluster.bootstrap)) as admin,
-        closing(open_store(f"zookeeper://{cluster.zookeeper_connect}")) as store,
+        closing(open_zookeeper(f"zookeeper://{cluster.zookeeper_connect}")) as store,
     ):
         yield admin, store
 
@@ -138,7 +138,7 @@ def test_the_ibp_decides_which_version_a_broker_writes(java_home, tmp_path):
     ) as cluster:
         properties = cluster.folder / "broker-0" / "server.properties"
         url = f"zookeeper://{cluster.zookeeper_connect}"
-        with closing(open_store(url, read_only=True)) as store:
+        with closing(open_zookeeper(url, read_only=True)) as store:
             read = registration(store, 0)
             assert (read.version, read.rack) == (2, None)
             for newer, version in (("2.6", 4), ("3.9", 5)):

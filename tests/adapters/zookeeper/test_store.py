@@ -12,7 +12,7 @@ import pytest
 from cut_proxy import CutProxy
 from identity_stores import Place, claimers, told_by
 from kafka_traffic import until
-from rackwise.adapters.zookeeper import check_parents, make_parents, open_store
+from rackwise.adapters.zookeeper import check_znodes, create_znodes, open_zookeeper
 from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
 from rackwise.core.identity.nodes.store import (
     CLAIMS,
@@ -48,7 +48,7 @@ def proxy(lone_zookeeper):
 @pytest.fixture
 def cut_store(place, proxy):
     """A store behind the proxy."""
-    with open_store(place.url.replace(f":{proxy.target}/", f":{proxy.port}/")) as store:
+    with open_zookeeper(place.url.replace(f":{proxy.target}/", f":{proxy.port}/")) as store:
         yield store
 
 
@@ -107,16 +107,16 @@ def test_a_number_whose_answer_is_lost_is_burnt_and_no_other_gets_it(place, prox
 def test_a_node_whose_making_was_not_answered_is_there(lone_zookeeper, chroot, proxy, below):
     path = (chroot + below).encode()
     proxy.cut_answer_to(CREATE + len(path).to_bytes(4) + path)
-    made = make_parents(f"zookeeper://{proxy.connect}{chroot}")
+    made = create_znodes(f"zookeeper://{proxy.connect}{chroot}")
     assert proxy.cuts == 1
     assert {each.path for each in made if each.state == "present"} == ({below} - {""})
-    assert {each.state for each in check_parents(lone_zookeeper.url + chroot)} == {"present"}
+    assert {each.state for each in check_znodes(lone_zookeeper.url + chroot)} == {"present"}
 
 
 def test_nodes_may_be_made_by_many_at_once(lone_zookeeper, chroot):
     url = lone_zookeeper.url + chroot
     with ThreadPoolExecutor(8) as operators:
-        told = list(operators.map(make_parents, [url] * 8))
+        told = list(operators.map(create_znodes, [url] * 8))
     for states in zip(*told, strict=True):
         assert sum(each.state == "made" for each in states) == 1
         assert {each.state for each in states} <= {"made", "present"}
@@ -163,7 +163,7 @@ def test_a_server_that_does_not_answer_is_unreachable(make_lone_zookeeper):
     server = make_lone_zookeeper()
     url = server.url
     place = Place(url, ExitStack()).prepare()
-    with open_store(place.url, patience_s=0.3) as store:
+    with open_zookeeper(place.url, patience_s=0.3) as store:
         server.server.kill()
         for call in (
             lambda: store.read([FENCE]),
@@ -176,11 +176,11 @@ def test_a_server_that_does_not_answer_is_unreachable(make_lone_zookeeper):
                 call()
         assert store.wait([FENCE], 0) == {FENCE}
         with pytest.raises(Unreachable) as refused:
-            open_store(url, connect_s=0.5)
+            open_zookeeper(url, connect_s=0.5)
         assert refused.value.where == url
         assert "Connection refused" in refused.value.message
     server.start()
-    with open_store(url) as store:
+    with open_zookeeper(url) as store:
         assert store.read([FENCE])[FENCE].version == 0
 
 
@@ -188,10 +188,10 @@ def test_a_server_that_does_not_answer_is_unreachable(make_lone_zookeeper):
 def test_a_paused_server_is_waited_for(make_lone_zookeeper):
     server = make_lone_zookeeper()
     Place(server.url, ExitStack()).prepare()
-    with open_store(server.url) as store:
+    with open_zookeeper(server.url) as store:
         server.server.pause()
         with pytest.raises(Unreachable):
-            open_store(server.url, connect_s=0.5)
+            open_zookeeper(server.url, connect_s=0.5)
         server.server.resume()
         assert store.read([FENCE])[FENCE].version == 0
 
@@ -199,7 +199,7 @@ def test_a_paused_server_is_waited_for(make_lone_zookeeper):
 def rounds_of(server):
     """Claimers through a SIGKILL and a restart of ZooKeeper; what they say, and what is stored."""
     url = Place(server.url, ExitStack()).prepare().url
-    with claimers(url, CLAIMERS, "rounds") as process, open_store(url) as store:
+    with claimers(url, CLAIMERS, "rounds") as process, open_zookeeper(url) as store:
         until(lambda: len(store.children(HOSTS)) == CLAIMERS, "all to have begun")
         before = store.read([SEQUENCE])[SEQUENCE].version
         server.server.kill()

@@ -8,7 +8,7 @@ import pytest
 
 from identity_stores import Place
 from rackwise.adapters.zookeeper import ZooKeeperView
-from rackwise.core.identity.nodes.store import IDS, TOPICS, Create, Delete, Node
+from rackwise.core.identity.nodes.store import IDS, TOPICS, Create, Delete, StoredNode
 from rackwise.core.identity.refusals import StoreCorrupt
 
 KAFKA_5 = (
@@ -86,7 +86,7 @@ def test_a_partition_whose_only_live_in_sync_replica_it_was_is_at_risk(store):
 def test_a_partition_that_has_no_state_yet_is_nobodys_loss(store):
     store.commit(topic("orders", {0: [7, 1]}))
     store.commit([Delete(f"{TOPICS}/orders/partitions/0/state")])
-    assert ZooKeeperView(store).standings(7) == ()
+    assert ZooKeeperView(store).partitions_of(7) == ()
 
 
 @pytest.mark.zookeeper
@@ -125,7 +125,7 @@ class Vanishing:
             f"{TOPICS}/kept": b'{"version":1,"partitions":{"0":[5]}}',
         }
         nodes = {
-            path: Node(data=data, version=0, created_ms=0, modified_ms=0, czxid=1)
+            path: StoredNode(data=data, version=0, created_ms=0, modified_ms=0, czxid=1)
             for path, data in kept.items()
         }
         return {path: nodes.get(path) for path in paths}

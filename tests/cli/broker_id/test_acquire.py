@@ -15,7 +15,7 @@ import pytest
 from broker_id_schemas import check_document
 from rackwise.adapters.launch import AcquireOptions, acquire
 from rackwise.adapters.sandbox.ready import comes_true
-from rackwise.adapters.zookeeper import open_store
+from rackwise.adapters.zookeeper import open_zookeeper
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.nodes import parse_mapping
 from rackwise.core.identity.nodes.store import (
@@ -83,7 +83,7 @@ class Host:
         return sorted(each.name for each in self.data.iterdir())
 
     def store(self):
-        return closing(open_store(self.url))
+        return closing(open_zookeeper(self.url))
 
     def node(self, path):
         with self.store() as store:
@@ -322,7 +322,7 @@ def test_watch_outlives_the_store(make_lone_zookeeper, tmp_path):
         until(lambda: "watch goes on" in host.talk())
         server.start()
         until(lambda: "the store answers again" in host.talk())
-        with closing(open_store(server.url)) as store:
+        with closing(open_zookeeper(server.url)) as store:
             store.commit([Create(f"{IDS}/7", b'{"version":5,"endpoints":["SSL://h7:1"]}')])
             until(lambda: store.children(KNOWN) == ["7"])
             store.commit([Delete(f"{IDS}/7")])

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from rackwise.adapters.zookeeper import open_store
+from rackwise.adapters.zookeeper import open_zookeeper
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import (
     CLOCK,
@@ -99,7 +99,7 @@ SCENES = {
 def dump(url):
     """Every node's data and version, but of the clock and the sequence, which tell no identity."""
     found = {}
-    with closing(open_store(url)) as store:
+    with closing(open_zookeeper(url)) as store:
         paths = ["/cluster", ROOT]
         while paths:
             found |= store.read(paths)
@@ -139,7 +139,7 @@ def set_up(scene, url, folder):
             )
         )
     )
-    with closing(open_store(url)) as store:
+    with closing(open_zookeeper(url)) as store:
         for path, text in scene.nodes.items():
             store.commit([Create(path, text.encode())])
     return ("acquire", "--server-properties", file, "--key", "text:h7", *scene.words)

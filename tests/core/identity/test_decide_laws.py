@@ -10,7 +10,7 @@ from laws_decisions import check_decision
 from naive_decision import naive_decision
 from naive_kip426 import naive_kip426
 from rackwise.core.identity.decision.decide import decide
-from rackwise.core.identity.model import LogDir, Mode, Refuse, Rules, Take
+from rackwise.core.identity.model import LocalLogDir, Mode, Refuse, Rules, Take
 
 NUMBERS = st.integers(0, 5)
 KEYS = st.sampled_from(["h7", "g", "x"])
@@ -18,7 +18,7 @@ ENDPOINTS = st.sampled_from([ME, STRANGER, frozenset()])
 SESSIONS = st.sampled_from([BASE.session, 0x71])
 PARTITIONS = st.frozensets(st.sampled_from(["orders-4", "orders-10"]))
 DIRS = st.builds(
-    LogDir,
+    LocalLogDir,
     path=st.sampled_from(["/a", "/b"]),
     meta=st.none()
     | st.builds(
@@ -28,7 +28,7 @@ DIRS = st.builds(
         st.sampled_from([None, "C", "D"]),
     ),
     partitions=PARTITIONS,
-) | st.builds(LogDir, path=st.just("/c"), problem=st.just("EACCES"), partitions=PARTITIONS)
+) | st.builds(LocalLogDir, path=st.just("/c"), problem=st.just("EACCES"), partitions=PARTITIONS)
 
 
 def by_id(values):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from laws_decisions import check_code
 from rackwise.core.errors import (
     IdentityRefused,
     InputError,
@@ -16,7 +17,7 @@ from rackwise.core.identity.refusals import CODES, MetaWriteFailed
 
 EXITS = {
     75: "AmbiguousSpare SpareReserved WatcherAbsent Contention Unreachable",
-    4: "MetaInconsistent WrongCluster MetaVersion MetaIncomplete MetaUnreadable DataWithoutMeta "
+    4: "MetaInconsistent ClusterMismatch MetaVersion MetaIncomplete MetaUnreadable DataWithoutMeta "
     "IdMismatch IdRange NoId Migration ControllerDisk NoCarrier IdInUse MappedIdHeld "
     "HostHasLiveBroker LastInSync MappingCorrupt StoreCorrupt NoIdLeft MissingPermission "
     "StoreNotReady NotFree StillUsed IdRetired",
@@ -50,9 +51,9 @@ def test_every_error_has_its_line_and_every_line_its_error():
 @pytest.mark.parametrize("line", CODES, ids=lambda line: line.code)
 def test_a_line_says_wanted_had_and_what_to_do(line):
     assert line.code == line.code.upper()
-    assert all((line.wanted, line.had, line.hint))
+    assert all((line.expected, line.got, line.hint))
     if line.error not in HOUSE:
-        assert line.error.__name__.lower() == line.code.replace("_", "").lower()
+        check_code(line.error, line.code)
         assert issubclass(line.error, BRANCHES[line.exit])
         assert line.error("told").hint == line.hint
         assert line.error.__doc__

@@ -8,7 +8,7 @@ from laws_identity import check_claims
 from rackwise.core.identity.model import KeyMapping, Rules
 from rackwise.core.identity.nodes.nodes import format_mapping
 from rackwise.core.identity.nodes.store import FENCE, HOSTS, Create, Put
-from rackwise.core.identity.start.acts import Fail, Finish
+from rackwise.core.identity.start.actions import Fail, Succeed
 
 UNMAPPED = Rules(spare="unmapped", grace_ms=0, on_blocked="generate")
 TURNS = range(20)
@@ -81,7 +81,7 @@ class TestACrash:
         if first.child is not None:
             world.kill(first.child, clean=True)
         second = Start(world=world, key="h", rules=Rules(), nonce="2").go()
-        assert isinstance(second.outcome, Finish)
+        assert isinstance(second.outcome, Succeed)
         assert was in {None, second.outcome.id}
         assert world.disks["h"] == second.outcome.id
 
@@ -103,7 +103,7 @@ class TestADeadLeader:
 
     def test_the_marker_of_a_leader_that_lives_counts(self):
         world, _ = self.world()
-        assert isinstance(self.start(world).outcome, Finish)
+        assert isinstance(self.start(world).outcome, Succeed)
         assert world.mapped() == {"x": 7}
 
     def test_nobody_leads(self):

@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.findings import Severity
-from rackwise.core.wire import Member, upgrade_findings
+from rackwise.core.wire import UpgradeMember, upgrade_findings
 from registrations import endpoint, sample
 
 
@@ -19,7 +19,7 @@ def registered(broker_id, version, *, rack=None, host="h"):
 
 def member(broker_id, version, software=None, ibp=None, *, rack=None, of=None):
     registration = registered(broker_id, version, rack=rack)
-    return Member(registration=registration, software=software, ibp=ibp, rack=of)
+    return UpgradeMember(registration=registration, software=software, ibp=ibp, rack=of)
 
 
 def codes(advice):
@@ -185,7 +185,7 @@ class TestWarnings:
 
     def test_clients_that_read_host_and_port_find_none(self):
         told = sample(host=None, port=-1, rack=None, endpoints=(endpoint("SSL://h:1"),))
-        found = only([Member(registration=told)])
+        found = only([UpgradeMember(registration=told)])
         assert (found.code, found.broker) == ("listener-only-new", 1)
         assert codes(upgrade_findings([member(1, 1, "0.8.2", "")])) == []
 

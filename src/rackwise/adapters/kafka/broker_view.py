@@ -27,7 +27,7 @@ from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.topics import read_layout, read_reassignments
 from rackwise.core.identity.model import Registration
 from rackwise.core.identity.nodes import guard
-from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.nodes.guard import PartitionReplicas
 from rackwise.core.identity.nodes.nodes import endpoint
 
 if TYPE_CHECKING:
@@ -67,13 +67,13 @@ class AdminView:
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
         """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
         live = frozenset(self.registered())
-        return guard.at_risk(self.standings(id), id, registered=live, present=present)
+        return guard.at_risk(self.partitions_of(id), id, registered=live, present=present)
 
-    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+    def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
         """Where this id has replicas: each partition's replicas and who is in sync."""
         table = self._table()
         return tuple(
-            Standing(
+            PartitionReplicas(
                 topic=table.topics[int(table.topic[row])],
                 partition=int(table.partition[row]),
                 replicas=frozenset(table.replicas.row(row)),

@@ -24,18 +24,18 @@ from rackwise.adapters.launch.broker.process import check_command
 from rackwise.adapters.launch.broker.server_properties import read_server_properties
 from rackwise.adapters.launch.run import Check, Run, Taken, Tell, new_nonce
 from rackwise.adapters.launch.views import stores
-from rackwise.adapters.launch.views.late_view import LateView
+from rackwise.adapters.launch.views.lazy_view import LazyView
 from rackwise.core.errors import InvalidConfig, Unreachable
 from rackwise.core.identity.model import Mode, Rules
-from rackwise.core.identity.refusals import WrongCluster
-from rackwise.core.identity.start.acts import Launch, Starting
-from rackwise.core.identity.start.gathering import Host
+from rackwise.core.identity.refusals import ClusterMismatch
+from rackwise.core.identity.start.actions import Launch, Starting
+from rackwise.core.identity.start.gather import Host
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.adapters.launch.broker.server_properties import ServerProperties
     from rackwise.adapters.launch.options import Acquired, AcquireOptions
-    from rackwise.core.identity.model import LogDir
+    from rackwise.core.identity.model import LocalLogDir
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
 
 WAIT_PER_SESSION = 1.5
@@ -77,7 +77,7 @@ def acquire(
         store = stack.enter_context(closing(_store(options, properties, tell)))
         view = _view(stack, options, properties, store, scan)
         cluster_id, warnings = None, key.warnings
-        if isinstance(view, LateView):
+        if isinstance(view, LazyView):
             cluster_id, silence = _cluster_id(view, log_dirs, options)
             warnings += silence
         host = Host(
@@ -112,7 +112,7 @@ def acquire(
             taken=taken,
             check=check,
             rng=rng or random.Random(),  # noqa: S311 (spreads retries, guards nothing)
-        ).go()
+        ).run()
 
 
 def rules_of(options: AcquireOptions, properties: ServerProperties) -> Rules:
@@ -203,11 +203,11 @@ def _view(
                 hint="leave --store out: zookeeper.connect of server.properties is taken",
             )
         return ZooKeeperView(store, progress=scan)
-    return LateView(stack, options.bootstrap_server or "", options.command_config)
+    return LazyView(stack, options.bootstrap_server or "", options.command_config)
 
 
 def _cluster_id(
-    view: LateView, log_dirs: Sequence[LogDir], options: AcquireOptions
+    view: LazyView, log_dirs: Sequence[LocalLogDir], options: AcquireOptions
 ) -> tuple[str | None, tuple[str, ...]]:
     """KRaft: what the cluster says, else what the files say, else what a new one is to have.
 
@@ -228,7 +228,7 @@ def _cluster_id(
             raise
         return min(known, default=options.cluster_id), (SILENCE,)
     if options.cluster_id not in {None, told}:
-        raise WrongCluster(
+        raise ClusterMismatch(
             f"cluster.id must be {escaped(options.cluster_id or '')}, as in --cluster-id, and is "
             f"{escaped(told or 'unknown')} at {escaped(options.bootstrap_server or '')}",
             wanted=options.cluster_id,
@@ -237,7 +237,7 @@ def _cluster_id(
     return told, ()
 
 
-def _known(log_dirs: Sequence[LogDir]) -> frozenset[str]:
+def _known(log_dirs: Sequence[LocalLogDir]) -> frozenset[str]:
     told = (None if each.meta is None else each.meta.cluster_id for each in log_dirs)
     return frozenset(filter(None, told))
 

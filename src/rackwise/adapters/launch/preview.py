@@ -13,10 +13,10 @@ from rackwise.adapters.launch.driver import rules_of
 from rackwise.adapters.launch.options import AcquireOptions
 from rackwise.adapters.launch.views.gather import observe
 from rackwise.core.identity.decision.decide import decide
-from rackwise.core.identity.model import Look, Refuse
+from rackwise.core.identity.model import ReadMore, Refuse
 from rackwise.core.identity.refusals import StoreCorrupt
-from rackwise.core.identity.start.acts import Gather
-from rackwise.core.identity.start.gathering import Host
+from rackwise.core.identity.start.actions import Gather
+from rackwise.core.identity.start.gather import Host
 
 if TYPE_CHECKING:
     from rackwise.adapters.launch.broker.server_properties import ServerProperties
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
 
 
-def would_decide(
+def preview_decision(
     store: IdentityStore, view: ClusterView, properties: ServerProperties, key: str
 ) -> Decision:
     """What `acquire` with its default rules would decide for a key on this host's log dirs.
@@ -46,7 +46,7 @@ def would_decide(
     try:
         observation = observe(store, view, host, Gather())
         decision = decide(observation, rules)
-        while isinstance(decision, Look):
+        while isinstance(decision, ReadMore):
             more = Gather(base=observation, more=decision)
             observation = observe(store, view, host, more)
             decision = decide(observation, rules)

@@ -20,13 +20,14 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.launch.broker.log_dirs import remove_metas, write_metas
 from rackwise.adapters.launch.broker.notify import READY, notify
 from rackwise.adapters.launch.broker.process import Child
 from rackwise.adapters.launch.options import Acquired
 from rackwise.adapters.launch.views.gather import observe
 from rackwise.core.errors import Conflict, LocalProtocolError, OutcomeUnknown, Unreachable
-from rackwise.core.identity.decision.holders import held
+from rackwise.core.identity.decision.holders import wait_reason
 from rackwise.core.identity.model import MetaProperties, Mode
 from rackwise.core.identity.nodes.nodes import parse_claim, parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, MISSING, OWNERS
@@ -36,12 +37,12 @@ from rackwise.core.identity.refusals import (
     MetaWriteFailed,
     StoreCorrupt,
 )
-from rackwise.core.identity.start import acts
-from rackwise.core.identity.start.starting import step, taken
+from rackwise.core.identity.start import actions
+from rackwise.core.identity.start.step import step
 
 if TYPE_CHECKING:
-    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node, Op
-    from rackwise.core.identity.start.gathering import Host
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Op, StoredNode
+    from rackwise.core.identity.start.gather import Host
 
 SLICE_MS = 200
 """A child that ends is seen within this time."""
@@ -51,11 +52,6 @@ LISTEN_MS = 1_000
 Tell: TypeAlias = Callable[[str], None]
 Taken: TypeAlias = Callable[[Acquired], None]
 Check: TypeAlias = Callable[[], None]
-
-
-def monotonic_ms() -> int:
-    """A clock of this process that never goes back."""
-    return time.monotonic_ns() // 1_000_000
 
 
 @dataclass(kw_only=True)
@@ -69,7 +65,7 @@ class Run:
     store: IdentityStore
     view: ClusterView
     host: Host
-    state: acts.Starting
+    state: actions.Starting
     command: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     warnings: tuple[str, ...] = ()
@@ -79,9 +75,9 @@ class Run:
     check: Check = field(default=lambda: None)
     rng: random.Random = field(default_factory=random.Random)
     child: Child | None = None
-    told_ms: int = 0
+    reported_ms: int = 0
 
-    def go(self) -> Acquired:
+    def run(self) -> Acquired:
         """Start to end. Raises what a start is refused with, and what the store raises."""
         try:
             with closing(self.store):
@@ -95,81 +91,81 @@ class Run:
         return 0 if self.child is None else self.child.wait()
 
     def _steps(self) -> None:
-        event: acts.Event = acts.Begun(at_ms=monotonic_ms())
+        event: actions.Event = actions.Started(at_ms=monotonic_ms())
         while True:
             self.state, action = step(self.state, event)
-            if isinstance(action, acts.Finish):
+            if isinstance(action, actions.Succeed):
                 return
-            if isinstance(action, acts.Fail):
+            if isinstance(action, actions.Fail):
                 remove_metas(action.unwrite)
                 raise action.error
             self._check()
-            event = self._done(action)
+            event = self._perform(action)
 
     def _check(self) -> None:
         if self.child is None:
             self.check()
 
-    def _done(self, action: acts.Action) -> acts.Event:
+    def _perform(self, action: actions.Action) -> actions.Event:
         match action:
-            case acts.Gather():
+            case actions.Gather():
                 observation = observe(
                     self.store, self.view, self.host, action, is_alone=self.is_alone
                 )
-                return acts.Gathered(at_ms=monotonic_ms(), observation=observation)
-            case acts.Commit(ops=ops):
+                return actions.Gathered(at_ms=monotonic_ms(), observation=observation)
+            case actions.Commit(ops=ops):
                 return self._commit(ops)
-            case acts.Confirm():
+            case actions.Confirm():
                 return self._confirm(action)
-            case acts.Sleep():
+            case actions.Sleep():
                 return self._sleep(action)
-            case acts.Hold():
+            case actions.Hold():
                 return self._hold(action)
             case _:
-                return self._acted(action)
+                return self._perform_more(action)
 
-    def _acted(self, action: acts.Action) -> acts.Event:
+    def _perform_more(self, action: actions.Action) -> actions.Event:
         match action:
-            case acts.WriteMeta():
+            case actions.WriteMeta():
                 return self._write(action)
-            case acts.Spawn(id=id):
+            case actions.Spawn(id=id):
                 self.child = Child(self.command, broker_id=id, environment=self.environment)
                 self.child.start()
-                return acts.Spawned(at_ms=monotonic_ms())
-            case acts.Signal():
+                return actions.Spawned(at_ms=monotonic_ms())
+            case actions.Signal():
                 if self.child is not None:
                     self.child.stop()
-                return acts.ChildEnded(at_ms=monotonic_ms())
-            case acts.Release():
+                return actions.ChildEnded(at_ms=monotonic_ms())
+            case actions.Release():
                 self.store.close()
-                return acts.Released(at_ms=monotonic_ms())
+                return actions.Released(at_ms=monotonic_ms())
             case _:
                 raise LocalProtocolError(f"{type(action).__name__} is the end of a start")
 
-    def _commit(self, ops: Sequence[Op]) -> acts.CommitEnded:
+    def _commit(self, ops: Sequence[Op]) -> actions.CommitEnded:
         try:
             self.store.commit(ops)
         except Conflict:
-            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="conflict")
+            return actions.CommitEnded(at_ms=monotonic_ms(), outcome="conflict")
         except OutcomeUnknown:
-            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
+            return actions.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
         except Unreachable:
             if self.child is None:
                 raise
-            return acts.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
-        return acts.CommitEnded(at_ms=monotonic_ms(), outcome="done")
+            return actions.CommitEnded(at_ms=monotonic_ms(), outcome="unknown")
+        return actions.CommitEnded(at_ms=monotonic_ms(), outcome="done")
 
-    def _confirm(self, action: acts.Confirm) -> acts.CommitEnded:
+    def _confirm(self, action: actions.Confirm) -> actions.CommitEnded:
         ended = self._commit(action.ops)
         if ended.outcome == "done":
             self.tell(f"registered as {action.id}")
             notify(READY, self.environment)
         return ended
 
-    def _sleep(self, action: acts.Sleep) -> acts.Slept:
+    def _sleep(self, action: actions.Sleep) -> actions.Slept:
         if not action.on:
             time.sleep(self.rng.uniform(0, action.most_ms) / 1000)
-            return acts.Slept(at_ms=monotonic_ms())
+            return actions.Slept(at_ms=monotonic_ms())
         begun_ms = monotonic_ms()
         until_ms = begun_ms + action.most_ms
         name = self._waited_for()
@@ -178,32 +174,32 @@ class Run:
         while not changed and (left_ms := until_ms - monotonic_ms()) > 0:
             so_far = (waited_ms + monotonic_ms() - begun_ms) / 1000
             most = (waited_ms + action.most_ms) / 1000
-            self._tell_rarely(f"waiting for {name}, {so_far:.1f} s of {round(most, 1):g} s")
+            self._report_sometimes(f"waiting for {name}, {so_far:.1f} s of {round(most, 1):g} s")
             changed = self.store.wait(action.on, min(left_ms, LISTEN_MS))
             self._check()
             if self.host.mode is Mode.KRAFT:
                 break
-        return acts.Slept(at_ms=monotonic_ms(), changed=changed)
+        return actions.Slept(at_ms=monotonic_ms(), changed=changed)
 
     def _waited_for(self) -> str:
         """As `id 7: held by session 0x1f, same key`."""
         seen = self.state.observation
         ids = sorted(int(name) for name in self.state.held if name.isdecimal())
         return "; ".join(
-            f"id {each}: {'held' if seen is None else held(seen, each)}" for each in ids
+            f"id {each}: {'held' if seen is None else wait_reason(seen, each)}" for each in ids
         )
 
     def _slice_ms(self) -> int:
         """Registrations of a cluster without ZooKeeper are not in the store: look more often."""
         return LISTEN_MS if self.host.mode is Mode.KRAFT else TELL_MS
 
-    def _tell_rarely(self, line: str) -> None:
-        if self.told_ms == 0 or monotonic_ms() - self.told_ms >= TELL_MS:
-            self.told_ms = monotonic_ms()
+    def _report_sometimes(self, line: str) -> None:
+        if self.reported_ms == 0 or monotonic_ms() - self.reported_ms >= TELL_MS:
+            self.reported_ms = monotonic_ms()
             self.tell(line)
 
-    def _write(self, action: acts.WriteMeta) -> acts.Wrote:
-        take, _ = taken(self.state)
+    def _write(self, action: actions.WriteMeta) -> actions.Wrote:
+        take, _ = actions.require_take(self.state)
         self.tell(f"key {self.host.key} -> id {action.id} ({take.how}, {take.row})")
         for warning in (*self.warnings, *take.warnings):
             self.tell(warning)
@@ -220,7 +216,7 @@ class Run:
         except MetaWriteFailed as failed:
             error, wrote = failed, tuple(map(str, failed.done))
         except ClaimLost:
-            return acts.Wrote(at_ms=monotonic_ms(), wrote=(), claim_czxid=None)
+            return actions.Wrote(at_ms=monotonic_ms(), wrote=(), claim_czxid=None)
         if action.dirs:
             self.tell(f"wrote meta.properties in {len(wrote)} of {len(action.dirs)} log dirs")
         claim = self._claim(action.id)
@@ -228,9 +224,9 @@ class Run:
         self.state = replace(self.state, wrote=wrote)
         if error is None and (czxid is not None or not action.claimed):
             self.taken(self._acquired(None))
-        return acts.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
+        return actions.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
 
-    def _claim(self, broker_id: int) -> Node | None:
+    def _claim(self, broker_id: int) -> StoredNode | None:
         """With it the registration is read, so that a wait tells of one that came before it."""
         path = f"{CLAIMS}/{broker_id}"
         return self.store.read((path, f"{IDS}/{broker_id}"))[path]
@@ -246,11 +242,11 @@ class Run:
                 where=f"{CLAIMS}/{broker_id}",
             )
 
-    def _hold(self, action: acts.Hold) -> acts.Held:
+    def _hold(self, action: actions.Hold) -> actions.Held:
         """A store that is not there or cannot be read ends nothing: the child lives by itself."""
         since_s = (monotonic_ms() - self.state.wrote_ms) / 1000
         if since_s >= 1:
-            self._tell_rarely(f"waiting for registration, {since_s:.0f} s")
+            self._report_sometimes(f"waiting for registration, {since_s:.0f} s")
         until_ms = monotonic_ms() + min(action.most_ms, self._slice_ms())
         on = (f"{IDS}/{action.id}", f"{CLAIMS}/{action.id}")
         while True:
@@ -263,19 +259,19 @@ class Run:
             except (Unreachable, MappingCorrupt, StoreCorrupt) as error:
                 if self.child is None or self._has_ended():
                     raise
-                self._tell_rarely(f"waiting for the store: {error}")
+                self._report_sometimes(f"waiting for the store: {error}")
                 self.child.status(SLICE_MS / 1000)
 
     def _has_ended(self) -> bool:
         return self.child is not None and self.child.status() is not None
 
-    def _held(self, broker_id: int) -> acts.Held:
+    def _held(self, broker_id: int) -> actions.Held:
         status = None if self.child is None else self.child.status()
         names = [f"{parent}/{broker_id}" for parent in (CLAIMS, OWNERS, MISSING, IDS)]
         own = f"{HOSTS}/{self.host.key}"
         found = self.store.read((*names, own))
         claim, mapping = found[names[0]], found[own]
-        return acts.Held(
+        return actions.Held(
             at_ms=monotonic_ms(),
             session=self.store.session,
             registration=self.view.registered().get(broker_id),
@@ -287,7 +283,7 @@ class Run:
         )
 
     def _acquired(self, status: int | None) -> Acquired:
-        take, _ = taken(self.state)
+        take, _ = actions.require_take(self.state)
         return Acquired(
             id=take.id,
             how=take.how,

@@ -12,30 +12,26 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NoReturn
 
-from rackwise.adapters.launch.views.census import fence, read_markers, read_owners
+from rackwise.adapters.clock import monotonic_ms
+from rackwise.adapters.launch.views.census import read_markers, read_owners, require_fence
 from rackwise.core.errors import Conflict, OutcomeUnknown, Unreachable
 from rackwise.core.identity.nodes.nodes import ids_in_names
 from rackwise.core.identity.nodes.store import KNOWN, MISSING_LEADER, RETIRED
 from rackwise.core.identity.refusals import StoreCorrupt
-from rackwise.core.identity.start.acts import Begun, Commit, CommitEnded, Sleep, Slept
-from rackwise.core.identity.watch.watching import Survey, Surveyed, Watching, watch_step
+from rackwise.core.identity.start.actions import Commit, CommitEnded, Sleep, Slept, Started
+from rackwise.core.identity.watch import Survey, Surveyed, Watching, watch_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwise.core.errors import RackwiseError
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
-    from rackwise.core.identity.watch.watching import WatchAction, WatchEvent
+    from rackwise.core.identity.watch import WatchAction, WatchEvent
 
 SLICE_MS = 1_000
 """A sleep is cut into these, so that a round is never late."""
 PASSING = (OutcomeUnknown, StoreCorrupt, Unreachable)
 """What a watcher outlives."""
-
-
-def monotonic_ms() -> int:
-    """A clock of this process that never goes back."""
-    return time.monotonic_ns() // 1_000_000
 
 
 def watch(
@@ -55,35 +51,35 @@ def watch(
     called about once a second; `trouble` hears what is outlived, each time it is met. Raises
     `StoreNotReady`, `MissingPermission`.
     """
-    fence(store)
+    require_fence(store)
     state, action = watch_step(
-        Watching(name=name.encode(), rescan_ms=rescan_ms), Begun(at_ms=clock())
+        Watching(name=name.encode(), rescan_ms=rescan_ms), Started(at_ms=clock())
     )
     while True:
         try:
             each_round()
             if isinstance(action, Survey):
-                event: WatchEvent | None = _surveyed(
+                event: WatchEvent | None = _survey(
                     store, view, topics=action.topics, trouble=trouble, clock=clock
                 )
             else:
-                event = _done(store, action, state, tell, each_round, clock)
+                event = _perform(store, action, state, tell, each_round, clock)
         except PASSING as error:
             trouble(error)
             time.sleep(SLICE_MS / 1000)
-            event = _missed(action, clock())
+            event = _event_after_error(action, clock())
         if event is not None:
             state, action = watch_step(state, event)
 
 
-def _missed(action: WatchAction, at_ms: int) -> WatchEvent | None:
+def _event_after_error(action: WatchAction, at_ms: int) -> WatchEvent | None:
     """What is said of an action that failed: anything may have changed; None = do it again."""
     if isinstance(action, Commit):
         return CommitEnded(at_ms=at_ms, outcome="unknown")
     return None if isinstance(action, Survey) else Slept(at_ms=at_ms, changed=frozenset(action.on))
 
 
-def _done(
+def _perform(
     store: IdentityStore,
     action: Commit | Sleep,
     state: Watching,
@@ -109,7 +105,7 @@ def _done(
     return Slept(at_ms=clock(), changed=changed)
 
 
-def _surveyed(
+def _survey(
     store: IdentityStore,
     view: ClusterView,
     *,
@@ -131,11 +127,11 @@ def _surveyed(
         retired=retired,
         markers=markers,
         owners=owners,
-        used=_used(view, trouble) if topics else None,
+        used=_read_used(view, trouble) if topics else None,
     )
 
 
-def _used(view: ClusterView, trouble: Callable[[RackwiseError], None]) -> frozenset[int]:
+def _read_used(view: ClusterView, trouble: Callable[[RackwiseError], None]) -> frozenset[int]:
     """Ids in replica lists; none where a topic cannot be read."""
     try:
         return view.used()

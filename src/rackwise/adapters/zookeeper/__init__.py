@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from rackwise.adapters.zookeeper.address import Address
 from rackwise.adapters.zookeeper.config import StoreConfig, read_store_config
-from rackwise.adapters.zookeeper.parents import check_parents, make_parents
-from rackwise.adapters.zookeeper.store import ZooKeeperStore, open_store
+from rackwise.adapters.zookeeper.store import ZooKeeperStore, open_zookeeper
 from rackwise.adapters.zookeeper.view import ZooKeeperView
+from rackwise.adapters.zookeeper.znodes import check_znodes, create_znodes
 
 __all__ = [
     "Address",
     "StoreConfig",
     "ZooKeeperStore",
     "ZooKeeperView",
-    "check_parents",
-    "make_parents",
-    "open_store",
+    "check_znodes",
+    "create_znodes",
+    "open_zookeeper",
     "read_store_config",
 ]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**10
 SCHEMES = ("digest", "sasl")
-UNDERSTOOD = (
+KNOWN_SETTINGS = (
     "tls.ca",
     "tls.certificate",
     "tls.key",
@@ -57,7 +57,7 @@ UNDERSTOOD = (
     "acl.kafka",
     "acl.world.read",
 )
-_FLAGS = {"true": True, "false": False}
+_BOOLEANS = {"true": True, "false": False}
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -166,10 +166,10 @@ def read_store_config(
     name = os.fspath(path)
     settings = {key: value.strip() for key, value in parse_properties(_read(name, name)).items()}
     for key in settings:
-        if key not in UNDERSTOOD:
-            _refuse(
+        if key not in KNOWN_SETTINGS:
+            _reject(
                 f"unknown setting {escaped(key)}",
-                ", ".join(UNDERSTOOD),
+                ", ".join(KNOWN_SETTINGS),
                 key,
                 name,
             )
@@ -180,8 +180,8 @@ def read_store_config(
         scheme=_scheme(settings, name),
         user=settings.get("auth.user"),
         password=_password(settings, os.environ if environ is None else environ, name),
-        reader=_principal(settings, name),
-        is_world_readable=_flag(settings, "acl.world.read", name),
+        reader=_reader(settings, name),
+        is_world_readable=_boolean(settings, "acl.world.read", name),
     )
     _check_login(config, name)
     _check_tls(config, name)
@@ -194,17 +194,17 @@ def _read(name: str, where: str, what: str = "a properties file") -> bytes:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no path"
-        _refuse(f"{escaped(name)} cannot be read: {reason}", what, str(reason), where)
+        _reject(f"{escaped(name)} cannot be read: {reason}", what, str(reason), where)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            _refuse(f"{escaped(name)} is no regular file", what, "no regular file", where)
+            _reject(f"{escaped(name)} is no regular file", what, "no regular file", where)
         _check_private(status, name)
         data = os.read(handle, MAX_BYTES + 1)
     finally:
         os.close(handle)
     if len(data) > MAX_BYTES:
-        _refuse(f"{escaped(name)} has more than {MAX_BYTES} bytes", what, len(data), where)
+        _reject(f"{escaped(name)} has more than {MAX_BYTES} bytes", what, len(data), where)
     return data
 
 
@@ -220,7 +220,7 @@ def _check_private(status: os.stat_result, name: str) -> None:
         )
 
 
-def _refuse(message: str, wanted: object, had: object, where: str) -> NoReturn:
+def _reject(message: str, wanted: object, had: object, where: str) -> NoReturn:
     raise InvalidConfig(
         message,
         wanted=wanted,
@@ -233,7 +233,7 @@ def _refuse(message: str, wanted: object, had: object, where: str) -> NoReturn:
 def _scheme(settings: Mapping[str, str], name: str) -> Literal["digest", "sasl"] | None:
     scheme = settings.get("auth.scheme")
     if scheme is not None and scheme not in SCHEMES:
-        _refuse(
+        _reject(
             f"invalid auth.scheme: expected {' or '.join(SCHEMES)}, got {escaped(scheme)}",
             " or ".join(SCHEMES),
             scheme,
@@ -248,7 +248,7 @@ def _password(
     file, variable = settings.get("auth.password.file"), settings.get("auth.password.env")
     if file is not None and variable is not None:
         both = "auth.password.file and auth.password.env"
-        _refuse(f"expected one source of the password, got {both}", "one", both, name)
+        _reject(f"expected one source of the password, got {both}", "one", both, name)
     if file is not None:
         return Password(_first_line(_read(file, name, "a file with a password"), file))
     if variable is None:
@@ -256,7 +256,7 @@ def _password(
     found = environ.get(variable)
     if not found:
         message = f"environment variable {escaped(variable)} is not set"
-        _refuse(message, variable, "unset", name)
+        _reject(message, variable, "unset", name)
     return Password(found)
 
 
@@ -266,7 +266,7 @@ def _first_line(data: bytes, file: str) -> str:
     except UnicodeDecodeError:
         line = ""
     if not line:
-        _refuse(
+        _reject(
             f"expected a password in UTF-8 in the first line of {escaped(file)}, got none",
             "a password",
             "none",
@@ -275,43 +275,43 @@ def _first_line(data: bytes, file: str) -> str:
     return line
 
 
-def _principal(settings: Mapping[str, str], name: str) -> tuple[str, str] | None:
+def _reader(settings: Mapping[str, str], name: str) -> tuple[str, str] | None:
     text = settings.get("acl.kafka")
     if text is None:
         return None
     scheme, colon, who = text.partition(":")
     if not (scheme and colon and who):
         message = f"invalid acl.kafka: expected SCHEME:ID, got {escaped(text)}"
-        _refuse(message, "SCHEME:ID, such as sasl:kafka", text, name)
+        _reject(message, "SCHEME:ID, such as sasl:kafka", text, name)
     return scheme, who
 
 
-def _flag(settings: Mapping[str, str], key: str, name: str) -> bool:
+def _boolean(settings: Mapping[str, str], key: str, name: str) -> bool:
     text = settings.get(key, "false").lower()
-    if text not in _FLAGS:
+    if text not in _BOOLEANS:
         message = f"invalid {key}: expected true or false, got {escaped(text)}"
-        _refuse(message, "true or false", text, name)
-    return _FLAGS[text]
+        _reject(message, "true or false", text, name)
+    return _BOOLEANS[text]
 
 
 def _check_login(config: StoreConfig, name: str) -> None:
     given = (config.scheme, config.user, config.password)
     if any(each is None for each in given) and any(each is not None for each in given):
-        _refuse(
+        _reject(
             "expected auth.scheme, auth.user and a password together, got only some of them",
             "all three",
             "some of them",
             name,
         )
     if config.reader is not None and not config.has_login:
-        _refuse(
+        _reject(
             "acl.kafka needs a login that owns the nodes: expected auth.scheme, got none",
             "auth.scheme",
             "none",
             name,
         )
     if config.user is not None and ":" in config.user:
-        _refuse("invalid auth.user: expected a name without a colon", "no colon", config.user, name)
+        _reject("invalid auth.user: expected a name without a colon", "no colon", config.user, name)
     if config.scheme == "sasl":
         _check_sasl(name)
 
@@ -330,11 +330,11 @@ def _check_sasl(name: str) -> None:
 def _check_tls(config: StoreConfig, name: str) -> None:
     """Load what the client will load: it would try a file that is not there until its time ends."""
     if not config.has_tls and (config.certificate or config.key):
-        _refuse(
+        _reject(
             "expected tls.ca beside tls.certificate and tls.key, got none", "tls.ca", "none", name
         )
     if (config.certificate is None) != (config.key is None):
-        _refuse(
+        _reject(
             "expected tls.certificate and tls.key together, got one of them", "both", "one", name
         )
     if config.key is not None:
@@ -344,7 +344,7 @@ def _check_tls(config: StoreConfig, name: str) -> None:
         try:
             context.load_verify_locations(config.ca)
         except (OSError, ValueError):
-            _refuse_pem("tls.ca", config.ca, name)
+            _reject_pem("tls.ca", config.ca, name)
         _check_pair(config, context, name)
 
 
@@ -352,7 +352,7 @@ def _status(key: str, name: str) -> os.stat_result:
     try:
         return Path(key).stat()
     except (OSError, ValueError):
-        return _refuse_pem("tls.key", key, name)
+        return _reject_pem("tls.key", key, name)
 
 
 def _check_pair(config: StoreConfig, context: ssl.SSLContext, name: str) -> None:
@@ -361,7 +361,7 @@ def _check_pair(config: StoreConfig, context: ssl.SSLContext, name: str) -> None
     try:
         context.load_cert_chain(config.certificate, config.key, password=_no_password)
     except (OSError, ValueError):
-        _refuse_pem("tls.certificate with tls.key", config.certificate, name)
+        _reject_pem("tls.certificate with tls.key", config.certificate, name)
 
 
 def _no_password() -> str:
@@ -369,8 +369,8 @@ def _no_password() -> str:
     raise ValueError
 
 
-def _refuse_pem(key: str, path: str, name: str) -> NoReturn:
-    _refuse(
+def _reject_pem(key: str, path: str, name: str) -> NoReturn:
+    _reject(
         f"cannot load {key} {escaped(path)}: expected PEM without a password",
         "PEM without a password",
         path,

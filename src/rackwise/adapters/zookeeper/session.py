@@ -31,7 +31,7 @@ from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, Zooke
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, KeeperState
 
-from rackwise.adapters.zookeeper.faults import PASSING, disbelieved, refused_read, unreachable
+from rackwise.adapters.zookeeper.errors import TRANSIENT, login_error, read_error, unreachable_error
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class Session:
     ) -> None:
         self.where = str(address)
         self.patience_s = patience_s
-        self._heard = _LastWarning()
+        self._last_warning = _LastWarning()
         self._up = threading.Event()
         self._id = 0
         connect: Client = KazooClient
         self.client: Client = connect(
             hosts=address.connect,
             timeout=timeout_s,
-            logger=_own_log(self._heard),
+            logger=_private_logger(self._last_warning),
             connection_retry=dict(RETRY),
             **config.client_arguments(),
         )
@@ -102,10 +102,10 @@ class Session:
                 return send().get(timeout=self.patience_s)
             except (NoNodeError, NodeExistsError):
                 raise
-            except PASSING as error:
-                deadline = self._outlast(error, deadline)
+            except TRANSIENT as error:
+                deadline = self._wait_for_connection(error, deadline)
             except ZookeeperError as error:
-                raise refused_read(error, path, right=right) from None
+                raise read_error(error, path, right=right) from None
 
     def gather(
         self,
@@ -123,9 +123,9 @@ class Session:
         while len(found) < len(wanted):
             missing = [path for path in wanted if path not in found]
             try:
-                self._fly(missing, send, found, advance)
-            except PASSING as error:
-                deadline = self._outlast(error, deadline)
+                self._read_all(missing, send, found, advance)
+            except TRANSIENT as error:
+                deadline = self._wait_for_connection(error, deadline)
         return found
 
     def await_connection(self) -> None:
@@ -171,19 +171,19 @@ class Session:
         left_s = max(RETRY_S, deadline - time.monotonic())
         try:
             self.client.exists_async("/").get(timeout=left_s)
-        except PASSING:
+        except TRANSIENT:
             return False
         except ZookeeperError as error:
-            raise refused_read(error, "/") from None
+            raise read_error(error, "/") from None
         return True
 
     def _check(self, deadline: float, patience_s: float) -> None:
         if self.client.client_state == KeeperState.AUTH_FAILED:
-            raise disbelieved()
+            raise login_error()
         if time.monotonic() > deadline:
-            raise unreachable(self.where, patience_s, self._heard.text)
+            raise unreachable_error(self.where, patience_s, self._last_warning.text)
 
-    def _outlast(self, error: Exception, deadline: float | None) -> float:
+    def _wait_for_connection(self, error: Exception, deadline: float | None) -> float:
         """Wait for the connection after a loss; the patience began with the first one.
 
         An answer that did not come in time has used it up.
@@ -196,7 +196,7 @@ class Session:
         self._check(until, self.patience_s)
         return until
 
-    def _fly(
+    def _read_all(
         self,
         paths: Iterable[str],
         send: Callable[[str], Answer],
@@ -204,29 +204,29 @@ class Session:
         advance: Callable[[int], None] | None,
     ) -> None:
         self.client.sync_async("/")
-        flight: deque[tuple[str, Answer]] = deque()
+        pending: deque[tuple[str, Answer]] = deque()
         for path in paths:
-            if len(flight) == IN_FLIGHT:
-                self._land(flight, found, advance)
-            flight.append((path, send(path)))
-        while flight:
-            self._land(flight, found, advance)
+            if len(pending) == IN_FLIGHT:
+                self._take_answer(pending, found, advance)
+            pending.append((path, send(path)))
+        while pending:
+            self._take_answer(pending, found, advance)
 
-    def _land(
+    def _take_answer(
         self,
-        flight: deque[tuple[str, Answer]],
+        pending: deque[tuple[str, Answer]],
         found: dict[str, Answer],
         advance: Callable[[int], None] | None,
     ) -> None:
-        path, answer = flight.popleft()
+        path, answer = pending.popleft()
         try:
             found[path] = answer.get(timeout=self.patience_s)
-        except PASSING:
+        except TRANSIENT:
             raise
         except NoNodeError:
             found[path] = None
         except ZookeeperError as error:
-            raise refused_read(error, path) from None
+            raise read_error(error, path) from None
         if advance is not None:
             advance(1)
 
@@ -251,8 +251,8 @@ class _LastWarning(logging.Handler):
             self.text = record.getMessage()
 
 
-def _own_log(heard: logging.Handler) -> logging.Logger:
+def _private_logger(handler: logging.Handler) -> logging.Logger:
     """A log that no configuration knows: it has no parent, and takes nothing below INFO."""
     log = logging.Logger("rackwise.zookeeper", logging.INFO)  # noqa: LOG001 (apart from the tree)
-    log.addHandler(heard)
+    log.addHandler(handler)
     return log

@@ -31,12 +31,12 @@ from kazoo.exceptions import NodeExistsError, NoNodeError, ZookeeperError
 
 from rackwise.adapters.zookeeper.address import Address
 from rackwise.adapters.zookeeper.config import StoreConfig
-from rackwise.adapters.zookeeper.faults import (
-    PASSING,
-    failed_at,
-    refused_commit,
-    refused_read,
-    unknown,
+from rackwise.adapters.zookeeper.errors import (
+    TRANSIENT,
+    commit_error,
+    failed_operation,
+    outcome_unknown,
+    read_error,
 )
 from rackwise.adapters.zookeeper.session import CONNECT_S, PATIENCE_S, Session
 from rackwise.core.errors import MissingPermission
@@ -48,8 +48,8 @@ from rackwise.core.identity.nodes.store import (
     Check,
     Create,
     Delete,
-    Node,
     Put,
+    StoredNode,
     not_ready,
 )
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 _MADE_BY_INIT = frozenset({FENCE, CLOCK, SEQUENCE})
 
 
-def open_store(
+def open_zookeeper(
     url: str,
     config: StoreConfig | None = None,
     *,
@@ -96,7 +96,7 @@ def open_store(
 
 @final
 class ZooKeeperStore:
-    """`IdentityStore` on a `Session`; made by `open_store`. For one thread."""
+    """`IdentityStore` on a `Session`; made by `open_zookeeper`. For one thread."""
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
         self._session = session
@@ -114,7 +114,7 @@ class ZooKeeperStore:
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
-    ) -> dict[str, Node | None]:
+    ) -> dict[str, StoredNode | None]:
         """Each path's node, None = there is none; `advance` hears how many more are there."""
         found = self._session.gather(paths, self._client.get_async, advance)
         for path, answer in found.items():
@@ -137,11 +137,11 @@ class ZooKeeperStore:
         parts = [op for op in ops for _ in range(_add(transaction, op))]
         try:
             results = transaction.commit_async().get(timeout=self._session.patience_s)
-        except PASSING as error:
-            raise unknown(error) from None
+        except TRANSIENT as error:
+            raise outcome_unknown(error) from None
         except ZookeeperError as error:
-            raise refused_commit(error, ops[0], is_parent=False) from None
-        number = failed_at(results)
+            raise commit_error(error, ops[0], is_parent=False) from None
+        number = failed_operation(results)
         if number is not None:
             _raise_for(results[number], parts[number])
 
@@ -172,17 +172,17 @@ class ZooKeeperStore:
         All of them where the connection is lost meanwhile. Empty after the time.
         """
         wanted = frozenset(paths)
-        if heard := self._heard(wanted):
-            return heard
+        if events := self._take_events(wanted):
+            return events
         try:
-            changed = self._watched(wanted)
-        except PASSING:
+            changed = self._set_watches(wanted)
+        except TRANSIENT:
             return wanted
         except ZookeeperError as error:
-            raise refused_read(error, min(wanted)) from None
+            raise read_error(error, min(wanted)) from None
         if changed:
             return changed
-        return self._heard(wanted, timeout_ms / 1000)
+        return self._take_events(wanted, timeout_ms / 1000)
 
     def close(self) -> None:
         """End the session: its ephemeral nodes go."""
@@ -206,14 +206,14 @@ class ZooKeeperStore:
     def _make_sequence(self) -> None:
         try:
             self._client.create_async(SEQUENCE, b"").get(timeout=self._session.patience_s)
-        except (NodeExistsError, *PASSING):
+        except (NodeExistsError, *TRANSIENT):
             return
         except NoNodeError:
             raise not_ready("/brokers") from None
         except ZookeeperError as error:
-            raise refused_read(error, SEQUENCE, right="CREATE") from None
+            raise read_error(error, SEQUENCE, right="CREATE") from None
 
-    def _watched(self, wanted: frozenset[str]) -> frozenset[str]:
+    def _set_watches(self, wanted: frozenset[str]) -> frozenset[str]:
         """Watch each path; those that are no more as they were read."""
         nodes = {each: self._client.exists_async(each, self._changed) for each in sorted(wanted)}
         lists = {
@@ -244,7 +244,7 @@ class ZooKeeperStore:
             self._events.add(event.path)
             self._changes.notify_all()
 
-    def _heard(self, wanted: frozenset[str], timeout_s: float = 0.0) -> frozenset[str]:
+    def _take_events(self, wanted: frozenset[str], timeout_s: float = 0.0) -> frozenset[str]:
         """What watches have told, each told once: also of a node that was there for a moment."""
         with self._changes:
             self._changes.wait_for(lambda: {None, *wanted} & self._events, timeout_s)
@@ -287,11 +287,11 @@ def _add(transaction: Any, op: Op) -> int:  # noqa: ANN401 (a multi of the clien
 
 def _raise_for(error: Exception, op: Op) -> NoReturn:
     is_parent = isinstance(op, Create | Absent) or op.path in _MADE_BY_INIT
-    raise refused_commit(error, op, is_parent=is_parent)
+    raise commit_error(error, op, is_parent=is_parent)
 
 
-def _node(data: bytes | None, stat: ZnodeStat) -> Node:
-    return Node(
+def _node(data: bytes | None, stat: ZnodeStat) -> StoredNode:
+    return StoredNode(
         data=data or b"",
         version=stat.version,
         created_ms=stat.ctime,

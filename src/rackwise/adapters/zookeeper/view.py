@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, final
 
 from rackwise.core.identity.nodes import guard
-from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.nodes.guard import PartitionReplicas
 from rackwise.core.identity.nodes.nodes import ids_in_names, parse_registration
 from rackwise.core.identity.nodes.store import IDS, TOPICS
 from rackwise.core.identity.nodes.topics import parse_state, parse_topic, state_path, used_ids
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rackwise.core.identity.model import Registration
-    from rackwise.core.identity.nodes.store import Node
+    from rackwise.core.identity.nodes.store import StoredNode
 
 AT_ONCE = 2000
 """Nodes that are held before they are parsed."""
 
 
-class Reader(Protocol):
+class NodeReader(Protocol):
     """What a view needs of a store."""
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
-    ) -> Mapping[str, Node | None]:
+    ) -> Mapping[str, StoredNode | None]:
         """Each path's node; `advance` hears how many more are there."""
 
     def children(self, path: str) -> list[str]:
@@ -53,7 +53,7 @@ class ZooKeeperView:
     """`ClusterView` on Kafka's own nodes. `progress(done, of)` hears of the topics of a scan."""
 
     def __init__(
-        self, store: Reader, *, progress: Callable[[int, int], None] | None = None
+        self, store: NodeReader, *, progress: Callable[[int, int], None] | None = None
     ) -> None:
         self._store = store
         self._progress = progress
@@ -74,10 +74,10 @@ class ZooKeeperView:
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
         """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
-        standings = self.standings(id)
-        return guard.at_risk(standings, id, registered=self._registered_ids(), present=present)
+        partitions = self.partitions_of(id)
+        return guard.at_risk(partitions, id, registered=self._registered_ids(), present=present)
 
-    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+    def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
         """Where this id has replicas: each partition's replicas and who is in sync."""
         wanted = {
             state_path(topic, partition): (topic, partition, ids)
@@ -86,7 +86,7 @@ class ZooKeeperView:
             if id in ids
         }
         return tuple(
-            Standing(
+            PartitionReplicas(
                 topic=topic,
                 partition=partition,
                 replicas=frozenset(ids),
@@ -115,7 +115,7 @@ class ZooKeeperView:
 
     def _nodes(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
-    ) -> Iterator[tuple[str, Node]]:
+    ) -> Iterator[tuple[str, StoredNode]]:
         """Those that are there."""
         for start in range(0, len(paths), AT_ONCE):
             found = self._store.read(paths[start : start + AT_ONCE], advance)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.core.wire.registration import BrokerRegistration
-    from rackwise.core.wire.upgrade import Member, UpgradeAdvice
+    from rackwise.core.wire.upgrade import UpgradeAdvice, UpgradeMember
 
 FORMAT = "rackwise.upgrade/1"
 STEPS = 4
@@ -40,7 +40,7 @@ def upgrade() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MemberOption:
     """What `--member` says of one broker."""
 
     broker_id: int
@@ -79,14 +79,14 @@ def check(
     only. Exit: 0 go on, 2 there are findings, 1 error.
     """
     shell: Shell = context.obj
-    from rackwise.core.wire.upgrade import Member, upgrade_findings
+    from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings
 
     told = _told(member or ())
     upgrade_findings((), client or (), to=to)
     registered = _registered(shell, zookeeper, store_config)
     _check_known(told, registered)
     members = [
-        Member(
+        UpgradeMember(
             registration=each,
             software=told[id_].software if id_ in told else None,
             ibp=told[id_].ibp if id_ in told else None,
@@ -102,9 +102,9 @@ def check(
     return 2 if advice.findings else 0
 
 
-def _told(members: Sequence[str]) -> Mapping[int, Told]:
+def _told(members: Sequence[str]) -> Mapping[int, MemberOption]:
     """Broker id -> what is told of it. Raises `InvalidConfig`."""
-    found: dict[int, Told] = {}
+    found: dict[int, MemberOption] = {}
     for text in members:
         name, is_joined, rest = text.partition("=")
         parts = rest.split(",", 2)
@@ -115,7 +115,7 @@ def _told(members: Sequence[str]) -> Mapping[int, Told]:
                 had=text,
                 hint="for example --member 1=0.10.0,0.9.0",
             )
-        told = Told(
+        told = MemberOption(
             broker_id=int(name),
             software=parts[0] or None,
             ibp=parts[1] if len(parts) > 1 else None,
@@ -133,7 +133,7 @@ def _told(members: Sequence[str]) -> Mapping[int, Told]:
     return found
 
 
-def _check_versions(told: Told) -> None:
+def _check_versions(told: MemberOption) -> None:
     """Raises `InvalidConfig` before anything is asked."""
     from rackwise.core.wire.ibp import parse_ibp, parse_software
 
@@ -158,7 +158,7 @@ def _registered(
     if config is not None:
         for warning in config.warnings(nodes.Address.parse(url)):
             shell.warn(warning)
-    with closing(nodes.open_store(url, config, read_only=True)) as store:
+    with closing(nodes.open_zookeeper(url, config, read_only=True)) as store:
         paths = {f"{IDS}/{id_}": id_ for id_ in sorted(ids_in_names(store.children(IDS)))}
         found = {paths[path]: node for path, node in store.read(list(paths)).items() if node}
     if not found:
@@ -172,7 +172,7 @@ def _registered(
     return {id_: read_registration(id_, node.data) for id_, node in found.items()}
 
 
-def _check_known(told: Mapping[int, Told], registered: Mapping[int, object]) -> None:
+def _check_known(told: Mapping[int, MemberOption], registered: Mapping[int, object]) -> None:
     unknown = sorted(told.keys() - registered.keys())
     if unknown:
         raise UnknownBroker(
@@ -183,7 +183,7 @@ def _check_known(told: Mapping[int, Told], registered: Mapping[int, object]) -> 
         )
 
 
-def _text(members: Sequence[Member], advice: UpgradeAdvice) -> str:
+def _text(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> str:
     from rackwise.cli.tables import columns_text
 
     lines = [columns_text(HEADER, [_cells(each) for each in members], numbers={0, 1}), ""]
@@ -211,7 +211,7 @@ def _named(brokers: Sequence[int]) -> str:
     return f"{', '.join(map(str, brokers[:SHOWN]))}{more}"
 
 
-def _cells(member: Member) -> tuple[str, ...]:
+def _cells(member: UpgradeMember) -> tuple[str, ...]:
     registration = member.registration
     rack = _rack(member)
     return (
@@ -224,12 +224,12 @@ def _cells(member: Member) -> tuple[str, ...]:
     )
 
 
-def _rack(member: Member) -> str | None:
+def _rack(member: UpgradeMember) -> str | None:
     registered = member.registration.rack
     return member.rack if registered is None else registered
 
 
-def _document(members: Sequence[Member], advice: UpgradeAdvice) -> dict[str, Any]:
+def _document(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> dict[str, Any]:
     from rackwise.core.wire.upgrade import STEPS as TO_DO
 
     return {

@@ -135,12 +135,12 @@ def assign(
         bootstrap_server=bootstrap_server,
         command_config=command_config,
     )
-    from rackwise.adapters.launch import settle
+    from rackwise.adapters.launch import operator
     from rackwise.core.identity.nodes.keys import check_key
 
     check_key(key, allow_unstable=True)
     with opened(shell, place, read_only=False) as (opened_store, view):
-        done = settle.assign(
+        done = operator.assign(
             opened_store,
             view,
             key,
@@ -187,13 +187,13 @@ def retire(
         command_config=command_config,
     )
     _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=place.is_kraft)
-    from rackwise.adapters.launch import settle
+    from rackwise.adapters.launch import operator
 
     with opened(shell, place, read_only=False) as (opened_store, view):
         if undo:
-            done = settle.undo(opened_store, view, id)
+            done = operator.undo(opened_store, view, id)
         else:
-            done = settle.retire(
+            done = operator.retire(
                 opened_store, view, id, force=force, has_registrations=not place.is_kraft
             )
         if unregister:
@@ -237,7 +237,7 @@ def gc(
         bootstrap_server=bootstrap_server,
         command_config=command_config,
     )
-    from rackwise.adapters.launch import settle
+    from rackwise.adapters.launch import operator
 
     problems: dict[str, str] = {}
     if literal:
@@ -247,9 +247,9 @@ def gc(
         )
     with opened(shell, place, read_only=not apply) as (opened_store, view):
         if literal:
-            found = settle.garbage_literally(opened_store, apply=apply)
+            found = operator.garbage_literal(opened_store, apply=apply)
         else:
-            found = settle.garbage(
+            found = operator.garbage(
                 opened_store,
                 view,
                 apply=apply,

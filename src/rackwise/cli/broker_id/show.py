@@ -69,10 +69,10 @@ def show(
         decision = None
         if key is not None and server_properties is not None:
             from rackwise.adapters.launch.broker.server_properties import read_server_properties
-            from rackwise.adapters.launch.preview import would_decide
+            from rackwise.adapters.launch.preview import preview_decision
 
             properties = read_server_properties(server_properties)
-            decision = would_decide(opened_store, view, properties, key)
+            decision = preview_decision(opened_store, view, properties, key)
     told = tuple(each for row in rows for each in disagreements(row))
     problems = _about_these(census, key, rows)
     tell_problems(shell, problems)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rackwise.cli.tables import columns_text
-from rackwise.core.identity.model import Generate, Look, Refuse, Take, Wait
+from rackwise.core.identity.model import Generate, ReadMore, Refuse, Take, WaitFor
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.adapters.launch.settle import Assigned, Garbage, Retired
+    from rackwise.adapters.launch.operator import Assigned, Garbage, Retired
     from rackwise.core.identity.model import Claim, Decision, KeyMapping, Owner, Registration
     from rackwise.core.identity.nodes.store import Parent
     from rackwise.core.identity.operator.roster import IdRow
@@ -27,6 +27,13 @@ WATCHED = "rackwise.id-watch/1"
 
 HEADER = ("id", "keys", "registered", "claimed", "owner", "replicas", "missing", "retired")
 NONE = "-"
+DECISIONS = {
+    Take: "take",
+    WaitFor: "wait",
+    Generate: "generate",
+    ReadMore: "look",
+    Refuse: "refuse",
+}
 
 
 def rows_text(rows: Sequence[IdRow], *, nobody: str) -> str:
@@ -113,11 +120,11 @@ def decision_text(decision: Decision) -> str:
     match decision:
         case Take():
             return f"take id {decision.id} ({decision.how}, {decision.row})"
-        case Wait():
+        case WaitFor():
             return f"wait for {', '.join(map(escaped, decision.on))} ({decision.row})"
         case Generate():
             return f"draw a new number ({decision.row})"
-        case Look():
+        case ReadMore():
             return f"look at {decision.at} ({decision.row})"
         case Refuse():
             return f"refuse: {escaped(decision.error.message)}"
@@ -275,7 +282,7 @@ def _owner(owner: Owner | None) -> dict[str, Any] | None:
 
 def _decision(decision: Decision) -> dict[str, Any]:
     told = {
-        "decision": type(decision).__name__.lower(),
+        "decision": DECISIONS[type(decision)],
         "row": decision.row,
         "id": decision.id if isinstance(decision, Take) else None,
         "how": decision.how if isinstance(decision, Take) else None,

@@ -25,9 +25,9 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from types import FrameType
 
-    from rackwise.adapters.launch.settle import Garbage
+    from rackwise.adapters.launch.operator import Garbage
     from rackwise.core.errors import RackwiseError
-    from rackwise.core.identity.watch.watching import Watching
+    from rackwise.core.identity.watch import Watching
 
 RESCAN_S = 3600.0
 PATIENCE_S = 5.0
@@ -65,8 +65,8 @@ def watch(
         bootstrap_server=bootstrap_server,
         command_config=command_config,
     )
-    from rackwise.adapters.launch import settle
-    from rackwise.adapters.launch.watch import monotonic_ms
+    from rackwise.adapters.clock import monotonic_ms
+    from rackwise.adapters.launch import operator
     from rackwise.adapters.launch.watch import watch as watch_store
 
     teller = _Teller(shell)
@@ -96,7 +96,7 @@ def watch(
                 if gc_every is None or monotonic_ms() < due_ms:
                     return
                 due_ms = monotonic_ms() + int(gc_every * 1000)
-                for each in settle.garbage(
+                for each in operator.garbage(
                     opened_store, view, apply=True, has_registrations=not place.is_kraft
                 ):
                     teller.collected(each)

@@ -21,17 +21,17 @@ from rackwise.core.identity.model import (
     Generate,
     How,
     KeyMapping,
-    LogDir,
-    Look,
+    LocalLogDir,
     MetaProperties,
     Mode,
     Observation,
     Owner,
+    ReadMore,
     Refuse,
     Registration,
     Rules,
     Take,
-    Wait,
+    WaitFor,
 )
 from rackwise.core.identity.nodes.keys import key_problem
 from rackwise.core.identity.nodes.meta import format_meta, parse_meta
@@ -43,15 +43,15 @@ from rackwise.core.identity.nodes.store import (
     Create,
     Delete,
     IdentityStore,
-    Node,
     Op,
     Put,
+    StoredNode,
 )
 from rackwise.core.identity.operator.garbage import garbage
-from rackwise.core.identity.start.acts import Action, Event, Launch, Starting
+from rackwise.core.identity.start.actions import Action, Event, Launch, Starting
 from rackwise.core.identity.start.operations import operations
-from rackwise.core.identity.start.starting import step
-from rackwise.core.identity.watch.watching import Watching, watch_step
+from rackwise.core.identity.start.step import step
+from rackwise.core.identity.watch import Watching, watch_step
 from rackwise.core.java_properties import parse_properties
 
 __all__ = [
@@ -69,21 +69,21 @@ __all__ = [
     "IdentityStore",
     "KeyMapping",
     "Launch",
-    "LogDir",
-    "Look",
+    "LocalLogDir",
     "MetaProperties",
     "Mode",
-    "Node",
     "Observation",
     "Op",
     "Owner",
     "Put",
+    "ReadMore",
     "Refuse",
     "Registration",
     "Rules",
     "Starting",
+    "StoredNode",
     "Take",
-    "Wait",
+    "WaitFor",
     "Watching",
     "decide",
     "format_mapping",

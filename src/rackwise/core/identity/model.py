@@ -59,7 +59,7 @@ class MetaProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogDir:
+class LocalLogDir:
     """One of `log.dirs`. `meta`: None = no file. `problem`: why its file cannot be read.
 
     `partitions`: names of partition directories, as `orders-4`.
@@ -151,7 +151,7 @@ class Observation:
     endpoints: frozenset[str] = frozenset()
     cluster_id: str | None = None
     configured: int | None = None
-    log_dirs: tuple[LogDir, ...] = ()
+    log_dirs: tuple[LocalLogDir, ...] = ()
     migrating: bool = False
     is_controller: bool = False
     mapping: KeyMapping | None = None
@@ -224,7 +224,7 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class WaitFor:
     """Wait until a node changes, at most until a time. `on`: paths of nodes."""
 
     on: tuple[str, ...]
@@ -240,7 +240,7 @@ class Generate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ReadMore:
     """Read what has not been read, and decide again. `id`: of whom, for `at_risk`."""
 
     at: LookAt
@@ -256,4 +256,4 @@ class Refuse:
     row: str
 
 
-Decision: TypeAlias = Take | Wait | Generate | Look | Refuse
+Decision: TypeAlias = Take | WaitFor | Generate | ReadMore | Refuse

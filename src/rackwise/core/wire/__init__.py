@@ -51,13 +51,17 @@ if TYPE_CHECKING:
         encode_sticky_user_data,
         encode_subscription,
     )
-    from rackwise.core.wire.upgrade import Member, UpgradeAdvice, UpgradeFinding, upgrade_findings
+    from rackwise.core.wire.upgrade import (
+        UpgradeAdvice,
+        UpgradeFinding,
+        UpgradeMember,
+        upgrade_findings,
+    )
 
 __all__ = [
     "Blob",
     "BrokerRegistration",
     "Endpoint",
-    "Member",
     "MemberAssignment",
     "ReplicaSet",
     "SecurityProtocol",
@@ -65,6 +69,7 @@ __all__ = [
     "TopicNode",
     "UpgradeAdvice",
     "UpgradeFinding",
+    "UpgradeMember",
     "decode_assignment",
     "decode_blob",
     "decode_cooperative_user_data",
@@ -87,7 +92,7 @@ __all__ = [
 ]
 
 
-_OF_UPGRADE = {"Member", "UpgradeAdvice", "UpgradeFinding", "upgrade_findings"}
+_OF_UPGRADE = {"UpgradeMember", "UpgradeAdvice", "UpgradeFinding", "upgrade_findings"}
 
 
 def __getattr__(name: str) -> object:

@@ -89,7 +89,7 @@ _PROVEN: tuple[tuple[int, Release, Version], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class UpgradeMember:
     """A broker of the cluster. `software`, `ibp`: as told, None = not known.
 
     `ibp` "" = not set in its server.properties: the broker speaks what its software does.
@@ -140,7 +140,7 @@ class UpgradeAdvice:
 
 
 def upgrade_findings(
-    members: Sequence[Member], clients: Sequence[str] = (), *, to: str | None = None
+    members: Sequence[UpgradeMember], clients: Sequence[str] = (), *, to: str | None = None
 ) -> UpgradeAdvice:
     """The next step of the upgrade to the IBP `to`, and who would break.
 
@@ -176,7 +176,7 @@ def upgrade_findings(
 class _Known:
     """A member, and the least that its software and IBP can be."""
 
-    member: Member
+    member: UpgradeMember
     told_software: Release | None
     least_software: Release
     least_ibp: Version
@@ -208,7 +208,7 @@ class _Known:
         return step in told and told[step] is None
 
 
-def _known(member: Member) -> _Known:
+def _known(member: UpgradeMember) -> _Known:
     version = member.registration.version
     proven = next(row for row in _PROVEN if version >= row[0])
     software = None if member.software is None else parse_software(member.software)

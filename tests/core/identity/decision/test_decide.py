@@ -23,7 +23,7 @@ from laws_decisions import check_decision
 from rackwise.core.errors import Refused
 from rackwise.core.errors import WrongCluster as HouseWrongCluster
 from rackwise.core.identity.decision.table import ROWS
-from rackwise.core.identity.model import LogDir, Mode, Rules, Wait
+from rackwise.core.identity.model import LocalLogDir, Mode, Rules, WaitFor
 
 TITLES = [f"{number}-{vector.name}" for number, vector in enumerate(VECTORS)]
 
@@ -165,11 +165,11 @@ class TestWaiting:
     def test_for_what_is_left_of_the_waiting_time(self):
         changed = {"mapping": mapping("h7", 7), "registered": live(registered(7, at=ME))}
         decision = decided(**changed, waited_ms=5_000, now_ms=1_000)
-        assert decision == Wait(on=("/brokers/ids/7",), until_ms=23_000, row="D23")
+        assert decision == WaitFor(on=("/brokers/ids/7",), until_ms=23_000, row="D23")
 
     def test_for_a_claim_of_the_same_key(self):
         decision = decided(mapping=mapping("h7", 7), claims={7: claim(7, key="h7")})
-        assert decision == Wait(on=("/brokers/claims/7",), until_ms=27_000, row="D23")
+        assert decision == WaitFor(on=("/brokers/claims/7",), until_ms=27_000, row="D23")
 
     def test_not_for_a_claim_of_another(self):
         decision = decided(mapping=mapping("h7", 7), claims={7: claim(7, key="g")})
@@ -203,7 +203,7 @@ class TestWaiting:
         decision = decided(
             rules, now_ms=50_000, reserved={7: (mapping("g", 7),)}, missing_since_ms={7: 30_000}
         )
-        assert decision == Wait(
+        assert decision == WaitFor(
             on=("/brokers/ids/7", "/brokers/hosts/g"), until_ms=90_000, row="D32"
         )
 
@@ -303,7 +303,7 @@ class TestGuard:
         assert told(decided(log_dirs=(disk(number=7),), at_risk=None)) == "TAKE 7 meta"
 
     def test_an_empty_dir_is_asked_about_though_another_cannot_be_read(self):
-        dirs = (LogDir(path="/b", problem="EIO"), EMPTY)
+        dirs = (LocalLogDir(path="/b", problem="EIO"), EMPTY)
         assert told(decided(configured=7, log_dirs=dirs, at_risk=None)) == "LOOK at_risk"
 
     def test_a_new_number_is_never_asked_about(self):
@@ -314,19 +314,19 @@ class TestGuard:
 
 class TestDisks:
     def test_what_is_adopted_and_ignored_goes_on(self):
-        dirs = (LogDir(path="/a", partitions=frozenset({"orders-4"})),)
+        dirs = (LocalLogDir(path="/a", partitions=frozenset({"orders-4"})),)
         assert told(decided(replace(RULES, adopt_data=True), log_dirs=dirs)) == "TAKE 7 b1"
-        bad = (LogDir(path="/a", problem="EIO", partitions=frozenset({"orders-4"})),)
+        bad = (LocalLogDir(path="/a", problem="EIO", partitions=frozenset({"orders-4"})),)
         assert told(decided(replace(RULES, ignore_unreadable=True), log_dirs=bad)) == "TAKE 7 b1"
 
     def test_what_cannot_be_read_is_listed_by_path(self):
-        dirs = (LogDir(path="/a", problem="EIO"), LogDir(path="/b\x1b", problem="70 KiB"))
+        dirs = (LocalLogDir(path="/a", problem="EIO"), LocalLogDir(path="/b\x1b", problem="70 KiB"))
         decision = decided(log_dirs=dirs)
         assert "2 files that cannot be read: /a: EIO; /b\\x1b: 70 KiB (D18)" in str(decision.error)
         assert decision.error.details == {"paths": ["/a", "/b\x1b"]}
 
     def test_partitions_without_a_file_are_counted(self):
-        dirs = (LogDir(path="/a", partitions=frozenset({"orders-4", "orders-5"})),)
+        dirs = (LocalLogDir(path="/a", partitions=frozenset({"orders-4", "orders-5"})),)
         assert "beside 2 partition directories in /a" in str(decided(log_dirs=dirs).error)
 
     def test_a_file_of_version_0_without_an_id_is_as_none_in_zookeeper_mode(self):

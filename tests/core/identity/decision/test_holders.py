@@ -3,7 +3,12 @@
 import pytest
 
 from identities import ME, STRANGER, claim, mapping, owner, registered, seen
-from rackwise.core.identity.decision.holders import held, looks_like, owner_of, told
+from rackwise.core.identity.decision.holders import (
+    describe_holder,
+    looks_like,
+    owner_of,
+    wait_reason,
+)
 from rackwise.core.identity.model import Registration
 
 SILENT = Registration(broker_id=7)
@@ -11,7 +16,7 @@ SILENT = Registration(broker_id=7)
 
 def words(**more):
     given = {"registration": None, "claim": None, "owners": {}, "now_ms": 41_000, **more}
-    return told(**given)
+    return describe_holder(**given)
 
 
 def test_told_for_people():
@@ -57,8 +62,8 @@ def test_it_may_be_me(mine, theirs, key_of_claim, key_of_owner, expected):
 
 def test_a_claim_alone_is_its_keys():
     for key, expected in (("h7", True), ("g", False)):
-        held = {"registration": None, "claim": claim(7, key=key), "owners": {}}
-        assert looks_like("h7", ME, **held) is expected
+        wait_reason = {"registration": None, "claim": claim(7, key=key), "owners": {}}
+        assert looks_like("h7", ME, **wait_reason) is expected
 
 
 def test_an_owner_is_of_one_registration():
@@ -72,14 +77,21 @@ def test_an_owner_is_of_one_registration():
 
 def test_why_an_id_is_waited_for():
     mine = claim(7, key="h7", session=0x1F)
-    assert held(seen(claims={7: mine}), 7) == "held by session 0x1f, same key"
-    assert held(seen(claims={7: claim(7, key="g\n")}), 7) == "held by session 0x71, key g\\x0a"
+    assert wait_reason(seen(claims={7: mine}), 7) == "held by session 0x1f, same key"
+    assert (
+        wait_reason(seen(claims={7: claim(7, key="g\n")}), 7) == "held by session 0x71, key g\\x0a"
+    )
     at_mine = registered(7, at=ME)
-    assert held(seen(registered={7: at_mine}), 7) == "held by session 0x99, same endpoints"
-    assert held(seen(registered={7: registered(7, at=STRANGER)}), 7) == "held by session 0x99"
+    assert wait_reason(seen(registered={7: at_mine}), 7) == "held by session 0x99, same endpoints"
+    assert (
+        wait_reason(seen(registered={7: registered(7, at=STRANGER)}), 7) == "held by session 0x99"
+    )
     ours = {7: owner(7, key="h7", incarnation=at_mine.incarnation)}
-    assert held(seen(registered={7: at_mine}, owners=ours), 7) == "held by session 0x99, same key"
-    assert held(seen(registered={7: SILENT}), 7) == "held"
-    assert held(seen(reserved={}), 7) == "not missing long enough"
+    assert (
+        wait_reason(seen(registered={7: at_mine}, owners=ours), 7)
+        == "held by session 0x99, same key"
+    )
+    assert wait_reason(seen(registered={7: SILENT}), 7) == "held"
+    assert wait_reason(seen(reserved={}), 7) == "not missing long enough"
     reserved = {7: (mapping("g\n", 7), mapping("h", 7))}
-    assert held(seen(reserved=reserved), 7) == "reserved for g\\x0a, h"
+    assert wait_reason(seen(reserved=reserved), 7) == "reserved for g\\x0a, h"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rackwise.core.identity.nodes.guard import Standing, at_risk, lost
+from rackwise.core.identity.nodes.guard import PartitionReplicas, at_risk, lost
 
 NOTHING = frozenset()
 
 
 def standing(isr, replicas, topic="orders", partition=4):
-    return Standing(
+    return PartitionReplicas(
         topic=topic, partition=partition, replicas=frozenset(replicas), isr=frozenset(isr)
     )
 

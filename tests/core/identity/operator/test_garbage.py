@@ -5,7 +5,12 @@ import pytest
 from identities import claim, mapping, owner
 from rackwise.core.identity.model import Registration
 from rackwise.core.identity.nodes.store import Check, Delete, Put
-from rackwise.core.identity.operator.garbage import collect, garbage, judged, literal_garbage
+from rackwise.core.identity.operator.garbage import (
+    delete_operations,
+    garbage,
+    garbage_with_winners,
+    literal_garbage,
+)
 
 NOW = 100_000
 G, G2 = mapping("g", 7, node_version=4), mapping("g2", 7, node_version=5)
@@ -100,9 +105,9 @@ class TestWithoutZooKeeper:
 
 class TestDeleting:
     def test_one_commit_at_the_versions_that_were_read(self):
-        pairs = judged([G2, G], live(), {}, {7: owner(7, key="g2")}, now_ms=NOW)
+        pairs = garbage_with_winners([G2, G], live(), {}, {7: owner(7, key="g2")}, now_ms=NOW)
         assert pairs == ((G, G2),)
-        assert collect(*pairs[0], registration_version=1) == (
+        assert delete_operations(*pairs[0], registration_version=1) == (
             Put("/brokers/id_alloc", b""),
             Check("/brokers/ids/7", 1),
             Check("/brokers/hosts/g2", 5),
@@ -110,7 +115,7 @@ class TestDeleting:
         )
 
     def test_a_store_without_registrations_does_not_check_them(self):
-        operations = collect(G, G2, registration_version=None)
+        operations = delete_operations(G, G2, registration_version=None)
         assert [type(each) for each in operations] == [Put, Check, Delete]
 
 

@@ -26,8 +26,8 @@ from rackwise.core.identity.nodes.store import (
     Check,
     Create,
     Delete,
-    Node,
     Put,
+    StoredNode,
     conflict,
     not_ready,
     parent_of,
@@ -59,9 +59,9 @@ class Entry:
     session: int | None = None
     claim: str | None = None
 
-    def node(self) -> Node:
+    def node(self) -> StoredNode:
         """As the store gives it."""
-        return Node(
+        return StoredNode(
             data=self.data,
             version=self.version,
             created_ms=self.created_ms,

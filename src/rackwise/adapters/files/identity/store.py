@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
-    from rackwise.core.identity.nodes.store import Node, Op
+    from rackwise.core.identity.nodes.store import Op, StoredNode
 
 POLL_S = 0.2
 """How often `wait` looks."""
@@ -90,7 +90,7 @@ class DirectoryStore:
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
-    ) -> dict[str, Node | None]:
+    ) -> dict[str, StoredNode | None]:
         """Each path's node, None = there is none; `advance` hears how many there were."""
         state = self._state()
         for path in paths:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kafka.errors import KafkaError
 
+from rackwise.adapters.clock import monotonic_ms
 from rackwise.adapters.kafka.applying.elect import elect_preferred
 from rackwise.adapters.kafka.applying.metadata import ReplicaLogs, read_logs
 from rackwise.adapters.kafka.applying.partition_reader import PartitionReader, PartitionReading
@@ -78,11 +79,6 @@ BETWEEN_S = 0.1
 VISIBLE_MS = 5_000
 """So long a throttle that was set may take to be seen at its broker: with ZooKeeper it lags."""
 _FATAL = (MissingPermission, AuthenticationFailed)
-
-
-def monotonic_ms() -> int:
-    """Milliseconds of a clock that never goes back."""
-    return time.monotonic_ns() // 10**6
 
 
 @dataclass(slots=True, kw_only=True)

@@ -64,7 +64,7 @@ def read_key(
         text = os.uname().nodename.lower()
     elif kind == "mac" and name:
         text = _address(name, interfaces)
-        warnings = _local(text, name)
+        warnings = _local_warnings(text, name)
     elif kind == "env" and name:
         text = environment.get(name, "")
     elif kind == "file" and name:
@@ -80,14 +80,14 @@ def read_key(
         )
     text = text.strip()
     if not text:
-        raise _missing(source, "nothing")
+        raise _missing_error(source, "nothing")
     check_key(text, allow_unstable=allow_unstable)
     if instance is not None:
         text = check_key(f"{text}-{instance}", allow_unstable=True)
     return Key(text=text, warnings=warnings)
 
 
-def _missing(source: str, had: str) -> KeyMissing:
+def _missing_error(source: str, had: str) -> KeyMissing:
     return KeyMissing(
         f"expected a name from {escaped(source)}, got {had}",
         wanted="a stable name",
@@ -101,13 +101,13 @@ def _address(interface: str, interfaces: Path) -> str:
     """The address of an interface. All zeros and multicast name nobody."""
     source = f"mac:{interface}"
     if "/" in interface or interface in {".", ".."}:
-        raise _missing(source, "no such interface")
+        raise _missing_error(source, "no such interface")
     try:
         text = (interfaces / interface / "address").read_text("ascii").strip().lower()
     except (OSError, UnicodeDecodeError):
-        raise _missing(source, "no such interface") from None
+        raise _missing_error(source, "no such interface") from None
     if not ADDRESS.fullmatch(text):
-        raise _missing(source, f"{escaped(text[:100])!r}, which is no address of six bytes")
+        raise _missing_error(source, f"{escaped(text[:100])!r}, which is no address of six bytes")
     if text == "00:00:00:00:00:00" or int(text[:2], 16) & MULTICAST:
         raise KeyInvalid(
             f"invalid address of {escaped(interface)}: expected neither zero nor multicast, "
@@ -120,7 +120,7 @@ def _address(interface: str, interfaces: Path) -> str:
     return text
 
 
-def _local(address: str, interface: str) -> tuple[str, ...]:
+def _local_warnings(address: str, interface: str) -> tuple[str, ...]:
     if not int(address[:2], 16) & LOCAL:
         return ()
     told = f"{address} of {escaped(interface)} is locally administered: containers draw such anew"
@@ -133,6 +133,6 @@ def _first_line(path: Path) -> str:
             data = file.read(FILE_CAP)
         return data.decode().partition("\n")[0]
     except OSError as error:
-        raise _missing(f"file:{path}", error.strerror or "no file") from None
+        raise _missing_error(f"file:{path}", error.strerror or "no file") from None
     except UnicodeDecodeError:
-        raise _missing(f"file:{path}", "no text in UTF-8") from None
+        raise _missing_error(f"file:{path}", "no text in UTF-8") from None

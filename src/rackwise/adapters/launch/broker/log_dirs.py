@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import RackwiseError
-from rackwise.core.identity.model import LogDir, Mode
+from rackwise.core.identity.model import LocalLogDir, Mode
 from rackwise.core.identity.nodes.meta import META, format_directory_id, format_meta, parse_meta
 from rackwise.core.identity.refusals import MetaUnreadable, MetaWriteFailed
 from rackwise.core.java_properties import MAX_BYTES
@@ -61,13 +61,13 @@ _NO_EXECUTE = 0o666
 _DIRECTORY_BYTES = 16
 
 
-def read_log_dirs(paths: Iterable[str]) -> tuple[LogDir, ...]:
+def read_log_dirs(paths: Iterable[str]) -> tuple[LocalLogDir, ...]:
     """What is on each dir, in the order given; never raises for what is on them."""
     return tuple(map(_read, paths))
 
 
 def write_metas(
-    log_dirs: Sequence[LogDir],
+    log_dirs: Sequence[LocalLogDir],
     meta: MetaProperties,
     *,
     check: Callable[[], None],
@@ -85,25 +85,25 @@ def write_metas(
     failed: list[tuple[str, str]] = []
     for log_dir in wanted:
         path = log_dir.path
-        own = meta if log_dir.meta is None else _completed(log_dir.meta, meta)
+        own = meta if log_dir.meta is None else _complete(log_dir.meta, meta)
         if meta.version > 0:
             own = replace(meta, directory_id=_fresh_directory_id(taken, random_bytes))
             taken.add(own.directory_id)
         try:
             _write(path, format_meta(own), check, before=log_dir.meta)
         except OSError as error:
-            failed.append((path, _name(error)))
+            failed.append((path, _errno_name(error)))
         except RackwiseError:
             remove_metas(done)
             raise
         else:
             done.append(path)
     if failed:
-        raise _not_written(done, failed)
+        raise _write_error(done, failed)
     return tuple(done)
 
 
-def _completed(before: MetaProperties, meta: MetaProperties) -> MetaProperties:
+def _complete(before: MetaProperties, meta: MetaProperties) -> MetaProperties:
     cluster_id = meta.cluster_id if before.cluster_id is None else before.cluster_id
     return replace(before, broker_id=meta.broker_id, cluster_id=cluster_id)
 
@@ -120,22 +120,22 @@ def remove_metas(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(removed)
 
 
-def _read(path: str) -> LogDir:
+def _read(path: str) -> LocalLogDir:
     try:
         partitions = _partitions(path)
     except FileNotFoundError:
-        return LogDir(path=path)
+        return LocalLogDir(path=path)
     except (OSError, ValueError) as error:
-        return LogDir(path=path, problem=_problem("a readable dir", _name(error)))
+        return LocalLogDir(path=path, problem=_problem("a readable dir", _errno_name(error)))
     try:
         data = _content(f"{path}/{META}")
         meta = None if data is None else parse_meta(data)
     except MetaUnreadable as error:
-        return LogDir(path=path, problem=error.message, partitions=partitions)
+        return LocalLogDir(path=path, problem=error.message, partitions=partitions)
     except OSError as error:
-        problem = _problem("a readable file", _name(error))
-        return LogDir(path=path, problem=problem, partitions=partitions)
-    return LogDir(path=path, meta=meta, partitions=partitions)
+        problem = _problem("a readable file", _errno_name(error))
+        return LocalLogDir(path=path, problem=problem, partitions=partitions)
+    return LocalLogDir(path=path, meta=meta, partitions=partitions)
 
 
 def _partitions(path: str) -> frozenset[str]:
@@ -175,7 +175,7 @@ def _unreadable(wanted: str, had: str) -> MetaUnreadable:
     return MetaUnreadable(_problem(wanted, had), wanted=wanted, had=had)
 
 
-def _name(error: OSError | ValueError) -> str:
+def _errno_name(error: OSError | ValueError) -> str:
     """The error as its name in C: ENOSPC."""
     number = error.errno if isinstance(error, OSError) else errno.EINVAL
     return errno.errorcode.get(number or 0, "an unknown error")
@@ -242,7 +242,7 @@ def _sync(path: str) -> None:
         os.close(folder)
 
 
-def _not_written(done: Sequence[str], failed: Sequence[tuple[str, str]]) -> MetaWriteFailed:
+def _write_error(done: Sequence[str], failed: Sequence[tuple[str, str]]) -> MetaWriteFailed:
     told = ", ".join(f"{why} in {escaped(path)}" for path, why in failed)
     wanted = counted(len(done) + len(failed), "log dir")
     return MetaWriteFailed(

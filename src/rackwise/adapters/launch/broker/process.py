@@ -9,7 +9,7 @@ Between spawn and end a signal that is meant for the broker is the broker's: TER
 and USR2 go on to its process group, so that a script between us and it does not swallow them. A
 Ctrl-C of the terminal reaches us alone, and through us the command, once. The child inherits no
 descriptor but stdout and stderr: a lock on a file that it inherited would outlive us. On Linux it
-gets SIGTERM when we are gone (`tied.py`).
+gets SIGTERM when we are gone (`dies_with_parent.py`).
 
 `RACKWISE_BROKER_ID` is in its environment, `{broker.id}` in an argument becomes the id, and
 NOTIFY_SOCKET is taken away: readiness is ours to tell.
@@ -27,7 +27,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.launch.broker import dies_with_parent as tied
+from rackwise.adapters.launch.broker import dies_with_parent
 from rackwise.core.errors import InvalidConfig, ServerDied
 from rackwise.core.text import escaped
 
@@ -102,7 +102,14 @@ class Child:
         self._take_signals()
         try:
             self._process = subprocess.Popen(  # noqa: S603 (the operator's own command)
-                [sys.executable, "-I", "-S", tied.__file__, str(os.getpid()), *self.command],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    dies_with_parent.__file__,
+                    str(os.getpid()),
+                    *self.command,
+                ],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 close_fds=True,

@@ -85,7 +85,7 @@ def server_properties(settings: Mapping[str, str], command: Sequence[str] = ()) 
     merged |= {key: value for key, value in _overrides(command) if CARRIER not in value}
     roles = _csv(merged.get("process.roles", ""))
     if unknown := [role for role in roles if role not in _ROLES]:
-        raise _wrong("process.roles", " or ".join(_ROLES), unknown[0])
+        raise _invalid("process.roles", " or ".join(_ROLES), unknown[0])
     mode = Mode.KRAFT if roles else Mode.ZOOKEEPER
     migrating = _boolean(merged, "zookeeper.metadata.migration.enable", default=False)
     is_kraft = mode is Mode.KRAFT
@@ -118,23 +118,23 @@ def _overrides(command: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise _wrong(_OVERRIDE, "KEY=VALUE", pair)
+            raise _invalid(_OVERRIDE, "KEY=VALUE", pair)
         yield key.strip(), value.strip()
 
 
 def _configured(settings: Mapping[str, str]) -> int | None:
     ids = [_number(settings, key, -1) for key in ("broker.id", "node.id") if key in settings]
     if len(set(ids)) > 1:
-        raise _wrong("node.id", f"the value of broker.id, {ids[0]},", str(ids[1]))
+        raise _invalid("node.id", f"the value of broker.id, {ids[0]},", str(ids[1]))
     return ids[0] if ids and ids[0] != -1 else None
 
 
 def _dirs(settings: Mapping[str, str], *, with_metadata: bool) -> tuple[str, ...]:
     log_dirs = _csv(settings.get("log.dirs") or settings.get("log.dir", "/tmp/kafka-logs"))  # noqa: S108 (Kafka's default)
     if not log_dirs:
-        raise _wrong("log.dirs", "at least one dir", "")
+        raise _invalid("log.dirs", "at least one dir", "")
     if len(set(log_dirs)) < len(log_dirs):
-        raise _wrong("log.dirs", "every dir once", ",".join(log_dirs))
+        raise _invalid("log.dirs", "every dir once", ",".join(log_dirs))
     metadata = settings.get("metadata.log.dir", "") if with_metadata else ""
     return (*log_dirs, *({metadata} - {"", *log_dirs}))
 
@@ -147,7 +147,7 @@ def _endpoints(settings: Mapping[str, str]) -> frozenset[str]:
         try:
             endpoint = listener_endpoint(uri)
         except ValueError:
-            raise _wrong(key, "NAME://host:port", uri) from None
+            raise _invalid(key, "NAME://host:port", uri) from None
         is_broker = uri.partition("://")[0].upper() not in controllers
         if endpoint and is_broker and endpoint.rpartition(":")[0] not in _ANY_HOST:
             known.add(endpoint)
@@ -163,18 +163,18 @@ def _number(settings: Mapping[str, str], key: str, default: int) -> int:
     if text is None:
         return default
     if not _NUMBER.fullmatch(text):
-        raise _wrong(key, "an integer", text)
+        raise _invalid(key, "an integer", text)
     return int(text)
 
 
 def _boolean(settings: Mapping[str, str], key: str, *, default: bool) -> bool:
     text = settings.get(key, str(default)).lower()
     if text not in {"true", "false"}:
-        raise _wrong(key, "true or false", text)
+        raise _invalid(key, "true or false", text)
     return text == "true"
 
 
-def _wrong(key: str, wanted: str, had: str) -> InvalidConfig:
+def _invalid(key: str, wanted: str, had: str) -> InvalidConfig:
     shown = escaped(had) or "nothing"
     return InvalidConfig(
         f"invalid {key}: expected {wanted}, got {shown}",

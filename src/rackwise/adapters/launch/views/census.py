@@ -28,10 +28,10 @@ from rackwise.core.identity.nodes.store import (
     RETIRED,
     not_ready,
 )
+from rackwise.core.identity.operator.assign_retire import Ledger
 from rackwise.core.identity.operator.roster import Census
-from rackwise.core.identity.operator.settle import Ledger
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
-from rackwise.core.identity.start.missing import marked
+from rackwise.core.identity.start.missing import since_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.identity.model import Claim, KeyMapping, Owner
     from rackwise.core.identity.nodes.nodes import MissingMarker
-    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, StoredNode
 
     T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True)
     What cannot be read stands in `problems`. Raises `StoreNotReady`, `StoreCorrupt` where a
     registration is not one.
     """
-    fence(store)
+    require_fence(store)
     problems: dict[str, str] = {}
     mappings = read_mappings(store, problems)
     claims = read_claims(store, problems)
@@ -65,8 +65,10 @@ def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True)
         owners=owners,
         retired=ids_in_names(store.children(RETIRED)),
         known=ids_in_names(store.children(KNOWN)),
-        used=_used(view, problems) if topics else None,
-        missing_since_ms=marked(markers.values(), leader=None if leader is None else leader.czxid),
+        used=_read_used(view, problems) if topics else None,
+        missing_since_ms=since_markers(
+            markers.values(), leader=None if leader is None else leader.czxid
+        ),
         problems=problems,
         now_ms=store.now_ms(),
     )
@@ -86,7 +88,7 @@ def read_ledger(
     The time is this machine's, as reading the store's would write to it; it is for people. Raises
     `StoreNotReady`, `StoreCorrupt`.
     """
-    version = fence(store).version
+    version = require_fence(store).version
     mappings = read_mappings(store, {})
     problems: dict[str, str] = {}
     claims = read_claims(store, problems)
@@ -115,7 +117,7 @@ def read_ledger(
     )
 
 
-def fence(store: IdentityStore) -> Node:
+def require_fence(store: IdentityStore) -> StoredNode:
     """The node that orders decisions. Raises `StoreNotReady`."""
     node = store.read((FENCE,))[FENCE]
     if node is None:
@@ -126,41 +128,45 @@ def fence(store: IdentityStore) -> Node:
 def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMapping, ...]:
     """All mappings, by key."""
     names = store.children(HOSTS)
-    found = _parsed(store, HOSTS, names, lambda node, key: parse_mapping(node, key=key), problems)
+    found = _parse_all(
+        store, HOSTS, names, lambda node, key: parse_mapping(node, key=key), problems
+    )
     return tuple(found.values())
 
 
 def read_claims(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Claim]:
     """All claims, by id."""
-    return _by_id(store, CLAIMS, lambda node, name: parse_claim(node, id=int(name)), problems)
+    return _read_by_id(store, CLAIMS, lambda node, name: parse_claim(node, id=int(name)), problems)
 
 
 def read_owners(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Owner]:
     """All owners, by id."""
-    return _by_id(store, OWNERS, lambda node, name: parse_owner(node, id=int(name)), problems)
+    return _read_by_id(store, OWNERS, lambda node, name: parse_owner(node, id=int(name)), problems)
 
 
 def read_markers(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, MissingMarker]:
     """All markers of missing ids, by id."""
-    return _by_id(store, MISSING, lambda node, name: parse_missing(node, id=int(name)), problems)
+    return _read_by_id(
+        store, MISSING, lambda node, name: parse_missing(node, id=int(name)), problems
+    )
 
 
-def _by_id(
+def _read_by_id(
     store: IdentityStore,
     parent: str,
-    parse: Callable[[Node, str], T],
+    parse: Callable[[StoredNode, str], T],
     problems: dict[str, str],
 ) -> dict[int, T]:
     names = [str(each) for each in sorted(ids_in_names(store.children(parent)))]
-    found = _parsed(store, parent, names, parse, problems)
+    found = _parse_all(store, parent, names, parse, problems)
     return {int(name): value for name, value in found.items()}
 
 
-def _parsed(
+def _parse_all(
     store: IdentityStore,
     parent: str,
     names: list[str],
-    parse: Callable[[Node, str], T],
+    parse: Callable[[StoredNode, str], T],
     problems: dict[str, str],
 ) -> dict[str, T]:
     """Name -> value; those that have gone meanwhile are left out."""
@@ -177,7 +183,7 @@ def _parsed(
     return found
 
 
-def _used(view: ClusterView, problems: dict[str, str]) -> frozenset[int] | None:
+def _read_used(view: ClusterView, problems: dict[str, str]) -> frozenset[int] | None:
     try:
         return view.used()
     except StoreCorrupt as error:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from rackwise.core.errors import Unreachable
-from rackwise.core.identity.start.gathering import (
+from rackwise.core.identity.start.gather import (
     Ask,
-    Children,
-    Clock,
+    DrawNumber,
     Host,
-    Number,
-    Read,
-    Registered,
-    Standings,
-    Used,
-    Watched,
+    ListChildren,
+    ReadClock,
+    ReadNodes,
+    ReadPartitions,
+    ReadRegistered,
+    ReadUsed,
+    SetWatches,
     gather,
 )
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rackwise.core.identity.model import Observation, Registration
-    from rackwise.core.identity.nodes.guard import Standing
-    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, Node
-    from rackwise.core.identity.start.acts import Gather
+    from rackwise.core.identity.nodes.guard import PartitionReplicas
+    from rackwise.core.identity.nodes.store import ClusterView, IdentityStore, StoredNode
+    from rackwise.core.identity.start.actions import Gather
 
 ROUNDS = 10
 
 Answer: TypeAlias = (
-    "Mapping[str, Node | None] | Mapping[int, Registration] | list[str] | frozenset[int]"
-    " | frozenset[str] | Sequence[Standing] | int | None"
+    "Mapping[str, StoredNode | None] | Mapping[int, Registration] | list[str] | frozenset[int]"
+    " | frozenset[str] | Sequence[PartitionReplicas] | int | None"
 )
 
 
@@ -61,29 +61,29 @@ def observe(
 
 def _answer(store: IdentityStore, view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
     match ask:
-        case Read(paths):
+        case ReadNodes(paths):
             return store.read(paths)
-        case Children(path):
+        case ListChildren(path):
             return store.children(path)
-        case Watched(paths):
-            return _watched(store, paths)
-        case Clock():
+        case SetWatches(paths):
+            return _set_watches(store, paths)
+        case ReadClock():
             return store.now_ms()
-        case Number():
+        case DrawNumber():
             return store.next_number()
-        case Registered() | Used() | Standings():
-            return _cluster(view, ask, is_alone=is_alone)
+        case ReadRegistered() | ReadUsed() | ReadPartitions():
+            return _ask_cluster(view, ask, is_alone=is_alone)
         case _:
             return store.session
 
 
-def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
+def _ask_cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
     try:
         match ask:
-            case Registered():
+            case ReadRegistered():
                 return view.registered()
-            case Standings(id=broker_id):
-                return view.standings(broker_id)
+            case ReadPartitions(id=broker_id):
+                return view.partitions_of(broker_id)
             case _:
                 return view.used()
     except Unreachable:
@@ -92,14 +92,14 @@ def _cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
         nobody: dict[int, Registration] = {}
         return (
             ()
-            if isinstance(ask, Standings)
+            if isinstance(ask, ReadPartitions)
             else nobody
-            if isinstance(ask, Registered)
+            if isinstance(ask, ReadRegistered)
             else frozenset()
         )
 
 
-def _watched(store: IdentityStore, paths: tuple[str, ...]) -> frozenset[str]:
+def _set_watches(store: IdentityStore, paths: tuple[str, ...]) -> frozenset[str]:
     """Ends with a round in which every watch is set and none has fired."""
     if not paths:
         return frozenset()

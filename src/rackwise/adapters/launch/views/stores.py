@@ -31,7 +31,7 @@ def open_store(
     connect_s: float = CONNECT_S,
     patience_s: float = PATIENCE_S,
 ) -> ZooKeeperStore | DirectoryStore:
-    """The store at an address; close it. The times are those of `adapters.zookeeper.open_store`.
+    """Open the store at an address; the caller closes it. Times: see `open_zookeeper`.
 
     Raises `InvalidConfig`, `Unreachable`, `StoreNotReady`, `MissingDependency` without kazoo.
     """
@@ -39,7 +39,7 @@ def open_store(
         from rackwise.adapters.files.identity.store import DirectoryStore
 
         return DirectoryStore(directory_of(url), read_only=read_only)
-    return _zookeeper(url).open_store(  # type: ignore[no-any-return]
+    return _zookeeper(url).open_zookeeper(  # type: ignore[no-any-return]
         url,
         config,
         session_timeout_s=session_timeout_s,
@@ -63,7 +63,7 @@ def init_store(
 
         return (check_parents if check else make_parents)(directory_of(url))
     package = _zookeeper(url)
-    look = package.check_parents if check else package.make_parents
+    look = package.check_znodes if check else package.create_znodes
     return look(url, config)  # type: ignore[no-any-return]
 
 

@@ -11,9 +11,9 @@ a spare id                b.1, b.2, b.3         D28..D34   one: use it; several:
 none of these                                   D35..D38   draw a number
 ```
 
-A decision is a value: `Take` is for `operations`, `Wait`, `Look` and `Generate` ask for another
-observation and another decision, `Refuse` carries the error to be raised. Whatever is decided
-becomes true only by the commit, which fails where the world has moved since.
+A decision is a value. `Take` is for `operations`; `WaitFor`, `ReadMore` and `Generate` ask for
+another observation and another decision; `Refuse` carries the error to raise. A decision takes
+effect only by its commit, which fails if the store has changed since.
 
 Host h7 comes back with an empty disk, id 7 mapped to it, its old registration still there:
 
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.identity.decision.situation import Situation
 from rackwise.core.identity.decision.table import ROWS
-from rackwise.core.identity.decision.verdicts import On
+from rackwise.core.identity.decision.verdicts import SkipTo
 
 if TYPE_CHECKING:
     from rackwise.core.identity.model import Decision, Observation, Rules
@@ -58,7 +58,7 @@ def decide(observation: Observation, rules: Rules) -> Decision:
         verdict = row.judge(situation, row.name)
         if verdict is None:
             at += 1
-        elif isinstance(verdict, On):
+        elif isinstance(verdict, SkipTo):
             at = _PLACES[verdict.row]
         else:
             return verdict

@@ -68,7 +68,7 @@ def looks_like(
     return owner is None and claim is None
 
 
-def told(
+def describe_holder(
     *,
     registration: Registration | None,
     claim: Claim | None,
@@ -88,7 +88,7 @@ def told(
     return "nobody"
 
 
-def held(seen: Observation, broker_id: int) -> str:
+def wait_reason(seen: Observation, broker_id: int) -> str:
     """Why an id is waited for: `held by session 0x1f, same key`, `reserved for h9`."""
     registration, claim = seen.registered.get(broker_id), seen.claims.get(broker_id)
     holder = registration or claim

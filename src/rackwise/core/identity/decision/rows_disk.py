@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.core.identity.decision.situation import UNSET
-from rackwise.core.identity.decision.verdicts import Row, refuse
+from rackwise.core.identity.decision.verdicts import DecisionRow, refuse
 from rackwise.core.identity.model import Mode
 from rackwise.core.identity.refusals import (
+    ClusterMismatch,
     ControllerDisk,
     IdMismatch,
     IdRange,
@@ -19,7 +20,6 @@ from rackwise.core.identity.refusals import (
     MetaInconsistent,
     MetaVersion,
     Migration,
-    WrongCluster,
 )
 from rackwise.core.ids import GREATEST_ID
 from rackwise.core.text import escaped
@@ -84,7 +84,7 @@ def _foreign(situation: Situation, row: str) -> Verdict:
         if found != wanted:
             return refuse(
                 row,
-                WrongCluster,
+                ClusterMismatch,
                 f"cluster.id must be {escaped(wanted)}, as in {escaped(source)}, and is "
                 f"{escaped(found)} in {escaped(each.path)}",
                 wanted=wanted,
@@ -217,56 +217,56 @@ def _controller(situation: Situation, row: str) -> Verdict:
 
 
 ROWS = (
-    Row(
+    DecisionRow(
         name="D1",
         when="two readable dirs have different ids, or one directory.id is there twice",
         outcome="META_INCONSISTENT",
         literal="same",
         judge=_inconsistent,
     ),
-    Row(
+    DecisionRow(
         name="D2",
         when="a file's cluster.id differs from the cluster's (or another file's)",
         outcome="WRONG_CLUSTER",
         literal="same",
         judge=_foreign,
     ),
-    Row(
+    DecisionRow(
         name="D3",
         when="ZooKeeper mode, not migrating, a file's version is not 0 (missing is 0)",
         outcome="META_VERSION",
         literal="same",
         judge=_version,
     ),
-    Row(
+    DecisionRow(
         name="D4",
         when="a file of version 1 lacks node.id or cluster.id",
         outcome="META_INCOMPLETE",
         literal="same",
         judge=_incomplete,
     ),
-    Row(
+    DecisionRow(
         name="D5",
         when='C and m set, C != m ("first make sure they are consistent")',
         outcome="ID_MISMATCH",
         literal="same",
         judge=_mismatch,
     ),
-    Row(
+    DecisionRow(
         name="D6",
         when="C < -1, C > 2^31-1, or ZooKeeper mode, generation on, C > reserved.broker.max.id",
         outcome="ID_RANGE",
         literal="same",
         judge=_out_of_range,
     ),
-    Row(
+    DecisionRow(
         name="D7",
         when="migrating to KRaft, and C none or generation on",
         outcome="MIGRATION",
         literal="same",
         judge=_migration,
     ),
-    Row(
+    DecisionRow(
         name="D8",
         when="KRaft, role controller, a dir has no file",
         outcome="CONTROLLER_DISK",

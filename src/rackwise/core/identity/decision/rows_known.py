@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.core.identity.decision.verdicts import (
-    Row,
-    last_in_sync,
+    DecisionRow,
+    look_at_risk,
     refuse,
+    refuse_last_in_sync,
     take,
-    unguarded,
     wait_for,
 )
 from rackwise.core.identity.nodes.store import IDS, RETIRED
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rackwise.core.identity.decision.verdicts import Verdict
 
 
-def retired(situation: Situation, broker_id: int | None, row: str) -> Verdict:
+def refuse_retired(situation: Situation, broker_id: int | None, row: str) -> Verdict:
     """A refusal of an id that was given up."""
     if broker_id is None or broker_id not in situation.retired:
         return None
@@ -45,7 +45,7 @@ def retired(situation: Situation, broker_id: int | None, row: str) -> Verdict:
 
 
 def _retired(situation: Situation, row: str) -> Verdict:
-    return retired(situation, situation.pinned, row)
+    return refuse_retired(situation, situation.pinned, row)
 
 
 def _already(situation: Situation, row: str) -> Verdict:
@@ -85,12 +85,12 @@ def _in_use(situation: Situation, row: str) -> Verdict:
 
 def _look(situation: Situation, row: str) -> Verdict:
     n = situation.pinned
-    return None if n is None else unguarded(situation, n, row)
+    return None if n is None else look_at_risk(situation, n, row)
 
 
 def _last(situation: Situation, row: str) -> Verdict:
     n = situation.pinned
-    return None if n is None else last_in_sync(situation, n, row)
+    return None if n is None else refuse_last_in_sync(situation, n, row)
 
 
 def _configured(situation: Situation, row: str) -> Verdict:
@@ -110,63 +110,63 @@ def _overwriting(situation: Situation, row: str) -> Verdict:
 
 
 ROWS = (
-    Row(
+    DecisionRow(
         name="D9",
         when="n in Z (the KIP is silent)",
         outcome="ID_RETIRED",
         literal="not checked",
         judge=_retired,
     ),
-    Row(
+    DecisionRow(
         name="D10",
         when="K[n] is of my session (an earlier commit, its outcome unknown)",
         outcome="TAKE n `already`",
         literal="-",
         judge=_already,
     ),
-    Row(
+    DecisionRow(
         name="D11",
         when="held(n), looks like me, waited < W (the KIP is silent)",
         outcome="WAIT for deletion",
         literal="as D12",
         judge=_stale,
     ),
-    Row(
+    DecisionRow(
         name="D12",
         when='held(n) otherwise ("human intervention is needed")',
         outcome="ID_IN_USE",
         literal="same",
         judge=_in_use,
     ),
-    Row(
+    DecisionRow(
         name="D13",
         when="a dir has no file, at_risk not read (the KIP is silent)",
         outcome="LOOK at_risk",
         literal="-",
         judge=_look,
     ),
-    Row(
+    DecisionRow(
         name="D14",
         when="at_risk[n] not empty, no `--accept-loss` (the KIP is silent)",
         outcome="LAST_IN_SYNC",
         literal="-",
         judge=_last,
     ),
-    Row(
+    DecisionRow(
         name="D15",
         when="n = C",
         outcome="TAKE n `configured`",
         literal="same",
         judge=_configured,
     ),
-    Row(
+    DecisionRow(
         name="D16",
         when="n = m, H none or h = m",
         outcome="TAKE m `meta`",
         literal="same",
         judge=_meta,
     ),
-    Row(
+    DecisionRow(
         name="D17",
         when='n = m, h != m or H unreadable ("2 stays with the data")',
         outcome="TAKE m `meta`, warn MAPPING_OVERWRITTEN",

@@ -12,8 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.identity.decision.rows_known import retired
-from rackwise.core.identity.decision.verdicts import On, Row, guarded, refuse, take, wait_for
+from rackwise.core.identity.decision.rows_known import refuse_retired
+from rackwise.core.identity.decision.verdicts import (
+    DecisionRow,
+    SkipTo,
+    check_at_risk,
+    refuse,
+    take,
+    wait_for,
+)
 from rackwise.core.identity.nodes.store import HOSTS, IDS
 from rackwise.core.identity.refusals import (
     DataWithoutMeta,
@@ -84,7 +91,7 @@ def _corrupt(situation: Situation, row: str) -> Verdict:
 
 
 def _retired(situation: Situation, row: str) -> Verdict:
-    return retired(situation, situation.mapped, row)
+    return refuse_retired(situation, situation.mapped, row)
 
 
 def _already(situation: Situation, row: str) -> Verdict:
@@ -128,7 +135,7 @@ def _held(situation: Situation, row: str) -> Verdict:
     if h is None or not situation.is_held(h):
         return None
     if situation.rules.literal:
-        return On("D28")
+        return SkipTo("D28")
     holder, key = situation.holder(h), escaped(situation.seen.key)
     return refuse(
         row,
@@ -146,7 +153,7 @@ def _held(situation: Situation, row: str) -> Verdict:
 
 def _guarded(situation: Situation, row: str) -> Verdict:
     h = situation.mapped
-    return None if h is None else guarded(situation, h, row)
+    return None if h is None else check_at_risk(situation, h, row)
 
 
 def _remembered(situation: Situation, row: str) -> Verdict:
@@ -155,70 +162,70 @@ def _remembered(situation: Situation, row: str) -> Verdict:
 
 
 ROWS = (
-    Row(
+    DecisionRow(
         name="D18",
         when="a dir is unreadable (the KIP is silent: the id may be on it; Kafka burns a new one)",
         outcome="META_UNREADABLE",
         literal="ignored",
         judge=_unreadable,
     ),
-    Row(
+    DecisionRow(
         name="D19",
         when="partition directories but no file (the KIP is silent), no `--adopt-data`",
         outcome="DATA_WITHOUT_META",
         literal="ignored",
         judge=_orphaned,
     ),
-    Row(
+    DecisionRow(
         name="D20",
         when="H unreadable, not JSON, or broker.id no int >= 0 (the KIP is silent)",
         outcome="MAPPING_CORRUPT",
         literal="same",
         judge=_corrupt,
     ),
-    Row(
+    DecisionRow(
         name="D21",
         when="h in Z (the KIP is silent)",
         outcome="ID_RETIRED",
         literal="not checked",
         judge=_retired,
     ),
-    Row(
+    DecisionRow(
         name="D22",
         when="K[h] is of my session",
         outcome="TAKE h `already`",
         literal="-",
         judge=_already,
     ),
-    Row(
+    DecisionRow(
         name="D23",
         when="held(h), looks like me, waited < W (the KIP is silent)",
         outcome="WAIT for deletion",
         literal="as D25",
         judge=_stale,
     ),
-    Row(
+    DecisionRow(
         name="D24",
         when="held(h), looks like me, waited >= W: a second broker on this host",
         outcome="HOST_HAS_LIVE_BROKER",
         literal="as D25",
         judge=_second,
     ),
-    Row(
+    DecisionRow(
         name="D25",
         when="held(h) by another (the KIP is silent)",
         outcome="MAPPED_ID_HELD",
         literal='on at D28 ("otherwise ...")',
         judge=_held,
     ),
-    Row(
+    DecisionRow(
         name="D26",
         when="h free; as D13, D14",
         outcome="LOOK at_risk, LAST_IN_SYNC",
         literal="-",
         judge=_guarded,
     ),
-    Row(
+    DecisionRow(
         name="D27",
         when="h free (KIP a); a mapping of a newer version: same, its other keys are kept",
         outcome="TAKE h `a`",

@@ -17,8 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.identity.decision.verdicts import On, Row, guarded, refuse, take
-from rackwise.core.identity.model import Generate, Look, Wait
+from rackwise.core.identity.decision.verdicts import (
+    DecisionRow,
+    SkipTo,
+    check_at_risk,
+    refuse,
+    take,
+)
+from rackwise.core.identity.model import Generate, ReadMore, WaitFor
 from rackwise.core.identity.nodes.store import HOSTS, IDS, MISSING_LEADER
 from rackwise.core.identity.refusals import (
     AmbiguousSpare,
@@ -45,13 +51,13 @@ _LOOK_AGAIN_MS = 60_000
 def _never(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
     rules = situation.rules
     is_off = not rules.literal_step_b if rules.literal else rules.spare == "never"
-    return On("D35") if is_off else None
+    return SkipTo("D35") if is_off else None
 
 
 def _not_looked(situation: Situation, row: str) -> Verdict:
     seen, is_literal = situation.seen, situation.rules.literal
     if seen.used is None or (not is_literal and seen.missing_since_ms is None):
-        return Look(at="missing", row=row)
+        return ReadMore(at="missing", row=row)
     if is_literal or seen.watch != "leaderless":
         return None
     return refuse(
@@ -65,7 +71,7 @@ def _not_looked(situation: Situation, row: str) -> Verdict:
 
 
 def _no_spare(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
-    return None if situation.spares else On("D35")
+    return None if situation.spares else SkipTo("D35")
 
 
 def _ambiguous(situation: Situation, row: str) -> Verdict:
@@ -89,7 +95,7 @@ def _blocked(situation: Situation, row: str) -> Verdict:
         return None
     rules, seen = situation.rules, situation.seen
     if rules.on_blocked == "generate":
-        return On("D35")
+        return SkipTo("D35")
     if rules.on_blocked == "wait":
         return _wait(situation, row)
     had = _listed(situation, situation.spares)
@@ -105,7 +111,7 @@ def _blocked(situation: Situation, row: str) -> Verdict:
     )
 
 
-def _wait(situation: Situation, row: str) -> Wait:
+def _wait(situation: Situation, row: str) -> WaitFor:
     """Until a spare comes back, its mapping goes or its grace is over, then a new look."""
     on = [f"{IDS}/{each}" for each in situation.spares]
     for each in situation.spares:
@@ -113,7 +119,7 @@ def _wait(situation: Situation, row: str) -> Wait:
     graces = [situation.grace_left_ms(s) for s in situation.spares if situation.is_allowed(s)]
     most = situation.rules.wait_ms + situation.rules.grace_ms
     until = situation.seen.now_ms + min([most or _LOOK_AGAIN_MS, *graces])
-    return Wait(on=tuple(on), until_ms=until, row=row)
+    return WaitFor(on=tuple(on), until_ms=until, row=row)
 
 
 def _listed(situation: Situation, ids: tuple[int, ...]) -> str:
@@ -135,7 +141,7 @@ def _state(situation: Situation, broker_id: int) -> str:
 
 
 def _guarded(situation: Situation, row: str) -> Verdict:
-    return guarded(situation, situation.candidates[0], row)
+    return check_at_risk(situation, situation.candidates[0], row)
 
 
 def _spare(situation: Situation, row: str) -> Verdict:
@@ -166,7 +172,7 @@ def _no_source(situation: Situation, row: str) -> Verdict:
 
 def _draw(situation: Situation, row: str) -> Verdict:
     if situation.seen.used is None and not situation.rules.literal:
-        return Look(at="used", row=row)
+        return ReadMore(at="used", row=row)
     return Generate(row=row) if situation.seen.generated is None else None
 
 
@@ -198,70 +204,70 @@ def _number(situation: Situation, row: str) -> Verdict:
 
 
 ROWS = (
-    Row(
+    DecisionRow(
         name="D28",
         when='spare = never (KIP: "optional")',
         outcome="on at D35",
         literal="step b on",
         judge=_never,
     ),
-    Row(
+    DecisionRow(
         name="D29",
         when="T or missing times not read; `--missing watch` and no leader",
         outcome="LOOK missing; WATCHER_ABSENT",
         literal="LOOK",
         judge=_not_looked,
     ),
-    Row(
+    DecisionRow(
         name="D30",
         when="S empty (KIP b.3)",
         outcome="on at D35",
         literal="same",
         judge=_no_spare,
     ),
-    Row(
+    DecisionRow(
         name="D31",
         when="more than one cand (KIP b.2)",
         outcome="AMBIGUOUS_SPARE",
         literal="same, over S",
         judge=_ambiguous,
     ),
-    Row(
+    DecisionRow(
         name="D32",
         when="no cand, S not empty (the KIP is silent); on_blocked = error, wait, generate",
         outcome="SPARE_RESERVED; WAIT; on at D35",
         literal="-",
         judge=_blocked,
     ),
-    Row(
+    DecisionRow(
         name="D33",
         when="one cand; as D13, D14",
         outcome="LOOK at_risk, LAST_IN_SYNC",
         literal="-",
         judge=_guarded,
     ),
-    Row(
+    DecisionRow(
         name="D34",
         when="one cand s (KIP b.1)",
         outcome="TAKE s `b1`, takes_from R[s]",
         literal="same, the old mapping stays",
         judge=_spare,
     ),
-    Row(
+    DecisionRow(
         name="D35",
         when="generation off",
         outcome="NO_ID",
         literal="same",
         judge=_no_source,
     ),
-    Row(
+    DecisionRow(
         name="D36",
         when="T not read; or no number drawn",
         outcome="LOOK used; GENERATE",
         literal="GENERATE",
         judge=_draw,
     ),
-    Row(
+    DecisionRow(
         name="D37",
         when="number in T, R, L, K or Z (the KIP is silent: seqid was recreated); after 10 000 "
         "skips",
@@ -269,7 +275,7 @@ ROWS = (
         literal="not checked",
         judge=_taken,
     ),
-    Row(
+    DecisionRow(
         name="D38",
         when="number free",
         outcome="TAKE it `gen`",

@@ -19,7 +19,7 @@ from rackwise.core.identity.decision import holders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.identity.model import Claim, LogDir, Observation, Rules
+    from rackwise.core.identity.model import Claim, LocalLogDir, Observation, Rules
 
 UNSET = -1
 """What Kafka's configuration says where an id is not set."""
@@ -62,7 +62,7 @@ class Situation:
         return None if self.seen.mapping is None else self.seen.mapping.broker_id
 
     @property
-    def empty_dirs(self) -> tuple[LogDir, ...]:
+    def empty_dirs(self) -> tuple[LocalLogDir, ...]:
         """Log dirs that lack the id; what cannot be read is not known to be without."""
         return tuple(each for each in self.seen.log_dirs if each.lacks_id(self.seen.mode))
 
@@ -103,7 +103,7 @@ class Situation:
 
     def holder(self, broker_id: int) -> str:
         """Who holds it, for people."""
-        return holders.told(
+        return holders.describe_holder(
             registration=self.seen.registered.get(broker_id),
             claim=self.claims.get(broker_id),
             owners=self.seen.owners,

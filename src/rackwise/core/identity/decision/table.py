@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from rackwise.core.identity.decision import rows_disk, rows_known, rows_mapped, rows_new
 
 if TYPE_CHECKING:
-    from rackwise.core.identity.decision.verdicts import Row
+    from rackwise.core.identity.decision.verdicts import DecisionRow
 
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[DecisionRow, ...] = (
     *rows_disk.ROWS,
     *rows_known.ROWS,
     *rows_mapped.ROWS,

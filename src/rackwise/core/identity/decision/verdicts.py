@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.core.identity.model import Decision, Look, Refuse, Take, Wait
+from rackwise.core.identity.model import Decision, ReadMore, Refuse, Take, WaitFor
 from rackwise.core.identity.nodes.store import CLAIMS, IDS
 from rackwise.core.identity.refusals import LastInSync
 from rackwise.core.text import counted, escaped
@@ -22,18 +22,18 @@ LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class On:
+class SkipTo:
     """The rows up to this one are passed over."""
 
     row: str
 
 
-Verdict: TypeAlias = Decision | On | None
+Verdict: TypeAlias = Decision | SkipTo | None
 """None: the row does not hold, the next is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DecisionRow:
     """One row: what the reference prints of it, and the row itself as a function of its name."""
 
     name: str
@@ -69,26 +69,26 @@ def refuse(
     return Refuse(error=told, row=row)
 
 
-def wait_for(situation: Situation, broker_id: int, row: str) -> Wait:
+def wait_for(situation: Situation, broker_id: int, row: str) -> WaitFor:
     """Until whatever holds the id is gone, for what is left of the waiting time."""
     seen = situation.seen
     on = [f"{IDS}/{broker_id}"] if broker_id in seen.registered else []
     on += [f"{CLAIMS}/{broker_id}"] if broker_id in situation.claims else []
     left = situation.rules.wait_ms - seen.waited_ms
-    return Wait(on=tuple(on), until_ms=seen.now_ms + left, row=row)
+    return WaitFor(on=tuple(on), until_ms=seen.now_ms + left, row=row)
 
 
-def unguarded(situation: Situation, broker_id: int, row: str) -> Verdict:
+def look_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
     """A look at what an empty disk would lose, where it has not been looked at.
 
     Nothing is asked where every dir has its file.
     """
     if not situation.is_guarded or situation.seen.at_risk is not None:
         return None
-    return Look(at="at_risk", row=row, id=broker_id)
+    return ReadMore(at="at_risk", row=row, id=broker_id)
 
 
-def last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdict:
+def refuse_last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdict:
     """A refusal where an empty disk would come back as the last in-sync replica of anything."""
     lost = (situation.seen.at_risk or {}).get(broker_id, ())
     if not lost or not situation.is_guarded or situation.rules.accept_loss:
@@ -109,9 +109,9 @@ def last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdict:
     )
 
 
-def guarded(situation: Situation, broker_id: int, row: str) -> Verdict:
+def check_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
     """Both, as one row."""
-    return unguarded(situation, broker_id, row) or last_in_sync(situation, broker_id, row)
+    return look_at_risk(situation, broker_id, row) or refuse_last_in_sync(situation, broker_id, row)
 
 
 def take(

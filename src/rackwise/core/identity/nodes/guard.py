@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PartitionReplicas:
     """One partition: its replicas, and those of them that are in sync."""
 
     topic: str
@@ -46,7 +46,7 @@ class Standing:
 
 
 def at_risk(
-    standings: Iterable[Standing],
+    partitions: Iterable[PartitionReplicas],
     broker_id: int,
     *,
     registered: AbstractSet[int],
@@ -59,7 +59,7 @@ def at_risk(
     others = registered - {broker_id}
     return _names(
         each
-        for each in standings
+        for each in partitions
         if broker_id in each.isr
         and each.isr.isdisjoint(others)
         and len(each.replicas) > 1
@@ -68,14 +68,14 @@ def at_risk(
 
 
 def lost(
-    standings: Iterable[Standing], broker_id: int, *, present: AbstractSet[str]
+    partitions: Iterable[PartitionReplicas], broker_id: int, *, present: AbstractSet[str]
 ) -> tuple[str, ...]:
     """Partitions whose one replica was this id's, and whose directory is gone."""
     return _names(
-        each for each in standings if each.replicas == {broker_id} and each.name not in present
+        each for each in partitions if each.replicas == {broker_id} and each.name not in present
     )
 
 
-def _names(standings: Iterable[Standing]) -> tuple[str, ...]:
-    ordered = sorted(standings, key=lambda each: (each.topic, each.partition))
+def _names(partitions: Iterable[PartitionReplicas]) -> tuple[str, ...]:
+    ordered = sorted(partitions, key=lambda each: (each.topic, each.partition))
     return tuple(each.name for each in ordered)

@@ -19,6 +19,7 @@ from rackwise.core.identity.refusals import KeyInvalid, KeyUnstable
 from rackwise.core.text import escaped
 
 LONGEST = 249
+_EXPECTED = f"1 to {LONGEST} of A-Z a-z 0-9 . _ : -, not . or .."
 
 _KEY = re.compile(rf"[A-Za-z0-9._:-]{{1,{LONGEST}}}")
 _OF_AN_ADDRESS = re.compile(r"ip(?:-[0-9]{1,3}){4}(?:[.-].*)?", re.IGNORECASE)
@@ -62,15 +63,15 @@ def check_key(key: str, *, allow_unstable: bool = False) -> str:
     shown = escaped(key if len(key) <= _SHOWN else key[:_SHOWN] + "...")
     if problem := key_problem(key):
         raise KeyInvalid(
-            f"a key must be 1 to {LONGEST} of A-Z a-z 0-9 . _ : -, and is {shown!r}: {problem}",
-            wanted=KeyInvalid.wants,
+            f"invalid key: expected {_EXPECTED}, got {shown!r}: {problem}",
+            wanted=_EXPECTED,
             had=shown,
         )
     reason = unstable_reason(key)
     if reason is not None and not allow_unstable:
         raise KeyUnstable(
-            f"a key must be a stable name, and is {shown}: {reason}",
-            wanted=KeyUnstable.wants,
+            f"invalid key: expected a stable name, got {shown}: {reason}",
+            wanted="a stable name",
             had=shown,
         )
     return key

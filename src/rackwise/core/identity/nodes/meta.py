@@ -96,7 +96,7 @@ def format_meta(meta: MetaProperties) -> bytes:
 def format_directory_id(raw: bytes) -> str | None:
     """16 random bytes as Kafka writes a directory.id; None = draw again, it would be refused."""
     text = base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
-    return text if _directory_wanted(text) is None else None
+    return text if _expected_directory(text) is None else None
 
 
 def _check_bytes(data: bytes) -> None:
@@ -135,13 +135,13 @@ def _id(key: str, text: str | None) -> int | None:
 
 
 def _directory(text: str | None) -> str | None:
-    wanted = None if text is None else _directory_wanted(text)
+    wanted = None if text is None else _expected_directory(text)
     if text is not None and wanted is not None:
         raise _unreadable(wanted, _shown(text))
     return text
 
 
-def _directory_wanted(text: str) -> str | None:
+def _expected_directory(text: str) -> str | None:
     """What a directory.id should be and this one is not."""
     if not _DIRECTORY.fullmatch(text):
         return "a directory.id of 16 bytes in base64url that does not begin with -"

@@ -40,7 +40,7 @@ from rackwise.core.wire.registration import NO_PORT, read_registration
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rackwise.core.identity.nodes.store import Node
+    from rackwise.core.identity.nodes.store import StoredNode
 
 MAPPING_BYTES = 4 * 2**10
 NODE_BYTES = 64 * 2**10
@@ -67,7 +67,7 @@ class MissingMarker:
     node_version: int = 0
 
 
-def parse_mapping(node: Node, *, key: str) -> KeyMapping:
+def parse_mapping(node: StoredNode, *, key: str) -> KeyMapping:
     """The mapping that `hosts/<key>` holds. Raises `MappingCorrupt`; nothing is guessed."""
     fields = read_fields(
         node.data, path=f"{store.HOSTS}/{key}", most=MAPPING_BYTES, error=MappingCorrupt
@@ -98,7 +98,7 @@ def format_mapping(m: KeyMapping) -> bytes:
     return data
 
 
-def parse_registration(node: Node, *, id: int) -> Registration:  # noqa: A002, the word
+def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A002, the word
     """A broker as it registered itself, of any version from 1 on. Raises `StoreCorrupt`.
 
     `registered_ms` is the store's clock, not the broker's.
@@ -140,7 +140,7 @@ def listener_endpoint(uri: str) -> str | None:
     return endpoint(found.host, found.port) if found.host and found.port > 0 else None
 
 
-def parse_claim(node: Node, *, id: int) -> Claim:  # noqa: A002, the word
+def parse_claim(node: StoredNode, *, id: int) -> Claim:  # noqa: A002, the word
     """Who asserts this id now. Raises `StoreCorrupt`, also for a node that outlives its session."""
     fields = _ours(node, f"{store.CLAIMS}/{id}")
     if node.session is None:
@@ -155,7 +155,7 @@ def format_claim(*, key: str, host: str, pid: int, nonce: str, since_ms: int) ->
     return _written({"key": key, "host": host, "pid": pid, "nonce": nonce, "since_ms": since_ms})
 
 
-def parse_owner(node: Node, *, id: int) -> Owner:  # noqa: A002, the word
+def parse_owner(node: StoredNode, *, id: int) -> Owner:  # noqa: A002, the word
     """Who last registered this id through us. Raises `StoreCorrupt`."""
     fields = _ours(node, f"{store.OWNERS}/{id}")
     fields.number("version")
@@ -180,7 +180,7 @@ def format_owner(owner: Owner) -> bytes:
     )
 
 
-def parse_missing(node: Node, *, id: int) -> MissingMarker:  # noqa: A002, the word
+def parse_missing(node: StoredNode, *, id: int) -> MissingMarker:  # noqa: A002, the word
     """A watcher's marker. Raises `StoreCorrupt`."""
     fields = _ours(node, f"{store.MISSING}/{id}")
     fields.number("version")
@@ -207,7 +207,7 @@ def format_missing(marker: MissingMarker) -> bytes:
     )
 
 
-def parse_cluster_id(node: Node) -> str:
+def parse_cluster_id(node: StoredNode) -> str:
     """The id of the cluster. Raises `StoreCorrupt`."""
     return read_fields(node.data, path=store.CLUSTER_ID, most=NODE_BYTES).text("id")
 
@@ -217,7 +217,7 @@ def format_cluster_id(cluster_id: str) -> bytes:
     return _written({"version": "1", "id": cluster_id})
 
 
-def _ours(node: Node, path: str) -> Fields:
+def _ours(node: StoredNode, path: str) -> Fields:
     return read_fields(node.data, path=path, most=NODE_BYTES, error=StoreCorrupt)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rackwise.core.identity.model import Registration
-    from rackwise.core.identity.nodes.guard import Standing
+    from rackwise.core.identity.nodes.guard import PartitionReplicas
 
 IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
@@ -56,7 +56,7 @@ OURS = (*PARENTS, FENCE, CLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class StoredNode:
     """A node as it was read. `session`: of an ephemeral node, None = persistent."""
 
     data: bytes
@@ -173,7 +173,7 @@ class IdentityStore(Protocol):
     def session(self) -> int:
         """The session that ephemeral nodes of ours carry; changes where one was lost."""
 
-    def read(self, paths: Sequence[str]) -> dict[str, Node | None]:
+    def read(self, paths: Sequence[str]) -> dict[str, StoredNode | None]:
         """Each path's node, None = there is none; up to 500 reads in flight."""
 
     def children(self, path: str) -> list[str]:
@@ -214,5 +214,5 @@ class ClusterView(Protocol):
         `present`: partition directories that its disks still hold.
         """
 
-    def standings(self, id: int) -> Sequence[Standing]:  # noqa: A002, the word
+    def partitions_of(self, id: int) -> Sequence[PartitionReplicas]:  # noqa: A002, the word
         """One for each partition with a replica of this id."""

@@ -28,7 +28,7 @@ from rackwise.core.wire.topic_node import NO_VERSION, read_topic_node
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwise.core.identity.nodes.store import Node
+    from rackwise.core.identity.nodes.store import StoredNode
     from rackwise.core.wire.topic_node import ReplicaSet
 
 STATE_BYTES = 64 * 2**10
@@ -44,7 +44,7 @@ class PartitionState:
     isr: tuple[int, ...]
 
 
-def parse_topic(node: Node, *, topic: str) -> dict[int, tuple[int, ...]]:
+def parse_topic(node: StoredNode, *, topic: str) -> dict[int, tuple[int, ...]]:
     """Partition -> replicas, those being added and removed with them. Raises `StoreCorrupt`."""
     path = f"{store.TOPICS}/{topic}"
     try:
@@ -66,7 +66,7 @@ def state_path(topic: str, partition: int) -> str:
     return f"{store.TOPICS}/{topic}/partitions/{partition}/state"
 
 
-def parse_state(node: Node, *, topic: str, partition: int) -> PartitionState:
+def parse_state(node: StoredNode, *, topic: str, partition: int) -> PartitionState:
     """Leader and in-sync replicas of a partition. Raises `StoreCorrupt`."""
     fields = read_fields(node.data, path=state_path(topic, partition), most=STATE_BYTES)
     return PartitionState(

@@ -21,9 +21,9 @@ whose node is written only after the registration was seen.
 
 A mapping whose id is not registered is never garbage: it is what mappings are for.
 
-What this does not do: delete. `collect` gives the commit, which fails where the mapping was claimed
-meanwhile: each claim bumps the version of its mapping. A start without Rackwise goes unseen; its
-disk still has the id.
+What this does not do: delete. `delete_operations` returns the commit. It fails if the mapping was
+claimed meanwhile, because each claim raises the version of its mapping. A start without Rackwise is
+not seen; its disk still has the id.
 
 Source: KIP-426, "Garbage Collection of ZooKeeper Nodes".
 """
@@ -55,11 +55,13 @@ def garbage(
     min_age_ms: int = 60_000,
 ) -> tuple[KeyMapping, ...]:
     """Mappings that may go, by id and key. Source: KIP-426, made safe as told above."""
-    pairs = judged(mappings, registered, claims, owners, now_ms=now_ms, min_age_ms=min_age_ms)
+    pairs = garbage_with_winners(
+        mappings, registered, claims, owners, now_ms=now_ms, min_age_ms=min_age_ms
+    )
     return tuple(loser for loser, _ in pairs)
 
 
-def judged(
+def garbage_with_winners(
     mappings: Sequence[KeyMapping],
     registered: Mapping[int, Registration],
     claims: Mapping[int, Claim],
@@ -75,7 +77,7 @@ def judged(
         if registration is None or mapping.broker_id in claims:
             continue
         owner = owner_of(registration, owners)
-        if not _is_settled(registration, owner, now_ms - min_age_ms):
+        if not _is_old_enough(registration, owner, now_ms - min_age_ms):
             continue
         rivals = [m for m in mappings if m.broker_id == mapping.broker_id and m.key != mapping.key]
         winner = _winner(mapping, rivals, registration, owner)
@@ -84,7 +86,7 @@ def judged(
     return tuple(found)
 
 
-def collect(
+def delete_operations(
     loser: KeyMapping, winner: KeyMapping, *, registration_version: int | None
 ) -> tuple[Op, ...]:
     """The commit that deletes one mapping.
@@ -118,7 +120,7 @@ def is_name_of(key: str, registration: Registration) -> bool:
     return key.casefold() in {*hosts, *labels}
 
 
-def _is_settled(registration: Registration, owner: Owner | None, latest_ms: int) -> bool:
+def _is_old_enough(registration: Registration, owner: Owner | None, latest_ms: int) -> bool:
     if registration.registered_ms is None:
         return owner is not None
     return registration.registered_ms <= latest_ms

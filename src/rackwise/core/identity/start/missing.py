@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from rackwise.core.identity.nodes.nodes import MissingMarker
-    from rackwise.core.identity.start.acts import Sightings
+    from rackwise.core.identity.start.actions import Sightings
 
 
 def id_of(path: str) -> int | None:
@@ -35,14 +35,14 @@ def id_of(path: str) -> int | None:
     return int(name) if parent == IDS and name.isdecimal() and name.isascii() else None
 
 
-def forget(seen: Sightings, changed: Collection[str]) -> Sightings:
+def forget_changed(seen: Sightings, changed: Collection[str]) -> Sightings:
     """What is still seen missing after these paths may have changed."""
     gone = {id_of(path) for path in changed}
     since = {id: ms for id, ms in seen.since_ms.items() if id not in gone}  # noqa: A001, the word
     return replace(seen, since_ms=since)
 
 
-def sighted(
+def missing_since(
     seen: Sightings, missing: Collection[int], *, session: int, now_ms: int
 ) -> Mapping[int, int]:
     """Id -> since when it is missing. `missing`: of a look after the watches were set."""
@@ -50,6 +50,6 @@ def sighted(
     return {id: min(before.get(id, now_ms), now_ms) for id in sorted(missing)}  # noqa: A001
 
 
-def marked(markers: Iterable[MissingMarker], *, leader: int | None) -> Mapping[int, int]:
+def since_markers(markers: Iterable[MissingMarker], *, leader: int | None) -> Mapping[int, int]:
     """Id -> since when it is missing. `leader`: czxid of the leader's node, None = nobody leads."""
     return {each.broker_id: each.since_ms for each in markers if each.leader == leader}

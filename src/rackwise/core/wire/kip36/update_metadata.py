@@ -46,7 +46,7 @@ _HINT = "versions above 2 come with inter.broker.protocol.version 0.10.2-IV0; lo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionState:
+class UpdateMetadataPartitionState:
     """Who leads a partition and who follows. All int32; `leader`: -1 = none."""
 
     topic: str
@@ -65,7 +65,7 @@ class UpdateMetadata:
 
     controller_id: int
     controller_epoch: int
-    partition_states: tuple[PartitionState, ...]
+    partition_states: tuple[UpdateMetadataPartitionState, ...]
     live_brokers: tuple[BrokerRegistration, ...]
 
 
@@ -118,7 +118,7 @@ def read_update_metadata_response(data: bytes) -> int:
     return error_code
 
 
-def _put_state(writer: Writer, state: PartitionState) -> None:
+def _put_state(writer: Writer, state: UpdateMetadataPartitionState) -> None:
     writer.text(state.topic, "topic")
     writer.int32(state.partition)
     writer.int32(state.controller_epoch)
@@ -129,8 +129,8 @@ def _put_state(writer: Writer, state: PartitionState) -> None:
     writer.int32_array(state.replicas)
 
 
-def _take_state(reader: Reader) -> PartitionState:
-    return PartitionState(
+def _take_state(reader: Reader) -> UpdateMetadataPartitionState:
+    return UpdateMetadataPartitionState(
         topic=reader.text(),
         partition=reader.int32(),
         controller_epoch=reader.int32(),

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.kafka.broker_view import AdminView
     from rackwise.core.identity.model import Registration
-    from rackwise.core.identity.nodes.guard import Standing
+    from rackwise.core.identity.nodes.guard import PartitionReplicas
 
 FIRST_S = 10.0
 AGAIN_S = 1.0
 
 
-class LateView:
+class LazyView:
     """`ClusterView` that connects when it is asked; each call raises `Unreachable` until then."""
 
     def __init__(self, stack: ExitStack, bootstrap: str, command_config: Path | None) -> None:
@@ -49,9 +49,9 @@ class LateView:
         """Partitions whose only live in-sync replica is this id's."""
         return self._connected().at_risk(id, present)
 
-    def standings(self, id: int) -> tuple[Standing, ...]:  # noqa: A002, the word
+    def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
         """Where this id has replicas, and who is in sync."""
-        return self._connected().standings(id)
+        return self._connected().partitions_of(id)
 
     def _connected(self) -> AdminView:
         if self._view is None:

@@ -4,7 +4,7 @@ import pytest
 
 from identities import claim, mapping, owner, registered
 from rackwise.core.identity.nodes.store import Absent, Create, Delete, Put
-from rackwise.core.identity.operator.settle import Ledger, assign, retire, undo
+from rackwise.core.identity.operator.assign_retire import Ledger, assign, retire, undo
 from rackwise.core.identity.refusals import MappingCorrupt, NotFree, StillUsed
 
 FENCE = Put("/brokers/id_alloc", b"", 40)

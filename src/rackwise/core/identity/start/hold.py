@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.core.errors import LocalProtocolError
 from rackwise.core.identity.model import Owner, Registration
 from rackwise.core.identity.nodes.nodes import format_owner
 from rackwise.core.identity.nodes.store import (
@@ -34,7 +33,7 @@ from rackwise.core.identity.nodes.store import (
     Put,
 )
 from rackwise.core.identity.refusals import ClaimLost, IdInUse, NotRegistered
-from rackwise.core.identity.start.acts import (
+from rackwise.core.identity.start.actions import (
     Action,
     ChildEnded,
     Commit,
@@ -49,12 +48,12 @@ from rackwise.core.identity.start.acts import (
     Spawned,
     Starting,
     Wrote,
+    require_take,
 )
 from rackwise.core.identity.start.operations import literal_operations
 
 if TYPE_CHECKING:
     from rackwise.core.errors import RackwiseError
-    from rackwise.core.identity.model import Observation, Take
 
 LOOK_AGAIN_MS = 5_000
 STALE_CLAIM_MS = 500
@@ -62,59 +61,53 @@ STALE_CLAIM_MS = 500
 Step: TypeAlias = tuple[Starting, Action]
 
 
-def _taken(state: Starting) -> tuple[Take, Observation]:
-    if state.take is None or state.observation is None:
-        raise LocalProtocolError("a start holds the id that it has taken")
-    return state.take, state.observation
-
-
-def wrote(state: Starting, event: Wrote) -> Step:
+def on_wrote(state: Starting, event: Wrote) -> Step:
     """The files are written, or not all of them."""
-    take, _ = _taken(state)
+    take, _ = require_take(state)
     state = replace(state, wrote=event.wrote, wrote_ms=event.at_ms, claim_czxid=event.claim_czxid)
     if event.claim_czxid is None and not state.rules.literal:
-        return _failed(state, _claim_lost(take.id, None), unwrite=event.wrote)
+        return _fail(state, _claim_lost_error(take.id, None), unwrite=event.wrote)
     if event.error is not None:
-        return _failed(state, event.error)
+        return _fail(state, event.error)
     if state.launch.command:
         return replace(state, phase="spawning"), Spawn(id=take.id)
     return _hold(state, most_ms=min(LOOK_AGAIN_MS, state.launch.hold_ms))
 
 
-def spawned(state: Starting, _: Spawned) -> Step:
+def on_spawned(state: Starting, _: Spawned) -> Step:
     """The child runs."""
     return _hold(state)
 
 
 def _hold(state: Starting, most_ms: int = LOOK_AGAIN_MS) -> Step:
-    take, _ = _taken(state)
+    take, _ = require_take(state)
     return replace(state, phase="holding"), Hold(id=take.id, most_ms=most_ms)
 
 
-def _failed(state: Starting, error: RackwiseError, *, unwrite: tuple[str, ...] = ()) -> Step:
+def _fail(state: Starting, error: RackwiseError, *, unwrite: tuple[str, ...] = ()) -> Step:
     return replace(state, phase="over"), Fail(error=error, unwrite=unwrite)
 
 
-def held(state: Starting, event: Held) -> Step:
+def on_held(state: Starting, event: Held) -> Step:
     """What stands about the id while its broker boots."""
     if event.registration is not None:
         if is_ours(state, event.registration):
-            return _registered(state, event, event.registration)
+            return _confirm_registration(state, event, event.registration)
         if not state.launch.command:
-            return _failed(state, _in_use(event.registration))
+            return _fail(state, _in_use_error(event.registration))
         state = replace(state, foreign=event.registration)
     if event.child is not None:
         if state.foreign is not None:
-            return _failed(state, _in_use(state.foreign))
+            return _fail(state, _in_use_error(state.foreign))
         return replace(state, phase="releasing"), Release()
     is_claimed = event.claim is not None and event.claim.session == event.session
     if state.foreign is None and not is_claimed and not state.rules.literal:
-        return _claim_gone(state, event)
+        return _reclaim(state, event)
     if state.launch.command:
         return _hold(state)
     left_ms = state.launch.hold_ms - (event.at_ms - state.wrote_ms)
     if left_ms <= 0:
-        return _failed(state, _not_registered(state))
+        return _fail(state, _not_registered_error(state))
     return _hold(state, most_ms=min(LOOK_AGAIN_MS, left_ms))
 
 
@@ -124,7 +117,7 @@ def is_ours(state: Starting, registration: Registration) -> bool:
     It is later than our claim, where the cluster tells, and its endpoints meet ours, where both are
     known.
     """
-    _, observation = _taken(state)
+    _, observation = require_take(state)
     incarnation, claim = registration.incarnation, state.claim_czxid
     if incarnation is not None and claim is not None and incarnation <= claim:
         return False
@@ -132,8 +125,8 @@ def is_ours(state: Starting, registration: Registration) -> bool:
     return not known or not observation.endpoints.isdisjoint(registration.endpoints)
 
 
-def _registered(state: Starting, event: Held, registration: Registration) -> Step:
-    take, observation = _taken(state)
+def _confirm_registration(state: Starting, event: Held, registration: Registration) -> Step:
+    take, observation = require_take(state)
     if state.rules.literal:
         known = replace(observation, mapping=event.mapping, mapping_problem=None)
         return _confirm(state, literal_operations(take, known))
@@ -156,20 +149,20 @@ def _registered(state: Starting, event: Held, registration: Registration) -> Ste
 
 
 def _confirm(state: Starting, ops: tuple[Op, ...]) -> Step:
-    take, _ = _taken(state)
+    take, _ = require_take(state)
     return replace(state, phase="confirming"), Confirm(id=take.id, ops=ops)
 
 
-def confirmed(state: Starting, event: CommitEnded) -> Step:
+def on_confirmed(state: Starting, event: CommitEnded) -> Step:
     """The claim has ended; otherwise what stands is looked at again."""
     if event.outcome == "done":
         return replace(state, phase="releasing"), Release()
     return _hold(state, most_ms=0)
 
 
-def _claim_gone(state: Starting, event: Held) -> Step:
+def _reclaim(state: Starting, event: Held) -> Step:
     """The session was lost, and the claim with it."""
-    take, observation = _taken(state)
+    take, observation = require_take(state)
     claim, mapping = event.claim, event.mapping
     is_mapped = mapping is not None and mapping.broker_id == take.id
     if claim is not None and claim.nonce == observation.nonce:
@@ -181,25 +174,25 @@ def _claim_gone(state: Starting, event: Held) -> Step:
             Check(path, mapping.node_version),
         )
         return replace(state, phase="reclaiming"), Commit(ops=ops)
-    error = _claim_lost(take.id, None if claim is None else claim.key)
+    error = _claim_lost_error(take.id, None if claim is None else claim.key)
     unwrite = () if is_mapped else state.wrote
     if not state.launch.command:
-        return _failed(state, error, unwrite=unwrite)
+        return _fail(state, error, unwrite=unwrite)
     return replace(state, phase="signalling", error=error, unwrite=unwrite), Signal()
 
 
-def reclaimed(state: Starting, event: CommitEnded) -> Step:
+def on_reclaimed(state: Starting, event: CommitEnded) -> Step:
     """Whatever became of the commit, the next look shows it."""
     return _hold(state, most_ms=LOOK_AGAIN_MS if event.outcome == "done" else 0)
 
 
-def child_ended(state: Starting, _: ChildEnded) -> Step:
+def on_child_ended(state: Starting, _: ChildEnded) -> Step:
     """The child that booted under a lost claim has ended."""
-    take, _observation = _taken(state)
-    return _failed(state, state.error or _claim_lost(take.id, None), unwrite=state.unwrite)
+    take, _observation = require_take(state)
+    return _fail(state, state.error or _claim_lost_error(take.id, None), unwrite=state.unwrite)
 
 
-def _claim_lost(id: int, by: str | None) -> ClaimLost:  # noqa: A002, the word
+def _claim_lost_error(id: int, by: str | None) -> ClaimLost:  # noqa: A002, the word
     had = "nobody" if by is None else by
     return ClaimLost(
         f"the claim on id {id} is ours until its broker is registered; {had} has it",
@@ -210,7 +203,7 @@ def _claim_lost(id: int, by: str | None) -> ClaimLost:  # noqa: A002, the word
     )
 
 
-def _in_use(registration: Registration) -> IdInUse:
+def _in_use_error(registration: Registration) -> IdInUse:
     at = ", ".join(sorted(registration.endpoints)) or f"session {registration.session or 0:#x}"
     return IdInUse(
         f"id {registration.broker_id} is free for the broker that was started; {at} registered it",
@@ -221,8 +214,8 @@ def _in_use(registration: Registration) -> IdInUse:
     )
 
 
-def _not_registered(state: Starting) -> NotRegistered:
-    take, _ = _taken(state)
+def _not_registered_error(state: Starting) -> NotRegistered:
+    take, _ = require_take(state)
     return NotRegistered(
         f"id {take.id} is registered within {state.launch.hold_ms / 1000:g} s; it is not",
         wanted=state.launch.hold_ms,

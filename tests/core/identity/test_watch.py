@@ -18,9 +18,16 @@ from rackwise.core.identity.nodes.store import (
     Delete,
     Put,
 )
-from rackwise.core.identity.start.acts import Begun, Commit, CommitEnded, Sightings, Sleep, Slept
-from rackwise.core.identity.start.missing import forget, id_of, marked, sighted
-from rackwise.core.identity.watch.watching import (
+from rackwise.core.identity.start.actions import (
+    Commit,
+    CommitEnded,
+    Sightings,
+    Sleep,
+    Slept,
+    Started,
+)
+from rackwise.core.identity.start.missing import forget_changed, id_of, missing_since, since_markers
+from rackwise.core.identity.watch import (
     OPS_AT_ONCE,
     Survey,
     Surveyed,
@@ -45,7 +52,7 @@ MARKED = MissingMarker(broker_id=7, leader=LEADER, since_ms=100, node_version=3)
 
 
 def played(*events):
-    state, action = watch_step(WATCHING, Begun(at_ms=0))
+    state, action = watch_step(WATCHING, Started(at_ms=0))
     for event in events:
         state, action = watch_step(state, event)
     return state, action
@@ -156,11 +163,11 @@ class TestMissingSince:
 
     def test_a_dead_leaders_marker_proves_nothing(self):
         markers = [MARKED, replace(MARKED, broker_id=8, leader=1)]
-        assert marked(markers, leader=LEADER) == {7: 100}
-        assert marked(markers, leader=None) == {}
+        assert since_markers(markers, leader=LEADER) == {7: 100}
+        assert since_markers(markers, leader=None) == {}
 
     def test_a_sighting_ends_with_its_session_its_watch_and_its_id(self):
         before = Sightings(session=MINE, since_ms={7: 10, 8: 10})
-        assert sighted(before, [7, 9], session=MINE, now_ms=50) == {7: 10, 9: 50}
-        assert sighted(before, [7], session=MINE + 1, now_ms=50) == {7: 50}
-        assert forget(before, {f"{IDS}/7"}).since_ms == {8: 10}
+        assert missing_since(before, [7, 9], session=MINE, now_ms=50) == {7: 10, 9: 50}
+        assert missing_since(before, [7], session=MINE + 1, now_ms=50) == {7: 50}
+        assert forget_changed(before, {f"{IDS}/7"}).since_ms == {8: 10}

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rackwise.core.identity.model import (
     Claim,
     KeyMapping,
-    LogDir,
-    Look,
+    LocalLogDir,
     Mode,
     Observation,
     Owner,
+    ReadMore,
     Watch,
 )
 from rackwise.core.identity.nodes import guard
@@ -57,14 +57,14 @@ from rackwise.core.identity.nodes.store import (
     RETIRED,
 )
 from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
-from rackwise.core.identity.start.missing import forget, marked, sighted
+from rackwise.core.identity.start.missing import forget_changed, missing_since, since_markers
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
-    from rackwise.core.identity.nodes.guard import Standing
-    from rackwise.core.identity.nodes.store import Node
-    from rackwise.core.identity.start.acts import Gather, Sightings
+    from rackwise.core.identity.nodes.guard import PartitionReplicas
+    from rackwise.core.identity.nodes.store import StoredNode
+    from rackwise.core.identity.start.actions import Gather, Sightings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Host:
     nonce: str
     endpoints: frozenset[str] = frozenset()
     configured: int | None = None
-    log_dirs: tuple[LogDir, ...] = ()
+    log_dirs: tuple[LocalLogDir, ...] = ()
     migrating: bool = False
     is_controller: bool = False
     cluster_id: str | None = None
@@ -92,60 +92,68 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadNodes:
     """Path -> node, None = there is none; in this order."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Children:
+class ListChildren:
     """Names below a node."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class ReadRegistered:
     """Id -> registration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ReadUsed:
     """Ids in replica lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class ReadPartitions:
     """Each partition that has a replica of this id, and who is in sync."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class SetWatches:
     """Set a watch on each of these; answers with those whose watch has fired."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ReadClock:
     """The store's clock, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class DrawNumber:
     """1, 2, 3, ...; never one twice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ReadSession:
     """The session that our ephemeral nodes carry."""
 
 
 Ask: TypeAlias = (
-    Read | Children | Registered | Used | Standings | Watched | Clock | Number | Session
+    ReadNodes
+    | ListChildren
+    | ReadRegistered
+    | ReadUsed
+    | ReadPartitions
+    | SetWatches
+    | ReadClock
+    | DrawNumber
+    | ReadSession
 )
 Gathering: TypeAlias = "Generator[Ask, Any, Observation]"
 
@@ -157,22 +165,22 @@ def gather(host: Host, action: Gather) -> Gathering:
     would rest on a node that cannot be read.
     """
     if action.base is None:
-        return (yield from _anew(host))
-    if not isinstance(action.more, Look):
-        return (yield from _drawn(host, action.base))
+        return (yield from _gather_all(host))
+    if not isinstance(action.more, ReadMore):
+        return (yield from _draw_number(host, action.base))
     if action.more.at == "at_risk" and action.more.id is not None:
-        return (yield from _risked(action.base, action.more.id))
+        return (yield from _read_at_risk(action.base, action.more.id))
     if action.more.at == "missing" and host.is_watched:
-        return (yield from _marked((yield from _known(action.base))))
-    used = yield from _used(action.base)
+        return (yield from _read_markers((yield from _read_known(action.base))))
+    used = yield from _read_used(action.base)
     if action.more.at == "used":
         return used
-    return (yield from _scanned(used, action.seen))
+    return (yield from _scan_missing(used, action.seen))
 
 
-def _anew(host: Host) -> Gathering:
+def _gather_all(host: Host) -> Gathering:
     own = f"{HOSTS}/{host.key}"
-    first: dict[str, Node | None] = yield Read((FENCE, own, CLUSTER_ID))
+    first: dict[str, StoredNode | None] = yield ReadNodes((FENCE, own, CLUSTER_ID))
     fence = first[FENCE]
     if fence is None:
         raise StoreNotReady(
@@ -181,10 +189,10 @@ def _anew(host: Host) -> Gathering:
             had="none",
             where=FENCE,
         )
-    mapping, problem = _own_mapping(first[own], host.key)
-    claims = yield from _claims()
-    registered = yield Registered()
-    retired = ids_in_names((yield Children(RETIRED)))
+    mapping, problem = _parse_own_mapping(first[own], host.key)
+    claims = yield from _read_claims()
+    registered = yield ReadRegistered()
+    retired = ids_in_names((yield ListChildren(RETIRED)))
     told = {host.configured, *(each.meta.broker_id for each in host.log_dirs if each.meta)}
     mine = {each for each in told if each is not None and each >= 0}
     asked = mine | ({mapping.broker_id} if mapping else set())
@@ -192,7 +200,7 @@ def _anew(host: Host) -> Gathering:
         mode=host.mode,
         key=host.key,
         nonce=host.nonce,
-        session=(yield Session()),
+        session=(yield ReadSession()),
         endpoints=host.endpoints,
         cluster_id=_cluster_id(host, first[CLUSTER_ID]),
         configured=host.configured,
@@ -203,23 +211,23 @@ def _anew(host: Host) -> Gathering:
         mapping_problem=problem,
         registered=registered,
         claims=claims,
-        owners=(yield from _owners(sorted(asked & set(registered)))),
+        owners=(yield from _read_owners(sorted(asked & set(registered)))),
         retired=retired,
         reserved={},
         fence=fence.version,
-        watch=(yield from _watch()) if host.is_watched else "scan",
+        watch=(yield from _read_watch_state()) if host.is_watched else "scan",
         host=host.name,
         pid=host.pid,
     )
-    return (yield from _reserved(observation, is_strict=False)) if mine else observation
+    return (yield from _read_reserved(observation, is_strict=False)) if mine else observation
 
 
-def _watch() -> Generator[Ask, Any, Watch]:
-    leader = (yield Read((MISSING_LEADER,)))[MISSING_LEADER]
+def _read_watch_state() -> Generator[Ask, Any, Watch]:
+    leader = (yield ReadNodes((MISSING_LEADER,)))[MISSING_LEADER]
     return "leaderless" if leader is None else "led"
 
 
-def _own_mapping(node: Node | None, key: str) -> tuple[KeyMapping | None, str | None]:
+def _parse_own_mapping(node: StoredNode | None, key: str) -> tuple[KeyMapping | None, str | None]:
     if node is None:
         return None, None
     try:
@@ -228,34 +236,34 @@ def _own_mapping(node: Node | None, key: str) -> tuple[KeyMapping | None, str | 
         return None, str(error)
 
 
-def _cluster_id(host: Host, node: Node | None) -> str | None:
+def _cluster_id(host: Host, node: StoredNode | None) -> str | None:
     if host.mode is Mode.KRAFT or node is None:
         return host.cluster_id
     return parse_cluster_id(node)
 
 
-def _nodes(parent: str, names: Iterable[str]) -> Generator[Ask, Any, dict[str, Node]]:
+def _read_nodes(parent: str, names: Iterable[str]) -> Generator[Ask, Any, dict[str, StoredNode]]:
     """Name -> node; those that have gone meanwhile are left out."""
     paths = {f"{parent}/{name}": name for name in names}
-    found: dict[str, Node | None] = (yield Read(tuple(paths))) if paths else {}
+    found: dict[str, StoredNode | None] = (yield ReadNodes(tuple(paths))) if paths else {}
     return {paths[path]: node for path, node in found.items() if node is not None}
 
 
-def _claims() -> Generator[Ask, Any, Mapping[int, Claim]]:
-    ids = ids_in_names((yield Children(CLAIMS)))
-    nodes = yield from _nodes(CLAIMS, map(str, sorted(ids)))
+def _read_claims() -> Generator[Ask, Any, Mapping[int, Claim]]:
+    ids = ids_in_names((yield ListChildren(CLAIMS)))
+    nodes = yield from _read_nodes(CLAIMS, map(str, sorted(ids)))
     return {int(name): parse_claim(node, id=int(name)) for name, node in nodes.items()}
 
 
-def _owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]:
-    nodes = yield from _nodes(OWNERS, map(str, ids))
+def _read_owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]:
+    nodes = yield from _read_nodes(OWNERS, map(str, ids))
     return {int(name): parse_owner(node, id=int(name)) for name, node in nodes.items()}
 
 
-def _reserved(observation: Observation, *, is_strict: bool) -> Gathering:
+def _read_reserved(observation: Observation, *, is_strict: bool) -> Gathering:
     """`is_strict`: a mapping that cannot be read may reserve any id, so nothing follows."""
-    names = yield Children(HOSTS)
-    nodes = yield from _nodes(HOSTS, (name for name in names if name != observation.key))
+    names = yield ListChildren(HOSTS)
+    nodes = yield from _read_nodes(HOSTS, (name for name in names if name != observation.key))
     reserved: dict[int, tuple[KeyMapping, ...]] = {}
     for key, node in sorted(nodes.items()):
         try:
@@ -268,39 +276,39 @@ def _reserved(observation: Observation, *, is_strict: bool) -> Gathering:
     return replace(observation, reserved=reserved)
 
 
-def _used(observation: Observation) -> Gathering:
+def _read_used(observation: Observation) -> Gathering:
     if observation.used is not None:
         return observation
-    reserved = yield from _reserved(observation, is_strict=True)
-    return replace(reserved, used=(yield Used()))
+    reserved = yield from _read_reserved(observation, is_strict=True)
+    return replace(reserved, used=(yield ReadUsed()))
 
 
-def _known(observation: Observation) -> Gathering:
+def _read_known(observation: Observation) -> Gathering:
     """The watcher's ids count as used: also those without replicas, and no topic is read."""
-    reserved = yield from _reserved(observation, is_strict=True)
-    return replace(reserved, used=ids_in_names((yield Children(KNOWN))))
+    reserved = yield from _read_reserved(observation, is_strict=True)
+    return replace(reserved, used=ids_in_names((yield ListChildren(KNOWN))))
 
 
-def _drawn(host: Host, observation: Observation) -> Gathering:
+def _draw_number(host: Host, observation: Observation) -> Gathering:
     """A number; where a watcher told which ids are used, topics are read before the first."""
     told_by_watcher = host.is_watched and observation.missing_since_ms is not None
     if told_by_watcher and observation.generated is None:
-        used = yield Used()
+        used = yield ReadUsed()
         observation = replace(observation, used=used | (observation.used or frozenset()))
-    number = yield Number()
+    number = yield DrawNumber()
     return replace(observation, generated=host.above + number)
 
 
-def _risked(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word
+def _read_at_risk(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word
     """A dir that cannot be read counts as having every partition."""
     at_risk: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     if all(each.problem is None for each in observation.log_dirs):
         present = frozenset(name for each in observation.log_dirs for name in each.partitions)
-        standings: Sequence[Standing] = yield Standings(id)
-        live = frozenset((yield Registered()))
-        at_risk = guard.at_risk(standings, id, registered=live, present=present)
-        lost = guard.lost(standings, id, present=present)
+        partitions: Sequence[PartitionReplicas] = yield ReadPartitions(id)
+        live = frozenset((yield ReadRegistered()))
+        at_risk = guard.at_risk(partitions, id, registered=live, present=present)
+        lost = guard.lost(partitions, id, present=present)
     return replace(
         observation,
         at_risk={**(observation.at_risk or {}), id: at_risk},
@@ -308,38 +316,38 @@ def _risked(observation: Observation, id: int) -> Gathering:  # noqa: A002, the 
     )
 
 
-def _scanned(observation: Observation, seen: Sightings) -> Gathering:
+def _scan_missing(observation: Observation, seen: Sightings) -> Gathering:
     held = {*observation.registered, *observation.claims, *observation.retired}
     spares = sorted((observation.used or frozenset()) - held)
-    changed = yield Watched(tuple(f"{IDS}/{spare}" for spare in spares))
-    now_ms = yield Clock()
-    registered = yield Registered()
-    session = yield Session()
+    changed = yield SetWatches(tuple(f"{IDS}/{spare}" for spare in spares))
+    now_ms = yield ReadClock()
+    registered = yield ReadRegistered()
+    session = yield ReadSession()
     missing = [spare for spare in spares if spare not in registered]
-    since = sighted(forget(seen, changed), missing, session=session, now_ms=now_ms)
+    since = missing_since(forget_changed(seen, changed), missing, session=session, now_ms=now_ms)
     return replace(
         observation, missing_since_ms=since, now_ms=now_ms, session=session, watch="scan"
     )
 
 
-def _marked(observation: Observation) -> Gathering:
-    ids = ids_in_names((yield Children(MISSING)))
-    nodes = yield from _nodes(MISSING, map(str, sorted(ids)))
+def _read_markers(observation: Observation) -> Gathering:
+    ids = ids_in_names((yield ListChildren(MISSING)))
+    nodes = yield from _read_nodes(MISSING, map(str, sorted(ids)))
     markers = [parse_missing(node, id=int(name)) for name, node in nodes.items()]
-    leader: Node | None = (yield Read((MISSING_LEADER,)))[MISSING_LEADER]
-    since = dict(marked(markers, leader=None if leader is None else leader.czxid))
+    leader: StoredNode | None = (yield ReadNodes((MISSING_LEADER,)))[MISSING_LEADER]
+    since = dict(since_markers(markers, leader=None if leader is None else leader.czxid))
     for each, ms in since.items():
-        since[each] = max(ms, (yield from _heard_ms(observation, each)))
+        since[each] = max(ms, (yield from _last_start_ms(observation, each)))
     return replace(
         observation,
         missing_since_ms=since,
-        now_ms=(yield Clock()),
+        now_ms=(yield ReadClock()),
         watch="leaderless" if leader is None else "led",
     )
 
 
-def _heard_ms(observation: Observation, id: int) -> Generator[Ask, Any, int]:  # noqa: A002, the word
+def _last_start_ms(observation: Observation, id: int) -> Generator[Ask, Any, int]:  # noqa: A002, the word
     """When a start of this id last went through us."""
     mappings = observation.reserved.get(id, ())
-    found = yield Read((f"{OWNERS}/{id}", *(f"{HOSTS}/{each.key}" for each in mappings)))
+    found = yield ReadNodes((f"{OWNERS}/{id}", *(f"{HOSTS}/{each.key}" for each in mappings)))
     return max((node.modified_ms for node in found.values() if node is not None), default=0)

@@ -8,7 +8,7 @@ import pytest
 
 from directory_stores import Nodes
 from rackwise.adapters.files.identity.store import DirectoryStore
-from rackwise.adapters.launch import settle
+from rackwise.adapters.launch import operator
 from rackwise.adapters.zookeeper import ZooKeeperView
 from rackwise.core.errors import Conflict
 from rackwise.core.identity.nodes.store import CLAIMS, FENCE, HOSTS, OWNERS, Put
@@ -47,10 +47,10 @@ def opened(nodes):
 def assigned(store, times, **options):
     disturbed = Disturbed(store, times)
     view = ZooKeeperView(store)
-    return settle.assign(disturbed, view, "h8", 8, force=False, has_registrations=True, **options)
+    return operator.assign(disturbed, view, "h8", 8, force=False, has_registrations=True, **options)
 
 
-@pytest.mark.parametrize("times", range(settle.TRIES))
+@pytest.mark.parametrize("times", range(operator.TRIES))
 def test_an_assignment_is_decided_again_where_others_wrote_meanwhile(opened, nodes, times):
     assert assigned(opened, times).id == 8
     assert nodes.read(f"{HOSTS}/h8").data == b'{"version":0,"broker.id":8}'
@@ -58,7 +58,7 @@ def test_an_assignment_is_decided_again_where_others_wrote_meanwhile(opened, nod
 
 def test_an_assignment_that_never_gets_through_is_the_operators_to_look_at(opened, nodes):
     with pytest.raises(Conflict):
-        assigned(opened, settle.TRIES)
+        assigned(opened, operator.TRIES)
     assert nodes.read(f"{HOSTS}/h8") is None
 
 
@@ -81,10 +81,10 @@ def test_garbage_that_is_claimed_meanwhile_stays(opened, nodes):
             self._store.commit(ops)
 
     store, view = Claimed(opened, 0), ZooKeeperView(opened)
-    (found,) = settle.garbage(store, view, apply=True, has_registrations=True)
+    (found,) = operator.garbage(store, view, apply=True, has_registrations=True)
     assert not found.is_deleted
     assert nodes.children(HOSTS) == ["h7", "old"]
-    (found,) = settle.garbage(opened, view, apply=True, has_registrations=True)
+    (found,) = operator.garbage(opened, view, apply=True, has_registrations=True)
     assert found.is_deleted
     assert nodes.children(HOSTS) == ["h7"]
 
@@ -96,7 +96,7 @@ def test_a_claim_or_an_owner_that_cannot_be_read_keeps_mappings(opened, nodes, p
     nodes.age("/brokers/ids/7", 120_000)
     nodes.put(f"{parent}/7", b"{")
     told = {}
-    found = settle.garbage(
+    found = operator.garbage(
         opened, ZooKeeperView(opened), apply=True, has_registrations=True, problems=told
     )
     assert not found

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.identity.nodes.store import Op
 
-PASSING = (
+TRANSIENT = (
     ConnectionLoss,
     SessionExpiredError,
     SessionMovedError,
@@ -77,12 +77,12 @@ _CONFLICTS = (BadVersionError, NodeExistsError, NoNodeError, NotEmptyError)
 _RIGHTS = {Check: "READ", Absent: "CREATE and DELETE", Create: "CREATE", Put: "WRITE"}
 
 
-def refused_read(error: Exception, path: str, *, right: str = "READ") -> RackwiseError:
+def read_error(error: Exception, path: str, *, right: str = "READ") -> RackwiseError:
     """The error for one node that could not be read, or written alone."""
     if isinstance(error, NoAuthError):
-        return denied(right, path)
+        return permission_error(right, path)
     if isinstance(error, AuthFailedError):
-        return disbelieved()
+        return login_error()
     if isinstance(error, InvalidACLError):
         return InvalidConfig(
             "ZooKeeper rejects the ACL: this session has no login, or ZooKeeper does not know the "
@@ -102,22 +102,24 @@ def refused_read(error: Exception, path: str, *, right: str = "READ") -> Rackwis
     )
 
 
-def refused_commit(error: Exception, op: Op, *, is_parent: bool) -> RackwiseError:
+def commit_error(error: Exception, op: Op, *, is_parent: bool) -> RackwiseError:
     """The error for the operation of a commit that does not hold.
 
     `is_parent`: the node that is not there may only be a parent, or one that `init` makes.
     """
     if isinstance(error, NoAuthError):
         right = _RIGHTS.get(type(op), "DELETE")
-        return denied(right, op.path if isinstance(op, Check | Put) else parent_of(op.path))
+        return permission_error(
+            right, op.path if isinstance(op, Check | Put) else parent_of(op.path)
+        )
     if isinstance(error, NoNodeError) and is_parent:
         return not_ready(op.path if isinstance(op, Put) else parent_of(op.path))
     if isinstance(error, _CONFLICTS):
         return conflict(op)
-    return refused_read(error, op.path)
+    return read_error(error, op.path)
 
 
-def failed_at(results: Sequence[object]) -> int | None:
+def failed_operation(results: Sequence[object]) -> int | None:
     """Which result of a commit is its real error; None = all held."""
     for number, result in enumerate(results):
         passive = (RolledBackError, RuntimeInconsistency)
@@ -126,7 +128,7 @@ def failed_at(results: Sequence[object]) -> int | None:
     return None
 
 
-def denied(right: str, path: str) -> MissingPermission:
+def permission_error(right: str, path: str) -> MissingPermission:
     """The refusal for a node whose ACL does not let us."""
     return MissingPermission(
         f"ZooKeeper denies {right} on {escaped(path)}",
@@ -137,7 +139,7 @@ def denied(right: str, path: str) -> MissingPermission:
     )
 
 
-def disbelieved() -> AuthenticationFailed:
+def login_error() -> AuthenticationFailed:
     """The error for a login that ZooKeeper refuses."""
     return AuthenticationFailed(
         "ZooKeeper refuses the login",
@@ -146,7 +148,7 @@ def disbelieved() -> AuthenticationFailed:
     )
 
 
-def unknown(error: Exception) -> OutcomeUnknown:
+def outcome_unknown(error: Exception) -> OutcomeUnknown:
     """The error for a commit that was sent and not answered."""
     return OutcomeUnknown(
         "the session was lost before ZooKeeper answered the commit",
@@ -156,7 +158,7 @@ def unknown(error: Exception) -> OutcomeUnknown:
     )
 
 
-def unreachable(where: str, seconds: float, last: str | None) -> Unreachable:
+def unreachable_error(where: str, seconds: float, last: str | None) -> Unreachable:
     """The error for a store in which no session is to be had; `last`: what the client heard."""
     told = f": {escaped(last)}" if last else ""
     return Unreachable(

@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from rackwise.core.errors import LocalProtocolError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,9 +33,9 @@ if TYPE_CHECKING:
         Claim,
         Generate,
         KeyMapping,
-        Look,
         Mode,
         Observation,
+        ReadMore,
         Registration,
         Rules,
         Take,
@@ -77,7 +79,7 @@ class Gather:
     """Read. `base`: None = all anew, the fence first; else only what `more` asks is read."""
 
     base: Observation | None = None
-    more: Look | Generate | None = None
+    more: ReadMore | Generate | None = None
     seen: Sightings = Sightings()
 
 
@@ -141,7 +143,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
+class Succeed:
     """The end. With a child: wait for it, its status is ours."""
 
     id: int
@@ -156,12 +158,12 @@ class Fail:
 
 
 Action: TypeAlias = (
-    Gather | Commit | Sleep | WriteMeta | Spawn | Hold | Confirm | Signal | Release | Finish | Fail
+    Gather | Commit | Sleep | WriteMeta | Spawn | Hold | Confirm | Signal | Release | Succeed | Fail
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class Started:
     """The first event."""
 
     at_ms: int
@@ -241,7 +243,7 @@ class Released:
 
 
 Event: TypeAlias = (
-    Begun | Gathered | CommitEnded | Slept | Wrote | Spawned | Held | ChildEnded | Released
+    Started | Gathered | CommitEnded | Slept | Wrote | Spawned | Held | ChildEnded | Released
 )
 
 
@@ -286,3 +288,10 @@ class Starting:
     foreign: Registration | None = None
     unwrite: tuple[str, ...] = ()
     error: RackwiseError | None = None
+
+
+def require_take(state: Starting) -> tuple[Take, Observation]:
+    """Return the decision and its observation. Raises `LocalProtocolError` before a decision."""
+    if state.take is None or state.observation is None:
+        raise LocalProtocolError("a start must take an id first")
+    return state.take, state.observation

@@ -60,19 +60,17 @@ from rackwise.core.identity.model import (
     Observation,
     Refuse,
     Take,
-    Wait,
+    WaitFor,
 )
 from rackwise.core.identity.nodes.store import CLAIMS, Create, Delete
 from rackwise.core.identity.refusals import Contention, NoCarrier
-from rackwise.core.identity.start.acts import (
+from rackwise.core.identity.start.actions import (
     Action,
-    Begun,
     ChildEnded,
     Commit,
     CommitEnded,
     Event,
     Fail,
-    Finish,
     Gather,
     Gathered,
     Held,
@@ -82,19 +80,22 @@ from rackwise.core.identity.start.acts import (
     Sleep,
     Slept,
     Spawned,
+    Started,
     Starting,
+    Succeed,
     WriteMeta,
     Wrote,
+    require_take,
 )
-from rackwise.core.identity.start.holding import (
-    child_ended,
-    confirmed,
-    held,
-    reclaimed,
-    spawned,
-    wrote,
+from rackwise.core.identity.start.hold import (
+    on_child_ended,
+    on_confirmed,
+    on_held,
+    on_reclaimed,
+    on_spawned,
+    on_wrote,
 )
-from rackwise.core.identity.start.missing import forget
+from rackwise.core.identity.start.missing import forget_changed
 from rackwise.core.identity.start.operations import (
     claim_operations,
     mapping_operations,
@@ -114,7 +115,7 @@ Step: TypeAlias = tuple[Starting, Action]
 def step(state: Starting, event: Event) -> Step:
     """What to do next.
 
-    `Finish` and `Fail` are the last actions. Raises `LocalProtocolError` for an event that answers
+    `Succeed` and `Fail` are the last actions. Raises `LocalProtocolError` for an event that answers
     nothing that was asked.
 
     Source: KIP-426.
@@ -128,29 +129,29 @@ def step(state: Starting, event: Event) -> Step:
     return row(state, event)
 
 
-def _begun(state: Starting, event: Begun) -> Step:
+def _on_started(state: Starting, event: Started) -> Step:
     return replace(state, begun_ms=event.at_ms, phase="gathering"), Gather()
 
 
-def _gather(state: Starting) -> Step:
+def _gather_again(state: Starting) -> Step:
     """All anew."""
     state = replace(state, phase="gathering", observation=None, take=None)
     return state, Gather(seen=state.seen)
 
 
-def _gathered(state: Starting, event: Gathered) -> Step:
+def _on_gathered(state: Starting, event: Gathered) -> Step:
     seen = state.seen
     if event.observation.missing_since_ms is not None and event.observation.watch == "scan":
         since = event.observation.missing_since_ms
         seen = Sightings(session=event.observation.session, since_ms=since)
     observation = replace(event.observation, skipped=state.skipped)
-    state, decision = _decided(replace(state, seen=seen), observation, event.at_ms)
+    state, decision = _decide(replace(state, seen=seen), observation, event.at_ms)
     match decision:
         case Take():
-            return _taken(replace(state, take=decision))
+            return _proceed(replace(state, take=decision))
         case Refuse(error=error):
             return replace(state, phase="over"), Fail(error=error)
-        case Wait(on=on, until_ms=until_ms):
+        case WaitFor(on=on, until_ms=until_ms):
             asleep = replace(state, phase="sleeping", asleep_since_ms=event.at_ms)
             return asleep, Sleep(on=on, most_ms=max(0, until_ms - observation.now_ms))
         case Generate():
@@ -161,11 +162,11 @@ def _gathered(state: Starting, event: Gathered) -> Step:
             return state, Gather(base=observation, more=decision, seen=seen)
 
 
-def _decided(state: Starting, observation: Observation, at_ms: int) -> tuple[Starting, Decision]:
+def _decide(state: Starting, observation: Observation, at_ms: int) -> tuple[Starting, Decision]:
     """The decision; what was waited counts for the ids that it was waited for, alone."""
     decision = decide(replace(observation, waited_ms=0), state.rules)
     state = replace(state, observation=observation)
-    if not isinstance(decision, Wait):
+    if not isinstance(decision, WaitFor):
         return replace(state, held=frozenset()), decision
     held = frozenset(path.rsplit("/", 1)[1] for path in decision.on)
     if held != state.held:
@@ -174,16 +175,16 @@ def _decided(state: Starting, observation: Observation, at_ms: int) -> tuple[Sta
     return replace(state, observation=waited), decide(waited, state.rules)
 
 
-def _slept(state: Starting, event: Slept) -> Step:
+def _on_slept(state: Starting, event: Slept) -> Step:
     slept = state.slept_ms
     if state.asleep_since_ms is not None:
         slept += event.at_ms - state.asleep_since_ms
-    seen = forget(state.seen, event.changed)
-    return _gather(replace(state, seen=seen, slept_ms=slept, asleep_since_ms=None))
+    seen = forget_changed(state.seen, event.changed)
+    return _gather_again(replace(state, seen=seen, slept_ms=slept, asleep_since_ms=None))
 
 
-def _taken(state: Starting) -> Step:
-    take, observation = taken(state)
+def _proceed(state: Starting) -> Step:
+    take, observation = require_take(state)
     if state.rules.literal:
         return _write(state)
     configured = observation.configured not in {None, -1}
@@ -210,14 +211,7 @@ def _claim_data(take: Take, observation: Observation) -> bytes:
     return b"".join(op.data for op in ops if isinstance(op, Create))
 
 
-def taken(state: Starting) -> tuple[Take, Observation]:
-    """What was decided, and on what. Raises `LocalProtocolError` before that."""
-    if state.take is None or state.observation is None:
-        raise LocalProtocolError("a start takes an id before anything is done with it")
-    return state.take, state.observation
-
-
-def _committed(state: Starting, event: CommitEnded) -> Step:
+def _on_committed(state: Starting, event: CommitEnded) -> Step:
     return _write(state) if event.outcome == "done" else _back_off(state, event)
 
 
@@ -237,46 +231,46 @@ def _back_off(state: Starting, event: CommitEnded) -> Step:
 
 def _claim(state: Starting) -> Step:
     """KRaft mode, first: the claim alone; not where it is ours already."""
-    take, observation = taken(state)
+    take, observation = require_take(state)
     if take.how == "already":
         return _map(state)
     return replace(state, phase="claiming"), Commit(ops=claim_operations(take, observation))
 
 
-def _claimed(state: Starting, event: CommitEnded) -> Step:
+def _on_claimed(state: Starting, event: CommitEnded) -> Step:
     if event.outcome != "done":
         return _back_off(state, event)
     return replace(state, phase="looking"), Gather()
 
 
-def _looked(state: Starting, event: Gathered) -> Step:
+def _on_gathered_again(state: Starting, event: Gathered) -> Step:
     """KRaft mode, second: nobody may have registered before the claim stood."""
-    take, _ = taken(state)
+    take, _ = require_take(state)
     return _unclaim(state) if take.id in event.observation.registered else _map(state)
 
 
 def _map(state: Starting) -> Step:
     """KRaft mode, third: the rest, under the claim."""
-    take, observation = taken(state)
+    take, observation = require_take(state)
     mapping = observation.mapping
     if take.how == "already" and mapping is not None and mapping.broker_id == take.id:
         return _write(state)
     return replace(state, phase="mapping"), Commit(ops=mapping_operations(take, observation))
 
 
-def _mapped(state: Starting, event: CommitEnded) -> Step:
+def _on_mapped(state: Starting, event: CommitEnded) -> Step:
     if event.outcome == "conflict":
         return _unclaim(state)
-    return _committed(state, event)
+    return _on_committed(state, event)
 
 
 def _unclaim(state: Starting) -> Step:
-    take, _ = taken(state)
+    take, _ = require_take(state)
     return replace(state, phase="unclaiming"), Commit(ops=(Delete(f"{CLAIMS}/{take.id}"),))
 
 
 def _write(state: Starting) -> Step:
-    take, observation = taken(state)
+    take, observation = require_take(state)
     mode = observation.mode
     dirs = tuple(each.path for each in observation.log_dirs if each.lacks_id(mode))
     action = WriteMeta(
@@ -289,25 +283,25 @@ def _write(state: Starting) -> Step:
     return replace(state, phase="writing"), action
 
 
-def _released(state: Starting, _: Released) -> Step:
-    take, _observation = taken(state)
-    return replace(state, phase="over"), Finish(id=take.id)
+def _on_released(state: Starting, _: Released) -> Step:
+    take, _observation = require_take(state)
+    return replace(state, phase="over"), Succeed(id=take.id)
 
 
 _ROWS: Mapping[tuple[Phase, type[object]], Callable[[Starting, Any], Step]] = {
-    ("new", Begun): _begun,
-    ("gathering", Gathered): _gathered,
-    ("sleeping", Slept): _slept,
-    ("committing", CommitEnded): _committed,
-    ("claiming", CommitEnded): _claimed,
-    ("looking", Gathered): _looked,
-    ("mapping", CommitEnded): _mapped,
+    ("new", Started): _on_started,
+    ("gathering", Gathered): _on_gathered,
+    ("sleeping", Slept): _on_slept,
+    ("committing", CommitEnded): _on_committed,
+    ("claiming", CommitEnded): _on_claimed,
+    ("looking", Gathered): _on_gathered_again,
+    ("mapping", CommitEnded): _on_mapped,
     ("unclaiming", CommitEnded): _back_off,
-    ("writing", Wrote): wrote,
-    ("spawning", Spawned): spawned,
-    ("holding", Held): held,
-    ("reclaiming", CommitEnded): reclaimed,
-    ("confirming", CommitEnded): confirmed,
-    ("signalling", ChildEnded): child_ended,
-    ("releasing", Released): _released,
+    ("writing", Wrote): on_wrote,
+    ("spawning", Spawned): on_spawned,
+    ("holding", Held): on_held,
+    ("reclaiming", CommitEnded): on_reclaimed,
+    ("confirming", CommitEnded): on_confirmed,
+    ("signalling", ChildEnded): on_child_ended,
+    ("releasing", Released): _on_released,
 }

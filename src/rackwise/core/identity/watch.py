@@ -56,7 +56,7 @@ from rackwise.core.identity.nodes.store import (
     Op,
     Put,
 )
-from rackwise.core.identity.start.acts import Begun, Commit, CommitEnded, Sleep, Slept
+from rackwise.core.identity.start.actions import Commit, CommitEnded, Sleep, Slept, Started
 from rackwise.core.identity.start.missing import id_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Surveyed:
 
 
 WatchAction: TypeAlias = Survey | Commit | Sleep
-WatchEvent: TypeAlias = Begun | Surveyed | CommitEnded | Slept
+WatchEvent: TypeAlias = Started | Surveyed | CommitEnded | Slept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +135,14 @@ def watch_step(state: Watching, event: WatchEvent) -> WatchStep:
     return row(state, event)
 
 
-def _look(state: Watching, event: WatchEvent) -> WatchStep:
+def _survey(state: Watching, event: WatchEvent) -> WatchStep:
     is_due = state.led is not None and (
         state.scanned_ms is None or event.at_ms - state.scanned_ms >= state.rescan_ms
     )
     return replace(state, phase="looking"), Survey(topics=is_due)
 
 
-def _surveyed(state: Watching, event: Surveyed) -> WatchStep:
+def _on_surveyed(state: Watching, event: Surveyed) -> WatchStep:
     if event.leader is None:
         ops = (Create(MISSING_LEADER, state.name, ephemeral=True),)
         return replace(state, phase="leading", led=None), Commit(ops=ops)
@@ -155,7 +155,7 @@ def _surveyed(state: Watching, event: Surveyed) -> WatchStep:
     if event.used is not None:
         state = replace(state, scanned_ms=event.at_ms)
     elif state.scanned_ms is None:
-        return _look(state, event)
+        return _survey(state, event)
     return _lead(state, event, czxid)
 
 
@@ -163,8 +163,8 @@ def _lead(state: Watching, event: Surveyed, czxid: int) -> WatchStep:
     known = event.known | event.registered | (event.used or frozenset())
     missing = known - event.registered - event.retired
     ops: list[Op] = [Create(f"{KNOWN}/{each}", b"") for each in sorted(known - event.known)]
-    ops += _returned(event, missing)
-    ops += _gone(event, missing, czxid, state.fired)
+    ops += _delete_returned(event, missing)
+    ops += _write_missing(event, missing, czxid, state.fired)
     state = replace(state, missing=missing)
     if ops:
         now = ops[:OPS_AT_ONCE]
@@ -176,7 +176,7 @@ def _lead(state: Watching, event: Surveyed, czxid: int) -> WatchStep:
     return replace(state, phase="sleeping", fired=frozenset()), Sleep(on=on, most_ms=LOOK_AGAIN_MS)
 
 
-def _returned(event: Surveyed, missing: Collection[int]) -> list[Op]:
+def _delete_returned(event: Surveyed, missing: Collection[int]) -> list[Op]:
     return [
         Delete(f"{MISSING}/{each}", marker.node_version)
         for each, marker in sorted(event.markers.items())
@@ -184,7 +184,7 @@ def _returned(event: Surveyed, missing: Collection[int]) -> list[Op]:
     ]
 
 
-def _gone(
+def _write_missing(
     event: Surveyed, missing: Collection[int], czxid: int, fired: Collection[int]
 ) -> list[Op]:
     ops: list[Op] = []
@@ -208,22 +208,22 @@ def _gone(
     return ops
 
 
-def _slept(state: Watching, event: Slept) -> WatchStep:
+def _on_slept(state: Watching, event: Slept) -> WatchStep:
     fired = {id_of(path) for path in event.changed}
-    return _look(replace(state, fired=state.fired | (state.missing & fired)), event)
+    return _survey(replace(state, fired=state.fired | (state.missing & fired)), event)
 
 
-def _written(state: Watching, event: CommitEnded) -> WatchStep:
+def _on_written(state: Watching, event: CommitEnded) -> WatchStep:
     """What a commit that failed was to tell is told by the next one."""
     if event.outcome != "done":
         state = replace(state, fired=state.fired | state.missing)
-    return _look(state, event)
+    return _survey(state, event)
 
 
 _ROWS: Mapping[tuple[WatchPhase, type[object]], Callable[[Watching, Any], WatchStep]] = {
-    ("new", Begun): _look,
-    ("looking", Surveyed): _surveyed,
-    ("leading", CommitEnded): _look,
-    ("writing", CommitEnded): _written,
-    ("sleeping", Slept): _slept,
+    ("new", Started): _survey,
+    ("looking", Surveyed): _on_surveyed,
+    ("leading", CommitEnded): _survey,
+    ("writing", CommitEnded): _on_written,
+    ("sleeping", Slept): _on_slept,
 }

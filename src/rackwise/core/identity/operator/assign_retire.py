@@ -71,7 +71,7 @@ class Ledger:
     @property
     def holder(self) -> str:
         """Who holds the id, for people."""
-        return holders.told(
+        return holders.describe_holder(
             registration=self.registration,
             claim=self.claim,
             owners=self.owners,

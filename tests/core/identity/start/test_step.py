@@ -21,7 +21,7 @@ from rackwise.core.errors import LocalProtocolError
 from rackwise.core.identity.model import (
     Claim,
     KeyMapping,
-    LogDir,
+    LocalLogDir,
     MetaProperties,
     Mode,
     Registration,
@@ -43,7 +43,7 @@ from rackwise.core.identity.refusals import (
     MetaWriteFailed,
     NoCarrier,
 )
-from rackwise.core.identity.start.acts import (
+from rackwise.core.identity.start.actions import (
     Commit,
     Fail,
     Gather,
@@ -56,9 +56,10 @@ from rackwise.core.identity.start.acts import (
     Spawned,
     Starting,
     WriteMeta,
+    require_take,
 )
-from rackwise.core.identity.start.holding import spawned
-from rackwise.core.identity.start.starting import step, taken
+from rackwise.core.identity.start.hold import on_spawned
+from rackwise.core.identity.start.step import step
 
 
 class TestUntilTheIdIsTaken:
@@ -79,7 +80,7 @@ class TestUntilTheIdIsTaken:
         )
 
     def test_a_file_without_an_id_is_written_too(self):
-        nameless = LogDir(path="/b", meta=MetaProperties(version=0, cluster_id="k"))
+        nameless = LocalLogDir(path="/b", meta=MetaProperties(version=0, cluster_id="k"))
         action = played(gathered(log_dirs=(EMPTY, nameless)), ended("done"))[1]
         assert action.dirs == ("/a", "/b")
 
@@ -139,9 +140,9 @@ class TestUntilTheIdIsTaken:
         with pytest.raises(LocalProtocolError, match="while it is gathering"):
             played(Spawned(at_ms=0))
         with pytest.raises(LocalProtocolError):
-            taken(Starting(rules=Rules(), launch=COMMAND))
+            require_take(Starting(rules=Rules(), launch=COMMAND))
         with pytest.raises(LocalProtocolError):
-            spawned(Starting(rules=Rules(), launch=COMMAND), Spawned(at_ms=0))
+            on_spawned(Starting(rules=Rules(), launch=COMMAND), Spawned(at_ms=0))
 
 
 class TestWaiting:

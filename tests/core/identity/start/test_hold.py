@@ -36,15 +36,15 @@ from rackwise.core.identity.refusals import (
     IdInUse,
     NotRegistered,
 )
-from rackwise.core.identity.start.acts import (
+from rackwise.core.identity.start.actions import (
     ChildEnded,
     Confirm,
-    Finish,
     Hold,
     Release,
     Released,
     Signal,
     Spawned,
+    Succeed,
     WriteMeta,
 )
 
@@ -65,7 +65,7 @@ class TestHolding:
     def test_then_the_session_is_closed(self):
         events = (*HOLDING, held(registration=OURS))
         assert played(*events, ended("done"))[1] == Release()
-        assert played(*events, ended("done"), Released(at_ms=9))[1] == Finish(id=7)
+        assert played(*events, ended("done"), Released(at_ms=9))[1] == Succeed(id=7)
 
     def test_a_confirmation_that_failed_is_looked_at_again(self):
         events = (*HOLDING, held(registration=OURS))

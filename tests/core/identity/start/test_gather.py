@@ -3,8 +3,8 @@
 import pytest
 
 from identity_world import World
-from rackwise.core.identity.model import Generate, LogDir, Look, MetaProperties, Mode
-from rackwise.core.identity.nodes.guard import Standing
+from rackwise.core.identity.model import Generate, LocalLogDir, MetaProperties, Mode, ReadMore
+from rackwise.core.identity.nodes.guard import PartitionReplicas
 from rackwise.core.identity.nodes.store import (
     CLUSTER_ID,
     FENCE,
@@ -15,18 +15,18 @@ from rackwise.core.identity.nodes.store import (
     Create,
 )
 from rackwise.core.identity.refusals import MappingCorrupt, StoreNotReady
-from rackwise.core.identity.start.acts import Gather, Sightings
-from rackwise.core.identity.start.gathering import (
-    Children,
-    Clock,
+from rackwise.core.identity.start.actions import Gather, Sightings
+from rackwise.core.identity.start.gather import (
+    DrawNumber,
     Host,
-    Number,
-    Read,
-    Registered,
-    Session,
-    Standings,
-    Used,
-    Watched,
+    ListChildren,
+    ReadClock,
+    ReadNodes,
+    ReadPartitions,
+    ReadRegistered,
+    ReadSession,
+    ReadUsed,
+    SetWatches,
     gather,
 )
 
@@ -54,29 +54,29 @@ def read(world, host_, action=None, asked=None, fired=frozenset()):
         if asked is not None:
             asked.append(ask)
         match ask:
-            case Read(paths):
+            case ReadNodes(paths):
                 answer = {path: world.nodes.get(path) for path in paths}
-            case Children(path):
+            case ListChildren(path):
                 answer = world.children(path)
-            case Watched(paths):
+            case SetWatches(paths):
                 answer = fired & set(paths)
-            case Standings(id_):
-                answer = standings(id_)
+            case ReadPartitions(id_):
+                answer = partitions_of(id_)
             case _:
                 answer = {
-                    Registered: world.registered,
-                    Used: lambda: world.used,
-                    Clock: lambda: world.now_ms,
-                    Number: world.next_number,
-                    Session: lambda: SESSION,
+                    ReadRegistered: world.registered,
+                    ReadUsed: lambda: world.used,
+                    ReadClock: lambda: world.now_ms,
+                    DrawNumber: world.next_number,
+                    ReadSession: lambda: SESSION,
                 }[type(ask)]()
 
 
-def standings(id_):
+def partitions_of(id_):
     """Three partitions of that id: alone in sync, beside 1, and as the one replica."""
     ids = {"orders": {id_, 1}, "clicks": {id_, 1}, "logs": {id_}}
     return [
-        Standing(
+        PartitionReplicas(
             topic=topic,
             partition=id_,
             replicas=frozenset(replicas),
@@ -96,7 +96,7 @@ class TestAllAnew:
         read(world_of(), host(), asked=asked)
         assert asked[0].paths[0] == FENCE
         kinds = [type(each).__name__ for each in asked]
-        assert kinds.index("Children") < kinds.index("Registered")
+        assert kinds.index("ListChildren") < kinds.index("ReadRegistered")
 
     def test_others_mappings_are_read_where_an_id_is_told(self):
         world = world_of(mapping("g", 7), mapping("x", 8))
@@ -104,7 +104,7 @@ class TestAllAnew:
         told = read(world, host(configured=7))
         assert [each.key for each in told.reserved[7]] == ["g"]
         assert read(world, host(configured=-1)).reserved == {}
-        on_disk = LogDir(path="/a", meta=MetaProperties(version=0, broker_id=8))
+        on_disk = LocalLogDir(path="/a", meta=MetaProperties(version=0, broker_id=8))
         assert set(read(world, host(log_dirs=(on_disk,))).reserved) == {7, 8}
 
     def test_ones_of_others_that_cannot_be_read_are_no_matter_then(self):
@@ -143,27 +143,27 @@ class TestMore:
 
     def test_ids_in_use_and_the_mappings_of_others(self):
         world = world_of(mapping("g", 7), used=(7, 9))
-        seen = self.more(world, Look(at="used", row="D36"))
+        seen = self.more(world, ReadMore(at="used", row="D36"))
         assert seen.used == {7, 9}
         assert set(seen.reserved) == {7}
 
     def test_nothing_follows_from_a_mapping_that_cannot_be_read(self):
         world = world_of(Create(f"{HOSTS}/g", b"{"))
         with pytest.raises(MappingCorrupt, match="/brokers/hosts/g"):
-            self.more(world, Look(at="used", row="D36"))
+            self.more(world, ReadMore(at="used", row="D36"))
 
     def test_a_number(self):
         assert self.more(world_of(), Generate(row="D36")).generated == 1001
         assert self.more(world_of(), Generate(row="D36"), host_=host(above=5)).generated == 6
 
     def test_partitions_at_risk(self):
-        look = Look(at="at_risk", row="D26", id=7)
-        seen = self.more(self.served(), look, host_=host(log_dirs=(LogDir(path="/a"),)))
+        look = ReadMore(at="at_risk", row="D26", id=7)
+        seen = self.more(self.served(), look, host_=host(log_dirs=(LocalLogDir(path="/a"),)))
         assert seen.at_risk == {7: ("orders-7",)}
         assert seen.lost == {7: ("logs-7",)}
         nobody = self.more(world_of(), look)
         assert nobody.at_risk == {7: ("clicks-7", "orders-7")}
-        again = self.more(self.served(), Look(at="at_risk", row="D33", id=9), base=seen)
+        again = self.more(self.served(), ReadMore(at="at_risk", row="D33", id=9), base=seen)
         assert again.at_risk == {7: ("orders-7",), 9: ("orders-9",)}
         assert again.lost == {7: ("logs-7",), 9: ("logs-9",)}
 
@@ -174,22 +174,22 @@ class TestMore:
         return world
 
     def test_what_another_dir_holds_is_neither_at_risk_nor_lost(self):
-        look = Look(at="at_risk", row="D26", id=7)
+        look = ReadMore(at="at_risk", row="D26", id=7)
         dirs = (
-            LogDir(path="/a"),
-            LogDir(path="/b", partitions=frozenset({"orders-7", "logs-7"})),
+            LocalLogDir(path="/a"),
+            LocalLogDir(path="/b", partitions=frozenset({"orders-7", "logs-7"})),
         )
         seen = self.more(self.served(), look, host_=host(log_dirs=dirs))
         assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
 
     def test_a_dir_that_cannot_be_read_may_hold_them_all(self):
-        look = Look(at="at_risk", row="D26", id=7)
-        dirs = (LogDir(path="/a", problem="EIO"),)
+        look = ReadMore(at="at_risk", row="D26", id=7)
+        dirs = (LocalLogDir(path="/a", problem="EIO"),)
         seen = self.more(world_of(), look, host_=host(log_dirs=dirs))
         assert (seen.at_risk, seen.lost) == ({7: ()}, {7: ()})
 
     def test_a_scan_sees_since_its_first_look(self):
-        look = Look(at="missing", row="D29")
+        look = ReadMore(at="missing", row="D29")
         world = world_of(used=(7, 9))
         seen = self.more(world, look)
         assert seen.missing_since_ms == {7: world.now_ms, 9: world.now_ms}
@@ -202,27 +202,27 @@ class TestMore:
     def test_another_session_begins_anew(self):
         before = Sightings(session=SESSION + 1, since_ms={7: 10})
         world = world_of(used=(7,))
-        seen = self.more(world, Look(at="missing", row="D29"), seen=before)
+        seen = self.more(world, ReadMore(at="missing", row="D29"), seen=before)
         assert seen.missing_since_ms == {7: world.now_ms}
 
     def test_a_watchers_ids_are_those_it_knows_and_topics_are_read_before_a_number_alone(self):
         leader = Create(MISSING_LEADER, b"", ephemeral=True)
         world = world_of(Create(f"{KNOWN}/7", b""), leader, mapping("g", 7), used=(9,))
         asked, own = [], host(is_watched=True)
-        seen = self.more(world, Look(at="missing", row="D29"), host_=own)
-        action = Gather(base=read(world, own), more=Look(at="missing", row="D29"))
+        seen = self.more(world, ReadMore(at="missing", row="D29"), host_=own)
+        action = Gather(base=read(world, own), more=ReadMore(at="missing", row="D29"))
         assert read(world, own, action, asked).used == seen.used == {7}
-        assert Used() not in asked
+        assert ReadUsed() not in asked
         assert set(seen.reserved) == {7}
         drawn = read(world, own, Gather(base=seen, more=Generate(row="D36")), asked)
         assert (drawn.used, drawn.generated) == ({7, 9}, 1001)
         asked.clear()
         assert read(world, own, Gather(base=drawn, more=Generate(row="D37")), asked).used == {7, 9}
-        assert Used() not in asked
+        assert ReadUsed() not in asked
 
     def test_ids_in_use_are_not_read_twice(self):
         world = world_of(used=(7,))
-        base = self.more(world, Look(at="used", row="D36"))
+        base = self.more(world, ReadMore(at="used", row="D36"))
         asked = []
-        read(world, host(), Gather(base=base, more=Look(at="missing", row="D29")), asked)
-        assert Used() not in asked
+        read(world, host(), Gather(base=base, more=ReadMore(at="missing", row="D29")), asked)
+        assert ReadUsed() not in asked

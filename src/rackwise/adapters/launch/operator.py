@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.launch.views.census import (
-    fence,
     read_claims,
     read_ledger,
     read_mappings,
     read_owners,
+    require_fence,
 )
 from rackwise.core.errors import Conflict
 from rackwise.core.identity.nodes.node_json import read_fields
 from rackwise.core.identity.nodes.nodes import NODE_BYTES, parse_mapping
 from rackwise.core.identity.nodes.store import CLAIMS, HOSTS, IDS, OWNERS, Delete
-from rackwise.core.identity.operator import settle as operator
-from rackwise.core.identity.operator.garbage import collect, judged, literal_garbage
+from rackwise.core.identity.operator import assign_retire
+from rackwise.core.identity.operator.garbage import (
+    delete_operations,
+    garbage_with_winners,
+    literal_garbage,
+)
 from rackwise.core.identity.refusals import MappingCorrupt
 
 if TYPE_CHECKING:
@@ -80,15 +84,15 @@ def assign(
 
     def once() -> tuple[Assigned, Sequence[Op]]:
         ledger = read_ledger(store, view, broker_id, has_registrations=has_registrations)
-        before, problem, version = _own(store, key)
-        ops = operator.assign(
+        before, problem, version = _read_own_mapping(store, key)
+        ops = assign_retire.assign(
             key, ledger, before=before, problem=problem, problem_version=version, force=force
         )
         taken = tuple(each.key for each in ledger.mappings if each.key != key)
         had = None if before is None else before.broker_id
         return Assigned(key=key, id=broker_id, before=had, taken_from=taken), ops
 
-    return _settled(store, once)
+    return _commit_with_retries(store, once)
 
 
 def retire(
@@ -102,15 +106,15 @@ def retire(
     """Give an id up. Raises `StillUsed`, `StoreNotReady`, `Conflict`."""
 
     def once() -> tuple[Retired, Sequence[Op]]:
-        replicas = 0 if force else _replicas(view, broker_id)
+        replicas = 0 if force else _count_replicas(view, broker_id)
         ledger = read_ledger(
             store, view, broker_id, has_registrations=has_registrations, replicas=replicas
         )
-        ops = operator.retire(ledger, force=force)
+        ops = assign_retire.retire(ledger, force=force)
         keys = tuple(each.key for each in ledger.mappings)
         return Retired(id=broker_id, keys=keys, is_changed=bool(ops)), ops
 
-    return _settled(store, once)
+    return _commit_with_retries(store, once)
 
 
 def undo(store: IdentityStore, view: ClusterView, broker_id: int) -> Retired:
@@ -118,10 +122,10 @@ def undo(store: IdentityStore, view: ClusterView, broker_id: int) -> Retired:
 
     def once() -> tuple[Retired, Sequence[Op]]:
         ledger = read_ledger(store, view, broker_id, has_registrations=True)
-        ops = operator.undo(ledger)
+        ops = assign_retire.undo(ledger)
         return Retired(id=broker_id, keys=(), is_changed=bool(ops)), ops
 
-    return _settled(store, once)
+    return _commit_with_retries(store, once)
 
 
 def garbage(
@@ -137,7 +141,7 @@ def garbage(
     `problems` takes path -> why of nodes that cannot be read: no mapping goes of an id whose claim
     or owner is one of them.
     """
-    fence(store)
+    require_fence(store)
     told = {} if problems is None else problems
     mappings = read_mappings(store, told)
     claims = read_claims(store, told)
@@ -149,15 +153,15 @@ def garbage(
         for id_, each in registered.items()
         if doubted.isdisjoint((f"{CLAIMS}/{id_}", f"{OWNERS}/{id_}"))
     }
-    pairs = judged(mappings, known, claims, owners, now_ms=store.now_ms())
+    pairs = garbage_with_winners(mappings, known, claims, owners, now_ms=store.now_ms())
     found = []
     for loser, winner in pairs:
-        is_deleted = apply and _collected(store, loser, winner, has_registrations=has_registrations)
+        is_deleted = apply and _delete(store, loser, winner, has_registrations=has_registrations)
         found.append(Garbage(mapping=loser, winner=winner.key, is_deleted=is_deleted))
     return tuple(found)
 
 
-def garbage_literally(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]:
+def garbage_literal(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]:
     """The KIP's rule to the letter: it reads `host`, checks no version, and deletes live mappings.
 
     Raises `StoreCorrupt` where a registration is no JSON.
@@ -178,12 +182,12 @@ def garbage_literally(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ..
     return tuple(found)
 
 
-def _replicas(view: ClusterView, broker_id: int) -> int:
+def _count_replicas(view: ClusterView, broker_id: int) -> int:
     """How many replicas an id has; at least one where a topic names it and nobody leads yet."""
-    return len(view.standings(broker_id)) or int(broker_id in view.used())
+    return len(view.partitions_of(broker_id)) or int(broker_id in view.used())
 
 
-def _collected(
+def _delete(
     store: IdentityStore, loser: KeyMapping, winner: KeyMapping, *, has_registrations: bool
 ) -> bool:
     version = None
@@ -194,13 +198,15 @@ def _collected(
             return False
         version = node.version
     try:
-        store.commit(collect(loser, winner, registration_version=version))
+        store.commit(delete_operations(loser, winner, registration_version=version))
     except Conflict:
         return False
     return True
 
 
-def _own(store: IdentityStore, key: str) -> tuple[KeyMapping | None, str | None, int | None]:
+def _read_own_mapping(
+    store: IdentityStore, key: str
+) -> tuple[KeyMapping | None, str | None, int | None]:
     """The key's mapping; or why it cannot be read, and the version of that node."""
     path = f"{HOSTS}/{key}"
     node = store.read((path,))[path]
@@ -212,7 +218,7 @@ def _own(store: IdentityStore, key: str) -> tuple[KeyMapping | None, str | None,
         return None, error.message, node.version
 
 
-def _settled(store: IdentityStore, once: Callable[[], tuple[T, Sequence[Op]]]) -> T:
+def _commit_with_retries(store: IdentityStore, once: Callable[[], tuple[T, Sequence[Op]]]) -> T:
     for _ in range(TRIES - 1):
         result, ops = once()
         try:

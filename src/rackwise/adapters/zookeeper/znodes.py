@@ -36,10 +36,10 @@ _LETTERS = (
 )
 
 
-def check_parents(
+def check_znodes(
     url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
 ) -> tuple[Parent, ...]:
-    """Each node's state, nothing written. Raises what `open_store` raises."""
+    """Each node's state, nothing written. Raises what `open_zookeeper` raises."""
     settings = config or StoreConfig()
     session = Session(Address.parse(url), settings, timeout_s=CONNECT_S, connect_s=connect_s)
     try:
@@ -48,12 +48,12 @@ def check_parents(
         session.close()
 
 
-def make_parents(
+def create_znodes(
     url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
 ) -> tuple[Parent, ...]:
     """Make what is missing, the chroot too; each node's state after it.
 
-    Raises what `open_store` raises, `MissingPermission` where a node may not be made.
+    Raises what `open_zookeeper` raises, `MissingPermission` where a node may not be made.
     """
     settings = config or StoreConfig()
     address = Address.parse(url)

@@ -1,1 +1,0 @@
-"""The watcher that records which ids are missing."""
