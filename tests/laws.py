@@ -17,7 +17,7 @@ from naive_audit import (
 from naive_blast import Lost, naive_blast_radius
 from naive_optimal import Reading
 from rackwise.core.assignors.measure.simulate import next_members
-from rackwise.core.findings import RULES
+from rackwise.core.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

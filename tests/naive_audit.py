@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from rackwise.core.findings import RULES
 from rackwise.core.policy import AtLeast
 from rackwise.core.racks import NO_RACK, level_names
+from rackwise.core.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ from small_clusters import small_cluster
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwise.core.fetch_diagnosis import ReadingFindings
+    from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster
 
 RACKS: Mapping[int, str | None] = {1: "a", 2: "b", 3: "c"}
@@ -107,11 +107,11 @@ def facts(
     )
 
 
-def diagnosed(cluster: Cluster, **options: object) -> ReadingFindings:
+def diagnosed(cluster: Cluster, **options: object) -> FindingList:
     """What is found in a cluster with all the facts."""
     return diagnose_reading(facts(cluster, **options))  # type: ignore[arg-type]
 
 
-def told(findings: ReadingFindings) -> list[str]:
+def told(findings: FindingList) -> list[str]:
     """`rule at place` of each."""
     return [f"{each.rule} at {each.place}" for each in findings]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rackwise.core.assignors.members import Member, Members, ReplicaRacks, TopicPartition
 from rackwise.core.errors import InvalidPolicy
-from rackwise.core.findings import RULES
 from rackwise.core.model import (
     Broker,
     Cluster,
@@ -35,6 +34,7 @@ from rackwise.core.policy import (
     check_policy,
 )
 from rackwise.core.racks import Rack, level_names, prefix
+from rackwise.core.rules import RULES
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 """What clients call themselves: anything that has a UTF-8."""

@@ -19,7 +19,9 @@ from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.refusals import CODES
 from rackwise.core.partitioner import PRODUCER_RULES
+from rackwise.core.wire.upgrade import UPGRADE_RULES
 from rackwise.pipeline import schemas
+from rackwise.pipeline.spark_racks.check import SPARK_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,16 +112,38 @@ def error_tree() -> str:
 
 
 def findings() -> str:
-    """Every rule of audit and of doctor."""
-    lines = ["# Audit rules", "", *_rules(RULES), "", "# Rules of reading", ""]
-    lines += [
-        "What `rackwise doctor` judges; the [guide](../guides/doctor.md) says how to mend it."
+    """Every rule of every check."""
+    parts = [
+        (
+            "Audit rules",
+            "`rackwise audit` checks them; the [guide](../guides/audit.md) explains.",
+            RULES,
+        ),
+        (
+            "Rules of reading",
+            "`rackwise doctor` checks them; the [guide](../guides/doctor.md) says what to do.",
+            READING_RULES,
+        ),
+        (
+            "Rules of producing",
+            "`PartitionerConfig.problems` and the producers check them; no send fails for them.",
+            PRODUCER_RULES,
+        ),
+        (
+            "Rules of the rolling upgrade",
+            "`rackwise upgrade check` checks them; the [guide](../guides/upgrade.md) explains.",
+            UPGRADE_RULES,
+        ),
+        (
+            "Rules of Spark jobs",
+            "`rackwise spark-check` checks them, and three rules of reading.",
+            SPARK_RULES,
+        ),
     ]
-    lines += ["", *_rules(READING_RULES), "", "# Rules of producing", ""]
-    lines += [
-        "What `PartitionerConfig.problems` and `rackwise producer` tell; no send fails for it."
-    ]
-    return "\n".join([*lines, "", *_rules(PRODUCER_RULES)]) + "\n"
+    lines = []
+    for title, text, rules in parts:
+        lines += [f"# {title}", "", text, "", *_rules(rules), ""]
+    return "\n".join(lines)
 
 
 def _rules(rules: Mapping[str, Rule]) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws import check_findings
-from rackwise.core.audit import FAIR_JUDGES, JUDGES, RULES, audit
+from rackwise.core.audit import RULES, audit, check_ignored
 from rackwise.core.errors import InvalidConfig, InvalidPolicy, InvalidRack
 from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
 from rackwise.core.policy import (
@@ -26,8 +26,40 @@ from vectors import audit_vector
 ALL_RULES = set(RULES)
 
 
-def test_every_rule_has_one_judge():
-    assert sorted([*JUDGES, *FAIR_JUDGES]) == sorted(RULES)
+def test_every_rule_has_one_function_that_checks_it():
+    assert list(RULES.checks) == list(RULES)
+    assert len(set(RULES.checks.values())) == len(RULES)
+
+
+def test_the_order_of_the_rules_is_fixed():
+    assert list(RULES) == [
+        "rack-missing",
+        "rack-depth",
+        "spread-even",
+        "spread-distinct",
+        "spread-at-least",
+        "rack-count",
+        "replication",
+        "dead-replica",
+        "drained-broker",
+        "pin",
+        "offline",
+        "under-min-isr",
+        "under-replicated",
+        "at-min-isr",
+        "rack-loss-offline",
+        "rack-loss-min-isr",
+        "leader-rack",
+        "replica-balance",
+        "leader-balance",
+        "topic-spread",
+        "throttle-left",
+        "not-preferred-leader",
+        "reassigning",
+        "unequal-racks",
+        "size-unknown",
+        "not-visible",
+    ]
 
 
 def test_the_vector_gives_exactly_its_findings():
@@ -129,6 +161,17 @@ class TestChoosingRules:
         found = audit(self.cluster, Policy(audit=AuditPolicy(ignore=("offline",))))
         assert "offline" not in found.counts
         assert found.not_checked["offline"] == "ignored by the policy"
+
+    def test_an_ignored_rule_that_does_not_exist_is_refused(self):
+        policy = Policy(audit=AuditPolicy(ignore=("offline", "spread")))
+        message = r'^invalid policy at audit.ignore\[1\]: no rule is called "spread"$'
+        with pytest.raises(InvalidPolicy, match=message) as caught:
+            audit(self.cluster, policy)
+        assert caught.value.where == "audit.ignore[1]"
+        assert "rack-missing, rack-depth" in caught.value.hint
+        with pytest.raises(InvalidPolicy) as caught:
+            check_ignored(policy, where=lambda path: f"p.toml:{path[-1]}")
+        assert caught.value.where == "p.toml:1"
 
     def test_every_rule_is_judged_when_all_is_known_and_wanted(self):
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))

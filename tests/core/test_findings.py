@@ -2,8 +2,17 @@ import pytest
 
 from rackwise.core.audit import audit
 from rackwise.core.errors import AuditFailed, InvalidConfig
-from rackwise.core.findings import RULES, Finding, Findings, Severity
+from rackwise.core.findings import (
+    Finding,
+    FindingList,
+    Findings,
+    Rule,
+    RuleTable,
+    Severity,
+    Unchecked,
+)
 from rackwise.core.policy import Policy
+from rackwise.core.rules import RULES
 from small_clusters import small_cluster
 
 CHOSEN = (
@@ -143,6 +152,9 @@ class TestFinding:
             ({"topic": "t"}, "topic t"),
             ({"topic": "t", "broker": 4}, "topic t on broker 4"),
             ({"topic": "t", "partition": 0}, "t-0"),
+            ({"group": "g", "topic": "t"}, "group g, topic t"),
+            ({"group": "g", "client_rack": "a"}, "group g, client rack a"),
+            ({"where": "option\n", "topic": "t"}, r"option\x0a"),
         ],
     )
     def test_place(self, said, place):
@@ -164,6 +176,77 @@ class TestFinding:
             "had": "none",
             "message": "t-0: pin at zone: wanted one; had none",
         }
+
+    def test_optional_fields_come_last(self):
+        told = self.finding(where="here", hint="do it").as_dict("where", "hint")
+        assert list(told.items())[-3:] == [
+            ("message", "here: pin: wanted one; had none"),
+            ("where", "here"),
+            ("hint", "do it"),
+        ]
+
+
+class TestRuleTable:
+    @staticmethod
+    def table():
+        table = RuleTable(Rule("a", Severity.INFO, "an a is wrong"))
+        table.rule("b", Severity.WARNING, "a b is wrong")(len)
+        table.add(Rule("c", Severity.ERROR, "a c is wrong"))
+        table.rule("d", Severity.INFO, "a d is wrong")(max)
+        return table
+
+    def test_infos_come_last_and_all_else_as_it_was_added(self):
+        assert list(self.table()) == ["b", "c", "a", "d"]
+        assert len(self.table()) == 4
+
+    def test_functions_that_check_a_rule(self):
+        assert list(self.table().checks.items()) == [("b", len), ("d", max)]
+
+    def test_a_name_is_used_once(self):
+        with pytest.raises(InvalidConfig, match="expected each rule once, got a twice") as caught:
+            self.table().add(Rule("a", Severity.ERROR, "another"))
+        assert caught.value.hint == "give the second rule another name"
+
+    def test_a_finding_has_the_severity_of_its_rule_or_another(self):
+        told = {"wanted": "one", "had": "none", "hint": "do it"}
+        assert self.table().finding("b", broker=1, **told).severity == Severity.WARNING
+        found = self.table().finding("b", severity=Severity.INFO, **told)
+        assert found.severity == Severity.INFO
+
+
+class TestFindingList:
+    @staticmethod
+    def found():
+        table = TestRuleTable.table()
+        told = {"wanted": "one", "had": "none", "hint": "do it"}
+        return FindingList(
+            table,
+            [
+                table.finding("a", **told),
+                table.finding("b", broker=2, **told),
+                Unchecked("d", "no reason"),
+                table.finding("b", broker=1, **told),
+                Unchecked("c", "not read", "broker 2"),
+                Unchecked("c", "not read", "broker 1"),
+                Unchecked("c", "not read", "broker 1"),
+            ],
+        )
+
+    def test_by_rule_and_then_by_place(self):
+        assert names(self.found()) == [("broker 1", "b"), ("broker 2", "b"), ("cluster", "a")]
+        assert len(self.found()) == 3
+        assert self.found()[0].broker == 1
+        assert [each.rule for each in self.found()[1:]] == ["b", "a"]
+
+    def test_counts_and_reasons_in_listing_order(self):
+        assert list(self.found().counts.items()) == [("b", 2), ("a", 1)]
+        assert list(self.found().not_checked.items()) == [
+            ("c", "not read: broker 2, broker 1"),
+            ("d", "no reason"),
+        ]
+
+    def test_shows_counts(self):
+        assert repr(self.found()).startswith("FindingList({'b': 2, 'a': 1}, not_checked=")
 
 
 def test_rules_say_when_they_are_broken():

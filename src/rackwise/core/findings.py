@@ -1,8 +1,21 @@
-"""What an audit finds: the rules by name, one broken rule in one place, and many of them at once.
+"""Rules and findings: what a check can find, and what it found.
 
-A cluster of a million partitions may break a rule in a third of them, so `Findings` keeps columns:
-one row per finding, the two texts kept once per distinct pair. A `Finding` is made when it is asked
-for.
+Five checks share this file: the audit of a cluster (`core.rules`), the diagnosis of fetches
+(`core.fetch_diagnosis`), a producer's options (`core.partitioner`), KIP-36's rolling upgrade
+(`core.wire.upgrade`) and the racks of a Spark job (`pipeline.spark_racks`). Each check has one
+`RuleTable`. A decorator at the function that checks a rule adds the rule to the table:
+
+```
+@RULES.rule("reading-selector", Severity.ERROR, "a broker has no RackAwareReplicaSelector")
+def selector(view): ...
+```
+
+Order of a table: errors and warnings in the order in which they were added, then infos. Findings
+are listed in this order, so that a cause comes before its effects.
+
+A small check returns a `FindingList`. An audit of a million partitions may find a rule broken in a
+third of them; its `Findings` therefore hold columns. There is one row for each finding, each
+distinct pair of texts is stored once, and a `Finding` is created when it is read:
 
 ```
 rule          row  level   text     texts
@@ -11,24 +24,25 @@ spread-even   40   zone    0        1: wanted "live brokers only"    had "5"
 dead-replica  41   -       1
 ```
 
-Order: findings about the cluster or a broker first, then by topic (those about the whole topic
-before its partitions), partition, rule in the order of `RULES`, level, rack.
+Order of `Findings`: findings about the cluster or a broker come first. The others are ordered by
+topic (those about the whole topic before its partitions), partition, rule, level and rack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from rackwise.core.errors import AuditFailed, InvalidConfig
 from rackwise.core.override import override
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,81 +64,58 @@ class Severity(StrEnum):
 
 
 Threshold: TypeAlias = Literal["error", "warning", "info", "never"]
-"""A severity and all that is worse; `never` is nothing at all."""
+"""The least severity that counts; `never` means that none does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the audit; `sentence` says when it is broken."""
+    """One rule that a check can find broken."""
 
     name: str
     severity: Severity
     sentence: str
-
-
-def _rules(*rows: tuple[str, Severity, str]) -> Mapping[str, Rule]:
-    return MappingProxyType({row[0]: Rule(*row) for row in rows})
-
-
-_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
-RULES: Mapping[str, Rule] = _rules(
-    ("rack-missing", _E, "a live broker has no rack"),
-    ("rack-depth", _W, "a rack path is shorter than the deepest one"),
-    ("spread-even", _E, "a rack holds more or fewer replicas of a partition than an even share"),
-    ("spread-distinct", _E, "two replicas of a partition are in one rack"),
-    ("spread-at-least", _E, "a partition is in fewer racks than the policy wants"),
-    ("rack-count", _E, "a rack holds another number of replicas than the policy counts for it"),
-    ("replication", _E, "a partition has another number of replicas than the policy or its topic"),
-    ("dead-replica", _E, "a replica is on a broker that is not live"),
-    ("drained-broker", _E, "a replica is on a broker that should hold nothing"),
-    ("pin", _E, "a broker that should hold a partition does not"),
-    ("offline", _E, "a partition has no leader"),
-    ("under-min-isr", _E, "fewer live replicas are in sync than min.insync.replicas"),
-    ("under-replicated", _W, "fewer replicas are in sync than are placed"),
-    ("at-min-isr", _W, "the loss of one more replica stops writes with acks=all"),
-    ("rack-loss-offline", _W, "the loss of one rack takes a partition offline"),
-    ("rack-loss-min-isr", _W, "the loss of one rack stops writes with acks=all"),
-    ("leader-rack", _W, "the preferred leader is where the policy wants none"),
-    ("replica-balance", _W, "a broker holds more or fewer replicas than its fair share"),
-    ("leader-balance", _W, "a broker is preferred leader more or less often than is fair"),
-    ("topic-spread", _W, "a broker holds more replicas of a topic than its fair share"),
-    ("throttle-left", _W, "a replication throttle is set and nothing is reassigning"),
-    ("not-preferred-leader", _I, "the leader is not the first replica of the list"),
-    ("reassigning", _I, "replicas are being added or removed"),
-    ("unequal-racks", _I, "a rack has so few brokers that its rules force more load on them"),
-    ("size-unknown", _I, "the size of a partition is not known"),
-    ("not-visible", _I, "a part of the cluster could not be read"),
-)
-"""Rule name -> rule, in the order in which findings of one partition are listed."""
-
-_PLACE = {name: place for place, name in enumerate(RULES)}
-_NAMES = tuple(RULES)
+    """When the rule is broken, as a clause: `a live broker has no rack`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One broken rule in one place; None where the place is the whole topic or cluster.
+    """One broken rule in one place.
 
-    `wanted` and `had` are short texts with numbers, in the same order of racks or brokers.
+    Fields of the place are None where they do not apply; a finding without any is about the whole
+    cluster. `wanted` and `had` list the same racks or brokers in the same order.
     """
 
     rule: str
     severity: Severity
-    topic: str | None
-    partition: int | None
-    broker: int | None
-    level: str | None
     wanted: str
     had: str
+    topic: str | None = None
+    partition: int | None = None
+    broker: int | None = None
+    level: str | None = None
+    """The level of racks at which the rule was checked."""
+    group: str | None = None
+    """A consumer group."""
+    client_rack: str | None = None
+    """The `client.rack` of a client."""
+    where: str | None = None
+    """A place that the other fields cannot name, such as `option kafka.client.rack`."""
+    hint: str | None = None
+    """What to do, as an imperative sentence."""
 
     @property
     def place(self) -> str:
-        """`orders-1`, `topic orders`, `broker 4`, `topic orders on broker 4` or `cluster`."""
+        """`orders-1`, `topic orders on broker 4`, `group billing, topic orders` or `cluster`."""
+        if self.where is not None:
+            return escaped(self.where)
         if self.topic is not None and self.partition is not None:
             return f"{escaped(self.topic)}-{self.partition}"
+        group = "" if self.group is None else f"group {escaped(self.group)}"
         topic = "" if self.topic is None else f"topic {escaped(self.topic)}"
         broker = "" if self.broker is None else f"broker {self.broker}"
-        return " on ".join(filter(None, (topic, broker))) or "cluster"
+        client = "" if self.client_rack is None else f"client rack {escaped(self.client_rack)}"
+        on_broker = " on ".join(filter(None, (topic, broker)))
+        return ", ".join(filter(None, (group, on_broker, client))) or "cluster"
 
     @property
     def message(self) -> str:
@@ -132,8 +123,11 @@ class Finding:
         level = "" if self.level is None else f" at {escaped(self.level)}"
         return f"{self.place}: {self.rule}{level}: wanted {self.wanted}; had {self.had}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """The fields and the message, for one JSON object."""
+    def as_dict(self, *optional: str) -> dict[str, Any]:
+        """The fields for one JSON object.
+
+        `optional`: which of `group`, `client_rack`, `where` and `hint` the object has as well.
+        """
         return {
             "rule": self.rule,
             "severity": str(self.severity),
@@ -144,7 +138,171 @@ class Finding:
             "wanted": self.wanted,
             "had": self.had,
             "message": self.message,
+            **{name: getattr(self, name) for name in optional},
         }
+
+
+CheckT = TypeVar("CheckT", bound=Callable[..., object])
+
+
+class RuleTable(Mapping[str, Rule], Generic[CheckT]):
+    """The rules of one check by name, in listing order, each with the function that checks it."""
+
+    def __init__(self, *rules: Rule) -> None:
+        self._rules: dict[str, Rule] = {}
+        self._checks: dict[str, CheckT] = {}
+        for rule in rules:
+            self.add(rule)
+
+    def rule(self, name: str, severity: Severity, sentence: str) -> Callable[[CheckT], CheckT]:
+        """A decorator that adds the rule which the function checks; the function stays as it is.
+
+        Raises `InvalidConfig` for a name that the table has.
+        """
+
+        def register(check: CheckT) -> CheckT:
+            self.add(Rule(name, severity, sentence))
+            self._checks[name] = check
+            return check
+
+        return register
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule that no function of the table checks.
+
+        Raises `InvalidConfig` for a name that the table has.
+        """
+        if rule.name in self._rules:
+            raise InvalidConfig(
+                f"expected each rule once, got {rule.name} twice",
+                wanted="a new name",
+                had=rule.name,
+                hint="give the second rule another name",
+            )
+        self._rules[rule.name] = rule
+
+    @override
+    def __getitem__(self, name: str) -> Rule:
+        return self._rules[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._rules, key=lambda name: self[name].severity == Severity.INFO))
+
+    @override
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @property
+    def checks(self) -> Mapping[str, CheckT]:
+        """Rule name -> the function that checks it, in listing order."""
+        return {name: self._checks[name] for name in self if name in self._checks}
+
+    def finding(
+        self,
+        rule: str,
+        *,
+        wanted: str,
+        had: str,
+        hint: str,
+        severity: Severity | None = None,
+        topic: str | None = None,
+        broker: int | None = None,
+        group: str | None = None,
+        client_rack: str | None = None,
+        where: str | None = None,
+    ) -> Finding:
+        """A finding of a rule; its severity is the rule's unless another one is given."""
+        return Finding(
+            rule=rule,
+            severity=severity or self[rule].severity,
+            topic=topic,
+            broker=broker,
+            group=group,
+            client_rack=client_rack,
+            where=where,
+            wanted=wanted,
+            had=had,
+            hint=hint,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A rule that was not checked, or not for one subject."""
+
+    rule: str
+    why: str
+    subject: str | None = None
+    """`group billing` or `broker 4`; None where the rule was not checked at all."""
+
+
+class FindingList(Sequence[Finding]):
+    """The findings of a small check, by rule and then by place."""
+
+    def __init__(
+        self, rules: Mapping[str, Rule], found: Iterable[Finding | Unchecked] = ()
+    ) -> None:
+        """`rules`: in listing order; `found`: in any order."""
+        results = list(found)
+        order = {name: number for number, name in enumerate(rules)}
+        self._rules = tuple(rules)
+        self._findings = tuple(
+            sorted(
+                (each for each in results if isinstance(each, Finding)),
+                key=lambda each: (order[each.rule], _place_key(each)),
+            )
+        )
+        self.not_checked = MappingProxyType(
+            _reasons(self._rules, (each for each in results if isinstance(each, Unchecked)))
+        )
+        """Rule name -> why it was not checked, or not everywhere."""
+
+    @override
+    def __len__(self) -> int:
+        return len(self._findings)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Finding]: ...
+    @override
+    def __getitem__(self, index: int | slice) -> Finding | Sequence[Finding]:
+        return self._findings[index]
+
+    @override
+    def __repr__(self) -> str:
+        return f"FindingList({dict(self.counts)}, not_checked={dict(self.not_checked)})"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Rule name -> number of findings, in listing order; rules without any are left out."""
+        found = Counter(each.rule for each in self._findings)
+        return MappingProxyType({name: found[name] for name in self._rules if found[name]})
+
+
+def _place_key(each: Finding) -> tuple[str, str, str, int, str]:
+    broker = NONE if each.broker is None else each.broker
+    return (
+        each.where or "",
+        each.group or "",
+        each.topic or "",
+        broker,
+        each.client_rack or "",
+    )
+
+
+def _reasons(rules: Sequence[str], unchecked: Iterable[Unchecked]) -> dict[str, str]:
+    """Rule name -> its reasons, each with its subjects."""
+    subjects: dict[tuple[str, str], list[str]] = {}
+    for each in unchecked:
+        listed = subjects.setdefault((each.rule, each.why), [])
+        if each.subject is not None and each.subject not in listed:
+            listed.append(each.subject)
+    texts: dict[str, list[str]] = {}
+    for (rule, why), listed in subjects.items():
+        texts.setdefault(rule, []).append(f"{why}: {names_text(listed)}" if listed else why)
+    return {name: "; ".join(texts[name]) for name in rules if name in texts}
 
 
 Texts: TypeAlias = Sequence[tuple[str, str]]
@@ -152,57 +310,78 @@ Texts: TypeAlias = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Batch:
-    """Findings of one rule, at one level, as columns of equal length; a column left out is NONE.
+class FindingBatch:
+    """Findings of one rule at one level, as columns of equal length; a missing column is all NONE.
 
-    `text`: index into `texts`; `row`: of the partition table; `topic`: index into its names;
-    `broker`: id; `minor`: what orders findings that are alike in all else.
+    A rule function yields batches; `Findings.of` joins them.
     """
 
     rule: str
     texts: Texts
     text: NDArray[np.int64]
+    """Index into `texts`."""
     level: int = NONE
     row: NDArray[np.int64] | None = None
+    """Row of the partition table."""
     topic: NDArray[np.int64] | None = None
+    """Index into the table's topic names."""
     broker: NDArray[np.int64] | None = None
+    """Broker id."""
     minor: NDArray[np.int64] | None = None
+    """Orders findings that are equal in everything else."""
+
+    @classmethod
+    def of_brokers(cls, rule: str, brokers: Sequence[int], texts: Texts) -> FindingBatch:
+        """One finding for each broker id; `texts`: in the same order."""
+        return cls(
+            rule=rule,
+            texts=texts,
+            text=np.arange(len(brokers)),
+            broker=np.array(brokers, dtype=np.int64),
+        )
+
+    @classmethod
+    def of_cluster(cls, rule: str, wanted: str, had: str, *, level: int = NONE) -> FindingBatch:
+        """One finding about the whole cluster."""
+        return cls(rule=rule, texts=[(wanted, had)], text=np.zeros(1, dtype=np.int64), level=level)
 
 
 _COLUMNS = ("rule", "level", "row", "topic", "broker", "text")
 
 
 class Findings(Sequence[Finding]):
-    """All findings of one audit, in order; behaves as a sequence of `Finding`.
-
-    `not_checked`: rule -> why it was not judged, or not everywhere.
-    """
+    """All findings of one audit, in order; a sequence of `Finding` values."""
 
     def __init__(
         self,
         columns: Mapping[str, NDArray[np.int64]],
         texts: Texts,
         *,
+        rules: Sequence[Rule],
         table: PartitionTable,
         levels: Sequence[str],
         not_checked: Mapping[str, str],
     ) -> None:
         self._columns = columns
         self._texts = texts
+        self._rules = tuple(rules)
         self._table = table
         self._levels = tuple(levels)
         self.not_checked = MappingProxyType(dict(not_checked))
+        """Rule name -> why it was not checked, or not everywhere."""
 
     @classmethod
     def of(
         cls,
-        batches: Iterable[Batch],
+        batches: Iterable[FindingBatch],
         *,
+        rules: Mapping[str, Rule],
         table: PartitionTable,
         levels: Sequence[str],
         not_checked: Mapping[str, str],
     ) -> Findings:
-        """From batches in any order; `levels`: names, coarsest first."""
+        """From batches in any order. `rules`: in listing order; `levels`: names, coarsest first."""
+        numbers = {name: number for number, name in enumerate(rules)}
         texts: list[tuple[str, str]] = []
         parts: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (*_COLUMNS, "minor")}
         for batch in batches:
@@ -210,7 +389,7 @@ class Findings(Sequence[Finding]):
             nothing = np.full(count, NONE, dtype=np.int64)
             row = nothing if batch.row is None else batch.row
             topic = nothing if batch.topic is None else batch.topic
-            parts["rule"].append(np.full(count, _PLACE[batch.rule], dtype=np.int64))
+            parts["rule"].append(np.full(count, numbers[batch.rule], dtype=np.int64))
             parts["level"].append(np.full(count, batch.level, dtype=np.int64))
             parts["row"].append(row)
             parts["topic"].append(topic if batch.row is None else table.topic[row].astype(np.int64))
@@ -229,6 +408,7 @@ class Findings(Sequence[Finding]):
         return cls(
             {name: columns[name][order] for name in _COLUMNS},
             texts,
+            rules=tuple(rules.values()),
             table=table,
             levels=levels,
             not_checked=not_checked,
@@ -269,22 +449,30 @@ class Findings(Sequence[Finding]):
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """Rule -> number of its findings, rules without any left out, in the order of `RULES`."""
-        numbers = np.bincount(self._columns["rule"], minlength=len(_NAMES)).tolist()
-        return MappingProxyType({_NAMES[i]: n for i, n in enumerate(numbers) if n})
+        """Rule name -> number of findings, in listing order; rules without any are left out."""
+        numbers = np.bincount(self._columns["rule"], minlength=len(self._rules)).tolist()
+        return MappingProxyType(
+            {rule.name: n for rule, n in zip(self._rules, numbers, strict=True) if n}
+        )
 
     @cached_property
     def by_rule(self) -> Mapping[str, Findings]:
-        """Rule -> its findings, rules without any left out, in the order of `RULES`."""
-        rules = self._columns["rule"]
-        return MappingProxyType({name: self._only(rules == _PLACE[name]) for name in self.counts})
+        """Rule name -> its findings, in listing order; rules without any are left out."""
+        numbers = self._columns["rule"]
+        return MappingProxyType(
+            {
+                rule.name: self._only(numbers == number)
+                for number, rule in enumerate(self._rules)
+                if rule.name in self.counts
+            }
+        )
 
     def of_severity(self, severity: Severity | Threshold) -> Findings:
-        """Those of exactly this severity."""
+        """The findings of exactly this severity."""
         return self._only(self._are({_severity(severity)}))
 
     def at_least(self, severity: Severity | Threshold) -> Findings:
-        """Those of this severity or worse; none for `never`."""
+        """The findings of this severity or worse; none for `never`."""
         return self._only(self._are(_from(severity)))
 
     def rows(self, severity: Severity | Threshold = "info") -> NDArray[np.int64]:
@@ -303,13 +491,14 @@ class Findings(Sequence[Finding]):
             )
 
     def _are(self, severities: set[Severity]) -> NDArray[np.bool_]:
-        wanted = np.array([RULES[name].severity in severities for name in _NAMES])
+        wanted = np.array([rule.severity in severities for rule in self._rules])
         return np.take(wanted, self._columns["rule"])
 
     def _only(self, which: slice | NDArray[np.bool_]) -> Findings:
         return Findings(
             {name: column[which] for name, column in self._columns.items()},
             self._texts,
+            rules=self._rules,
             table=self._table,
             levels=self._levels,
             not_checked=self.not_checked,
@@ -328,11 +517,11 @@ class Findings(Sequence[Finding]):
             text.tolist(),
             strict=True,
         ):
-            name = _NAMES[r]
+            rule_of_row = self._rules[r]
             wanted, had = self._texts[x]
             yield Finding(
-                rule=name,
-                severity=RULES[name].severity,
+                rule=rule_of_row.name,
+                severity=rule_of_row.severity,
                 topic=None if t == NONE else self._table.topics[t],
                 partition=None if p == NONE else p,
                 broker=None if b == NONE else b,
@@ -343,7 +532,10 @@ class Findings(Sequence[Finding]):
 
 
 def _sort_key(columns: Mapping[str, NDArray[np.int64]], table: PartitionTable) -> NDArray[np.int64]:
-    """-1 for the cluster, else twice the first row that it is about, odd for a partition."""
+    """-1 for the cluster, 2 * row for a topic, 2 * row + 1 for a partition.
+
+    The row of a topic is its first row in the partition table.
+    """
     row, topic = columns["row"], columns["topic"]
     first = np.searchsorted(table.topic, topic) * 2
     return np.where(row != NONE, row * 2 + 1, np.where(topic != NONE, first, NONE))

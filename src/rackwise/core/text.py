@@ -1,4 +1,7 @@
-"""Text for people: names made safe to show, as all are hostile until escaped, and plurals."""
+"""Text for people: escaped names, plurals, shortened lists.
+
+Names of topics, groups, racks and hosts come from outside; escape them before they are shown.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SHOWN_NAMES = 3
+"""Names that `names_text` lists."""
 _LATIN_1_END = 0x100
 _BMP_END = 0x10000
 
 
 def escaped(text: str) -> str:
-    r"""The text with all that is not printable (C0, C1, ESC, bidi, separators) as `\xNN`, `\uNNNN`.
+    r"""The text with every character that is not printable written as `\xNN` or `\uNNNN`.
+
+    That is C0, C1, ESC, bidirectional marks and separators.
 
     >>> escaped("a\x1b[31mb\u202ec")
     'a\\x1b[31mb\\u202ec'
@@ -50,6 +57,16 @@ def are(number: int) -> str:
     ('is', 'are')
     """
     return "is" if number == 1 else "are"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """The first names, and how many more there are.
+
+    >>> names_text(["a", "b"]), names_text(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more
 
 
 def _code(point: int) -> str:

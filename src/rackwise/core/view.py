@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rackwise.core.model import FairLoads
 from rackwise.core.racks import RackTree, level_names
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, Ragged
     from rackwise.core.policy import Policy, TopicRules
 
+NO_LIMITS = FairLoads()
 _TABLE_SIZE = 1 << 22
 """Codes below this are numbered by a table, others by sorting."""
 
@@ -63,9 +65,11 @@ class RackPatterns(NamedTuple):
 class View:
     """Columns of one cluster under one policy; each is computed when it is first read."""
 
-    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+    def __init__(self, cluster: Cluster, policy: Policy, fair: FairLoads = NO_LIMITS) -> None:
         self.cluster = cluster
         self.policy = policy
+        self.fair = fair
+        """What each broker should hold; without limits unless a planner computed it."""
         self.table = cluster.partitions
         self.tree = RackTree.of(
             ((broker.id, broker.rack) for broker in cluster.brokers), missing=policy.racks.missing

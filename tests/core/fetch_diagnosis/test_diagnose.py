@@ -150,14 +150,14 @@ def test_a_better_assignment_is_told_with_its_price():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True, moves=9)}
     found = diagnosed(healthy(), best=best)
     assert told(found) == ["reading-best at group billing"]
-    assert found[0].wanted == "60 of 60 partitions read in the own rack"
+    assert found[0].wanted == "60 of 60 partitions read in the reader's rack"
     assert found[0].had == "51; 9 moves to get there"
 
 
 def test_a_best_that_is_better_at_coarser_levels_alone_says_so():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=51, is_better=True, moves=2)}
     found = diagnosed(healthy(), best=best)
-    assert found[0].wanted.endswith("read in the own rack, less across coarser levels")
+    assert found[0].wanted.endswith("read in the reader's rack, less across coarser levels")
 
 
 def test_moves_are_left_out_where_they_are_not_known():
@@ -171,7 +171,7 @@ def test_what_the_consumer_protocol_loses_is_told_with_it():
     found = diagnosed(cluster, best=best)
     assert told(found) == ["reading-protocol at group billing"]
     assert found[0].had == (
-        "the consumer protocol, assignor uniform; 20 of 60 partitions read in the own rack, "
+        "the consumer protocol, assignor uniform; 20 of 60 partitions read in the reader's rack, "
         "60 possible"
     )
     assert "reading-best" in found.not_checked
@@ -199,7 +199,9 @@ class TestNotChecked:
 
     def test_a_broker_that_did_not_tell_its_versions(self):
         reasons = diagnosed(healthy(), versions={1: 18}).not_checked
-        assert reasons == {"reading-fetch-version": "the broker did not tell: broker 2, broker 3"}
+        assert reasons == {
+            "reading-fetch-version": "the broker did not report its versions: broker 2, broker 3"
+        }
 
     def test_a_broker_that_is_not_live(self):
         found = diagnosed(healthy(values={**NONE}, dead=[3]))
@@ -267,7 +269,7 @@ class TestNotChecked:
         )
         reasons = diagnosed(cluster).not_checked
         assert reasons["reading-protocol"] == "its protocol is not known: group billing"
-        assert "told when they joined" in reasons["reading-assignor"]
+        assert "sent when they joined" in reasons["reading-assignor"]
 
     def test_a_fetch_that_failed(self):
         known = facts(healthy(), client_racks=[])
@@ -336,7 +338,7 @@ def test_members_are_judged_by_what_they_have_where_topics_are_not_known():
 def test_a_finding_says_where_and_what_in_its_dict():
     (only,) = diagnosed(healthy(groups=[group("aBc")]), client_racks=[])
     assert isinstance(only, Finding)
-    told_of = only.as_dict()
+    told_of = only.as_dict("group", "client_rack", "hint")
     assert (told_of["group"], told_of["client_rack"]) == ("billing", "B")
     assert told_of["message"] == (
         "group billing, client rack B: reading-client-rack: "
@@ -349,7 +351,7 @@ def test_findings_are_a_sequence():
     found = diagnosed(healthy(values=NONE, groups=[group(assignor="mine")]), named=NONE)
     assert len(found) == len(found[:]) == 2
     assert dict(found.counts) == {"reading-selector": 1, "reading-assignor": 1}
-    assert repr(found).startswith("ReadingFindings({'reading-selector': 1")
+    assert repr(found).startswith("FindingList({'reading-selector': 1")
 
 
 @given(st.data())

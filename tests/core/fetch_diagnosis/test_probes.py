@@ -24,7 +24,7 @@ def test_a_broker_that_is_too_old_is_not_also_found_by_the_probe():
 def test_a_leader_without_selector_is_named_once_where_its_answers_are_not_judged():
     found = diagnosed(healthy(values=NONE), client_racks=["a", "b", "c"], named=NONE)
     assert found.not_checked == {
-        "reading-probe": "another finding tells why the leader keeps it: "
+        "reading-probe": "another finding says why the leader keeps it: "
         "broker 2, broker 3, broker 1"
     }
 

@@ -1,7 +1,6 @@
 import pytest
 
 from rackwise.core.errors import InvalidPolicy
-from rackwise.core.findings import RULES
 from rackwise.core.policy import (
     POLICY_FORMAT,
     AtLeast,
@@ -268,10 +267,6 @@ WRONG = {
         {"audit": {"rack_loss": ["row"]}},
         'audit.rack_loss[0]: no level is called "row"',
     ),
-    "rule": (
-        {"audit": {"ignore": ["spread"]}},
-        ('audit.ignore[0]: no rule is called "spread"'),
-    ),
     "topics": ({"topics": {}}, "topics: expected a list, got a table"),
     "no match": (
         {"topics": [{"replication": 3}]},
@@ -358,12 +353,6 @@ def test_known_names_are_hinted():
         'topics[0].spread.row: no level is called "row"',
         where="topics[0].spread.row",
         hint="levels: zone, level1",
-    )
-    refused(
-        {"audit": {"ignore": ["x"]}},
-        'audit.ignore[0]: no rule is called "x"',
-        where="audit.ignore[0]",
-        hint=", ".join(RULES),
     )
 
 

@@ -23,7 +23,7 @@ def member(broker_id, version, software=None, ibp=None, *, rack=None, of=None):
 
 
 def codes(advice):
-    return [(each.code, each.broker, str(each.severity)) for each in advice.findings]
+    return [(each.rule, each.broker, str(each.severity)) for each in advice.findings]
 
 
 def only(members, *clients, to=None):
@@ -113,14 +113,14 @@ class TestReaderBreaks:
         advice = upgrade_findings([member(1, 2, software, "0.9.0"), member(2, 3)])
         assert codes(advice) == [("reader-breaks", 1, "error"), ("ibp-too-early", 2, "error")]
         found = advice.findings[0]
-        assert "version 3 is there" in found.message
+        assert "version 3 exists" in found.message
         assert found.hint
 
     def test_before_the_target_comes(self):
         members = [member(1, 2, "0.9.0.0", "0.9.0")]
         assert codes(upgrade_findings(members)) == []
         assert codes(upgrade_findings(members, to="0.10.0-IV0")) == []
-        assert "version 3 will come" in only(members, to="0.10.0").message
+        assert "version 3 will be written" in only(members, to="0.10.0").message
 
     @pytest.mark.parametrize("software", ["0.9.0.1", "0.8.2.2", "3.9.2"])
     def test_other_brokers_read_them(self, software):
@@ -128,9 +128,9 @@ class TestReaderBreaks:
 
     def test_software_that_is_not_known_is_said_so(self):
         found = only([member(1, 2), member(2, 3)])
-        assert (found.code, found.broker, found.severity) == ("reader-breaks", 1, Severity.WARNING)
+        assert (found.rule, found.broker, found.severity) == ("reader-breaks", 1, Severity.WARNING)
         assert "not known" in found.message
-        assert found.hint == "tell it: --member 1=SOFTWARE,IBP"
+        assert found.hint == "give its version: --member 1=SOFTWARE,IBP"
         assert codes(upgrade_findings([member(1, 2)])) == []
 
     def test_a_registration_of_version_1_is_of_software_that_reads_all(self):
@@ -138,8 +138,8 @@ class TestReaderBreaks:
 
     def test_clients(self):
         found = only([member(1, 3)], "0.8.2.2", "0.9.0.1")
-        assert (found.code, found.broker, found.severity) == ("reader-breaks", None, Severity.ERROR)
-        assert found.message.startswith("clients of version 0.8.2.2 read ")
+        assert (found.rule, found.broker, found.severity) == ("reader-breaks", None, Severity.ERROR)
+        assert found.message.startswith("clients of version 0.8.2.2: reader-breaks: wanted ")
         assert codes(upgrade_findings([member(1, 2, "0.9.0.1", "0.9.0")], ["0.9.0.0"])) == []
 
 
@@ -147,14 +147,14 @@ class TestIbpTooEarly:
     def test_an_ibp_with_racks_while_old_software_runs(self):
         members = [member(1, 2, "0.9.0.1", "0.9.0"), member(2, 2, "0.10.0", "0.10.0")]
         found = only(members)
-        assert (found.code, found.broker, found.severity) == ("ibp-too-early", 2, Severity.ERROR)
-        assert found.message.endswith("software before 0.10.0 runs on broker 1")
+        assert (found.rule, found.broker, found.severity) == ("ibp-too-early", 2, Severity.ERROR)
+        assert found.message.endswith("software before 0.10.0 on broker 1")
 
     def test_a_registration_proves_it(self):
         found = only(
             [member(3, 1), member(1, 1), *(member(20 + n, 1) for n in range(9)), member(2, 3)]
         )
-        assert (found.code, found.broker) == ("ibp-too-early", 2)
+        assert (found.rule, found.broker) == ("ibp-too-early", 2)
         assert found.message.endswith("brokers 1, 3, 20, 21, 22, 23, 24, 25 and 3 more")
 
     def test_not_while_all_are_upgraded(self):
@@ -169,35 +169,35 @@ class TestWarnings:
     @pytest.mark.parametrize("told", [{"rack": "a"}, {"of": "a"}])
     def test_a_rack_that_nobody_sees_yet(self, told):
         found = only([member(1, 2, "0.10.0", "0.9.0", **told)])
-        assert (found.code, found.broker, found.severity) == ("rack-hidden", 1, Severity.WARNING)
+        assert (found.rule, found.broker, found.severity) == ("rack-hidden", 1, Severity.WARNING)
         assert "rack a" in found.message
         assert codes(upgrade_findings([member(1, 3, **told)])) == []
 
     def test_some_have_a_rack_and_some_have_none(self):
         found = only([member(1, 3, rack="a"), member(2, 4), member(3, 5, rack="")])
-        assert (found.code, found.broker, found.severity) == (
+        assert (found.rule, found.broker, found.severity) == (
             "partial-racks",
             None,
             Severity.WARNING,
         )
-        assert found.message == "brokers 1, 3 registered with a rack, broker 2 without"
+        assert found.had == "brokers 1, 3 with a rack, broker 2 without"
         assert codes(upgrade_findings([member(1, 3), member(2, 5)])) == []
 
     def test_clients_that_read_host_and_port_find_none(self):
         told = sample(host=None, port=-1, rack=None, endpoints=(endpoint("SSL://h:1"),))
         found = only([UpgradeMember(registration=told)])
-        assert (found.code, found.broker) == ("listener-only-new", 1)
+        assert (found.rule, found.broker) == ("listener-only-new", 1)
         assert codes(upgrade_findings([member(1, 1, "0.8.2", "")])) == []
 
     def test_a_rack_of_more_than_249_characters(self):
         found = only([member(1, 3, rack="r" * 250)])
-        assert (found.code, found.broker) == ("rack-too-long", 1)
+        assert (found.rule, found.broker) == ("rack-too-long", 1)
         assert "250 characters" in found.message
         assert len(found.message) < 200
         assert codes(upgrade_findings([member(1, 3, rack="r" * 249)])) == []
 
 
-def test_findings_stand_by_code_and_then_by_broker_whatever_the_order():
+def test_findings_are_ordered_by_rule_and_then_by_broker_whatever_the_order():
     members = [
         member(3, 5, rack="a"),
         member(1, 2, "0.9.0.0", "0.9.0", of="b"),

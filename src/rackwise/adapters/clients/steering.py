@@ -34,12 +34,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, cast
 
 from rackwise.core.partitioner import (
+    PRODUCER,
+    PRODUCER_RULES,
     PartitionLoad,
     QueueEntry,
     TopicPartitioner,
     TopicView,
     WindowLedger,
-    producer_finding,
     upstream_load,
 )
 from rackwise.core.text import escaped
@@ -48,10 +49,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from rackwise.core.findings import Finding
     from rackwise.core.partitioner import (
         PartitionerConfig,
         PartitionerCounters,
-        PartitionerFinding,
         UpstreamLoad,
     )
 
@@ -327,7 +328,7 @@ class Steering:
             shares = None if state == _GIVEN_UP else terms.shares
             self.choice.set_split(shares, phase=self._phase(), stale=state != _FRESH)
 
-    def _staleness(self, terms: SplitTerms, old_at_ms: int | None) -> PartitionerFinding:
+    def _staleness(self, terms: SplitTerms, old_at_ms: int | None) -> Finding:
         """What is wrong with a stale split; `old_at_ms`: None = its leaders are."""
         if old_at_ms is not None:
             wanted = f"a split of at most {terms.valid_for_ms} ms"
@@ -335,8 +336,10 @@ class Steering:
         else:
             wanted = f"a split for leaders {_text(self.view.leader_weights())}"
             had = f"one for {_text(terms.weights or {})}"
-        hint = "make it again: rackwise producer split"
-        return producer_finding("stale-split", wanted=wanted, had=had, hint=hint)
+        hint = "run rackwise producer split again"
+        return PRODUCER_RULES.finding(
+            "stale-split", where=PRODUCER, wanted=wanted, had=had, hint=hint
+        )
 
     def _state_of_split(self, now_ms: int, valid_ms: int | None) -> str:
         if self._stale_ms is None:
@@ -361,7 +364,7 @@ _NO_SPLIT, _FRESH, _STALE, _GIVEN_UP = "none", "fresh", "stale", "given up"
 _NEAR = 1e-9
 
 
-def _warn(finding: PartitionerFinding) -> None:
+def _warn(finding: Finding) -> None:
     log.warning(
         "%s: wanted %s, had %s; %s", finding.rule, finding.wanted, finding.had, finding.hint
     )

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
+from rackwise.core.audit import check_ignored
 from rackwise.core.errors import InvalidPolicy
 from rackwise.core.policy import check_policy, policy_of
 from rackwise.core.text import escaped
@@ -83,6 +84,7 @@ def parse_policy(data: bytes, *, where: str) -> PolicyFile:
     text = _decoded(data, where)
     table = _table(text, where)
     policy = policy_of(table, where=lambda path: _place(text, where, path))
+    check_ignored(policy, where=lambda path: _place(text, where, path))
     return PolicyFile(policy=policy, text=text, name=where)
 
 

@@ -15,8 +15,9 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
+    from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster
-    from rackwise.pipeline.spark_racks.check import Answers, Jvm, SparkFindings
+    from rackwise.pipeline.spark_racks.check import Answers, Jvm
 
 FORMAT = "rackwise.spark-check/1"
 SHOWN = 10
@@ -82,7 +83,7 @@ def spark_check(
         shell.document(_document(options, asked, answers, found))
     else:
         shell.text(_text(asked, answers, found, has_color=shell.has_color()))
-    return 2 if found.rows else 0
+    return 2 if found else 0
 
 
 def _pairs(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
@@ -141,7 +142,7 @@ def _cluster(
 
 
 def _document(
-    options: Mapping[str, str], variable: str, answers: Answers, found: SparkFindings
+    options: Mapping[str, str], variable: str, answers: Answers, found: FindingList
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
@@ -154,7 +155,7 @@ def _document(
         "driver": None if answers.driver is None else _jvm(answers.driver),
         "racks": dict(sorted(answers.racks.items())),
         "counts": dict(found.counts),
-        "findings": [each.as_dict() for each in found.rows],
+        "findings": [each.as_dict("where", "group", "client_rack", "hint") for each in found],
         "not_checked": dict(found.not_checked),
     }
 
@@ -169,7 +170,7 @@ def _jvm(jvm: Jvm) -> dict[str, Any]:
     }
 
 
-def _text(variable: str, answers: Answers, found: SparkFindings, *, has_color: bool) -> str:
+def _text(variable: str, answers: Answers, found: FindingList, *, has_color: bool) -> str:
     from rackwise.cli.tables import skipped_text, summary_text
     from rackwise.pipeline.spark_racks.check import RULES
 
@@ -194,11 +195,11 @@ def _rack(value: str | None) -> str:
     return escaped(value) if value else "-"
 
 
-def _listed(found: SparkFindings, *, has_color: bool) -> str:
+def _listed(found: FindingList, *, has_color: bool) -> str:
     from rackwise.cli.tables import severity_text
 
     lines: list[str] = []
-    for hint, those in groupby(found.rows, key=lambda each: each.hint):
+    for hint, those in groupby(found, key=lambda each: each.hint):
         for each in those:
             severity = severity_text(each.severity, has_color=has_color)
             lines.append(f"{severity} {escaped(each.message)}")

@@ -97,10 +97,10 @@ def fair_for(
 
     `rules`: those that are judged; None and empty are all.
     """
-    from rackwise.core.audit import FAIR_JUDGES
+    from rackwise.core.audit import needs_fair_loads
     from rackwise.core.planning.plan import fair_loads
 
-    if rules and not FAIR_JUDGES.keys() & set(rules):
+    if rules and not needs_fair_loads(rules):
         return None
     try:
         return fair_loads(cluster, policy)

@@ -27,7 +27,8 @@ from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from rackwise.adapters.kafka import KafkaAdminClient
-    from rackwise.core.fetch_diagnosis import GroupBest, ReadingFacts, ReadingFindings
+    from rackwise.core.fetch_diagnosis import GroupBest, ReadingFacts
+    from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster, Group
 
 FORMAT = "rackwise.doctor/1"
@@ -146,7 +147,7 @@ class _Wishes:
 def _facts_of_file(shell: Shell, path: Path, wishes: _Wishes) -> ReadingFacts:
     from rackwise.adapters import files
     from rackwise.core.fetch_diagnosis import ReadingFacts
-    from rackwise.core.fetch_diagnosis.groups import RULES
+    from rackwise.core.fetch_diagnosis.groups import GROUP_RULES
 
     read = files.read_snapshot(path, max_bytes=shell.max_input)
     chosen = wishes.chosen(read)
@@ -159,7 +160,7 @@ def _facts_of_file(shell: Shell, path: Path, wishes: _Wishes) -> ReadingFacts:
     }
     not_read |= dict.fromkeys(("reading-fetch-version", "reading-probe"), FILE_HAS_NONE)
     if not read.groups:
-        not_read |= dict.fromkeys(RULES, NO_GROUPS)
+        not_read |= dict.fromkeys(GROUP_RULES, NO_GROUPS)
     return ReadingFacts(
         cluster=cluster,
         client_racks=wishes.client_racks,
@@ -270,7 +271,7 @@ def _best(
     return found, reasons
 
 
-def _document(facts: ReadingFacts, findings: ReadingFindings) -> dict[str, Any]:
+def _document(facts: ReadingFacts, findings: FindingList) -> dict[str, Any]:
     cluster = facts.cluster
     return {
         "format": FORMAT,
@@ -284,7 +285,7 @@ def _document(facts: ReadingFacts, findings: ReadingFindings) -> dict[str, Any]:
         "client_racks": sorted(_racks(facts)),
         "probes": len(facts.probes),
         "counts": dict(findings.counts),
-        "findings": [finding.as_dict() for finding in findings],
+        "findings": [finding.as_dict("group", "client_rack", "hint") for finding in findings],
         "not_checked": dict(findings.not_checked),
         "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
     }

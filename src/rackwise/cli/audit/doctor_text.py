@@ -10,10 +10,11 @@ from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from rackwise.core.fetch_diagnosis import ReadingFacts, ReadingFinding, ReadingFindings
+    from rackwise.core.fetch_diagnosis import ReadingFacts
+    from rackwise.core.findings import Finding, FindingList
 
 
-def doctor_text(facts: ReadingFacts, findings: ReadingFindings, *, has_color: bool) -> str:
+def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) -> str:
     """Findings per rule, the first of them with what to do, and what was not checked."""
     cluster = facts.cluster
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
@@ -35,14 +36,14 @@ def doctor_text(facts: ReadingFacts, findings: ReadingFindings, *, has_color: bo
     return "\n\n".join(filter(None, parts))
 
 
-def _listed(findings: ReadingFindings, *, has_color: bool) -> str:
+def _listed(findings: FindingList, *, has_color: bool) -> str:
     """The first findings; a hint once for those that share it."""
     lines = [
         line
         for hint, those in groupby(findings[:SHOWN], key=lambda each: each.hint)
         for line in (
             *(_line(each, has_color=has_color) for each in those),
-            f"  hint: {escaped(hint)}",
+            f"  hint: {escaped(hint or '')}",
         )
     ]
     if len(findings) > SHOWN:
@@ -50,5 +51,5 @@ def _listed(findings: ReadingFindings, *, has_color: bool) -> str:
     return "\n".join(lines)
 
 
-def _line(finding: ReadingFinding, *, has_color: bool) -> str:
+def _line(finding: Finding, *, has_color: bool) -> str:
     return f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"

@@ -14,7 +14,7 @@ from rackwise.cli.tables import (
     skipped_text,
     summary_text,
 )
-from rackwise.core.findings import RULES
+from rackwise.core.rules import RULES
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:

@@ -189,7 +189,7 @@ def _text(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> str:
     lines = [columns_text(HEADER, [_cells(each) for each in members], numbers={0, 1}), ""]
     lines += _step_lines(advice)
     for finding in advice.findings:
-        lines += [f"{finding.severity}: {finding.code}: {finding.message}", f"  {finding.hint}"]
+        lines += [f"{finding.severity}: {finding.message}", f"  {finding.hint}"]
     return "\n".join(lines)
 
 
@@ -251,5 +251,5 @@ def _document(members: Sequence[UpgradeMember], advice: UpgradeAdvice) -> dict[s
             }
             for each in members
         ],
-        "findings": [each.as_dict() for each in advice.findings],
+        "findings": [each.as_dict("hint") for each in advice.findings],
     }

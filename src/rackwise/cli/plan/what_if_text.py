@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.diff_text import ABSENT, findings_text, totals_text
 from rackwise.cli.tables import columns_text
-from rackwise.core.findings import RULES
 from rackwise.core.planning.diff import TotalDiff, compared_totals
 from rackwise.core.planning.model import Totals
 from rackwise.core.planning.what_if import AddBroker, LoseBroker, LoseRack, MoveBroker
+from rackwise.core.rules import RULES
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

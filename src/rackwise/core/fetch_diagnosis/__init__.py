@@ -1,25 +1,33 @@
-"""Why clients read across racks: settings of brokers, clients and groups, judged without a change.
+"""Diagnoses why clients read across racks, from settings of brokers, clients and groups.
 
 ```
 facts                                    rules
-brokers: rack, selector, Fetch version   reading-broker-rack  -selector  -fetch-version  -rack-kinds
+brokers: rack, selector, Fetch version   reading-fetch-version  -broker-rack  -rack-kinds  -selector
 racks of clients                         reading-client-rack
-groups: protocol, assignor, racks        reading-protocol  -assignor  -member-rack
-replicas, best assignment                reading-coverage  -best
 answers of leaders to a fetch            reading-probe
+groups: protocol, assignor, racks        reading-member-rack  -protocol  -assignor
+replicas, best assignment                reading-coverage  -best
 ```
 
-`diagnose_reading` judges them; `probe_questions` says which fetches are worth making, `group_best`
-how local a group could read; `zone_kind` tells what a rack's text looks like.
+`diagnose_reading` checks the rules, `probe_questions` says which fetches to send, `group_best` says
+how local a group could read, and `zone_kind` says what kind of name a rack is. Nothing is changed.
 """
 
 from __future__ import annotations
 
+# The order of the first four imports is the order in which findings are listed.
+# isort: off
+from rackwise.core.fetch_diagnosis import brokers  # noqa: F401 (the import registers the rules)
+from rackwise.core.fetch_diagnosis import clients  # noqa: F401
+from rackwise.core.fetch_diagnosis import probes  # noqa: F401
+from rackwise.core.fetch_diagnosis import groups  # noqa: F401
+
+# isort: on
 from rackwise.core.fetch_diagnosis.best import group_best
 from rackwise.core.fetch_diagnosis.diagnose import diagnose_reading
 from rackwise.core.fetch_diagnosis.facts import GroupBest, Probe, ProbeQuestion, ReadingFacts
-from rackwise.core.fetch_diagnosis.findings import READING_RULES, ReadingFinding, ReadingFindings
 from rackwise.core.fetch_diagnosis.probes import doubtful_questions, probe_questions
+from rackwise.core.fetch_diagnosis.view import READING_RULES
 from rackwise.core.fetch_diagnosis.zones import ZoneKind, zone_kind
 
 __all__ = [
@@ -28,8 +36,6 @@ __all__ = [
     "Probe",
     "ProbeQuestion",
     "ReadingFacts",
-    "ReadingFinding",
-    "ReadingFindings",
     "ZoneKind",
     "diagnose_reading",
     "doubtful_questions",

@@ -1,4 +1,4 @@
-"""A running group's assignment beside the best one, as far as the group shows what it reads.
+"""Compares a running group's assignment with the best one.
 
 What this does not do: find the best assignment; `review` does.
 """
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
-    """How local the group reads, and could; None for one that is not stable, or shows no topics.
+    """How many partitions the group reads locally, and could.
 
-    Raises `MissingDependency` where no formula tells the best and no solver is installed.
+    None for a group that is not stable, or whose subscriptions are not visible. Raises
+    `MissingDependency` if a solver is needed to find the best assignment and none is installed.
     """
     found = described(group)
     if group.state not in {None, STABLE} or not found.members or found.listless:

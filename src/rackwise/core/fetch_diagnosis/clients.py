@@ -1,16 +1,16 @@
-"""Rules about the racks that clients name: does any broker have them.
+"""The rule about racks of clients: some broker has the rack that a client names.
 
-The rack of a client is compared as a whole text, so a near miss reads from the leader as if there
-were no rack at all. What looks like a broker's rack gets a hint of its own:
+Kafka compares the rack of a client as a whole text. A client whose rack is almost that of a broker
+reads from the leader, as a client without rack does. Such a rack gets a hint of its own:
 
 ```
 brokers use1-az1 use1-az2      brokers /eu/a /eu/b         brokers a b
 client  us-east-1a             client  a                   client  A
-        a zone name for an id          levels are missing          another case
+        zone name instead of id        levels are missing          case differs
 ```
 
-As long as some broker has no rack, a rack that no broker has may be that broker's: it is then a
-finding only if it is a near miss.
+While some broker has no rack, an unknown rack of a client may be the rack of that broker. It is
+then a finding only if it is almost the rack of another broker.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.core.fetch_diagnosis.brokers import NO_BROKER, NO_RACK
-from rackwise.core.fetch_diagnosis.findings import Unchecked, finding, names_text
+from rackwise.core.fetch_diagnosis.view import finding, rule
 from rackwise.core.fetch_diagnosis.zones import zone_kind
-from rackwise.core.text import escaped
+from rackwise.core.findings import Severity, Unchecked
+from rackwise.core.text import escaped, names_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from rackwise.core.fetch_diagnosis.findings import ReadingFinding
-    from rackwise.core.fetch_diagnosis.view import View
+    from rackwise.core.fetch_diagnosis.view import FetchView, Results
+    from rackwise.core.findings import Finding
 
-RULE = "reading-client-rack"
 ZONE_KINDS = {"aws-zone-id", "aws-zone-name"}
 
 
-def client_rack(view: View) -> Iterator[ReadingFinding | Unchecked]:
+@rule("reading-client-rack", Severity.ERROR, "no broker is in the rack that a client names")
+def client_rack(view: FetchView) -> Results:
     """Racks of clients and of members that no broker has: one finding for each rack and group."""
     if not view.client_racks:
-        yield Unchecked(RULE, "no rack of a client is known")
+        yield Unchecked("reading-client-rack", "no rack of a client is known")
     elif not view.rack_names:
-        yield Unchecked(RULE, NO_RACK if view.racks else NO_BROKER)
+        yield Unchecked("reading-client-rack", NO_RACK if view.racks else NO_BROKER)
     else:
         for rack, group in view.client_racks:
             if rack not in view.rack_names:
-                yield _judged(view, rack, group)
+                yield _checked(view, rack, group)
 
 
-def _judged(view: View, rack: str, group: str | None) -> ReadingFinding | Unchecked:
+def _checked(view: FetchView, rack: str, group: str | None) -> Finding | Unchecked:
     near = near_miss(rack, view.rack_names)
     if near is None and view.rackless:
-        return Unchecked(RULE, "a broker without rack may be in it", f"client rack {escaped(rack)}")
+        why = "a broker without rack may be in it"
+        return Unchecked("reading-client-rack", why, f"client rack {escaped(rack)}")
     racks = names_text([escaped(each) for each in view.rack_names])
     return finding(
-        RULE,
+        "reading-client-rack",
         group=group,
         client_rack=rack,
         wanted=f"a rack of a broker: {racks}",
@@ -60,7 +62,7 @@ def _judged(view: View, rack: str, group: str | None) -> ReadingFinding | Unchec
 
 
 def near_miss(rack: str, brokers: Sequence[str]) -> str | None:
-    """What to do about a rack that looks like one of the brokers', but is none; None if unlike.
+    """What to do about a rack that is almost a broker's rack; None if it is not.
 
     >>> near_miss("A", ["a", "b"])
     'racks are compared with their case: write "a"'
@@ -78,11 +80,12 @@ def near_miss(rack: str, brokers: Sequence[str]) -> str | None:
 
 
 def _is_part(part: str, path: str) -> bool:
-    """Whether a text is some levels of a path, from its start, to its end, or between."""
+    """Whether a text is one or more consecutive levels of a path."""
     return path.startswith("/") and f"/{part.strip('/')}/" in f"{path}/"
 
 
 def _other_kind(rack: str, brokers: Sequence[str]) -> str | None:
+    """What to do about a rack whose kind of name no broker's rack has."""
     kind = zone_kind(rack)
     others = {zone_kind(other): other for other in reversed(brokers)}
     if kind in others:

@@ -1,28 +1,29 @@
-"""Name what keeps clients from reading in their own rack: the cause, and not all that follows.
+"""Finds what keeps clients from reading in their own rack: the cause, not all its effects.
 
-Goals, in order: every rule is judged or named in `not_checked` with the reason; one wrong setting
-is one finding; wanted and had are told, and what to do.
+Goals, in order: every rule is checked or named in `not_checked` with the reason; one wrong setting
+is one finding; each finding says what was wanted and had, and what to do.
 
-Reading in the own rack wants all of this at once, and Kafka says nothing where one is missing:
+A client reads in its own rack only if all of this holds at once. Kafka reports nothing if a part is
+missing:
 
 ```
 client              leader                           replica
 client.rack b  -->  broker.rack, Fetch v11,     -->  broker.rack b, in sync
                     RackAwareReplicaSelector
-group: members tell their racks, an assignor heeds them, replicas are where members are
+group: members send their racks, the assignor respects them, replicas are where members are
 ```
 
-What follows from what. A finding keeps silent those that it would cause:
+Causes and effects. A finding suppresses those that it would cause:
 
 ```
 no broker has a rack                  client-rack, rack-kinds, coverage
 a broker is older than Fetch v11      selector and probe of that broker
 a broker lacks the selector           probe of that broker
-a client rack no broker has           rack-kinds, coverage for that rack
-any finding about a group             best of that group, told with it where it is known
+a client rack that no broker has      rack-kinds, coverage for that rack
+an error or warning about a group     best of that group, which its text mentions if it is known
 ```
 
-What this does not do: ask the cluster, or find the best assignment; both come with the facts.
+What this does not do: ask the cluster, or find the best assignment; the facts contain both.
 
 Source: KIP-36, KIP-392, KIP-848, KIP-881.
 """
@@ -31,40 +32,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.fetch_diagnosis import brokers, clients, groups, probes
-from rackwise.core.fetch_diagnosis.findings import ReadingFinding, ReadingFindings, Unchecked
-from rackwise.core.fetch_diagnosis.view import View
+from rackwise.core.fetch_diagnosis.groups import unseen_groups
+from rackwise.core.fetch_diagnosis.view import READING_RULES, FetchView
+from rackwise.core.findings import Finding, FindingList, Severity, Unchecked
 
 if TYPE_CHECKING:
     from rackwise.core.fetch_diagnosis.facts import ReadingFacts
 
-JUDGES = (
-    brokers.fetch_version,
-    brokers.broker_rack,
-    brokers.rack_kinds,
-    brokers.selector,
-    clients.client_rack,
-    probes.probe,
-    groups.whole,
-    groups.member_rack,
-    groups.protocol,
-    groups.assignor,
-)
 
-
-def diagnose_reading(facts: ReadingFacts) -> ReadingFindings:
-    """All findings about reading, causes first, and the rules that could not be judged."""
-    view = View(facts)
-    told = [Unchecked(rule, why) for rule, why in facts.not_read.items()]
-    found: list[ReadingFinding | Unchecked] = [
-        *told,
-        *(each for judge in JUDGES for each in judge(view)),
+def diagnose_reading(facts: ReadingFacts) -> FindingList:
+    """All findings about reading, causes first, and the rules that could not be checked."""
+    view = FetchView(facts)
+    found: list[Finding | Unchecked] = [
+        Unchecked(name, why) for name, why in facts.not_read.items()
     ]
-    troubled = {
-        each.group for each in found if isinstance(each, ReadingFinding) and each.group is not None
-    }
-    found += [*groups.coverage(view), *groups.best(view, troubled)]
-    return ReadingFindings(
-        [each for each in found if isinstance(each, ReadingFinding)],
-        [each for each in found if isinstance(each, Unchecked)],
-    )
+    found += unseen_groups(view)
+    for name, check in READING_RULES.checks.items():
+        results = list(check(view))
+        found += results
+        if READING_RULES[name].severity != Severity.INFO:
+            view.troubled |= {
+                each.group
+                for each in results
+                if isinstance(each, Finding) and each.group is not None
+            }
+    return FindingList(READING_RULES, found)

@@ -1,4 +1,4 @@
-"""What is known of a cluster and its clients when their reading is diagnosed."""
+"""The facts from which reading is diagnosed: what is known of a cluster and its clients."""
 
 from __future__ import annotations
 
@@ -20,53 +20,55 @@ FETCH_WITH_RACK = 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeQuestion:
-    """A fetch worth making: `near` are the replicas that the leader should name to this client."""
+    """A fetch that shows whether a leader sends a client to the replica in its rack."""
 
     client_rack: str
     topic: str
     partition: int
     leader: int
     near: tuple[int, ...]
+    """The replicas of which the leader should name one to this client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What came back: the broker that the leader named, None for none; or the error's name."""
+    """The answer to a probe."""
 
     question: ProbeQuestion
     named: int | None = None
+    """The broker that the leader named; None if it named none."""
     error: str | None = None
+    """The error's name if the fetch failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBest:
-    """A group's assignment beside the best one, in partitions; `moves` to get there, if known.
-
-    `is_better`: the best crosses less, at some level of racks.
-    """
+    """A group's assignment compared with the best one, in partitions."""
 
     partitions: int
     local: int
     best_local: int
     is_better: bool
+    """Whether the best assignment crosses racks less often, at some level."""
     moves: int | None = None
+    """Partitions that change their member; None = not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingFacts:
-    """All that `diagnose_reading` looks at.
-
-    `cluster`: brokers, partitions, broker configs and the groups to judge. `client_racks`: values
-    of `client.rack` to judge besides those of the groups' members. `fetch_versions`: broker id ->
-    highest version of Fetch, of the brokers that told. `probes`: answers, as far as they were asked
-    for. `best`: by group; `no_best`: group -> why it has none. `not_read`: rule -> why its facts,
-    or some of them, are not here.
-    """
+    """The input of `diagnose_reading`."""
 
     cluster: Cluster
+    """Brokers, partitions, broker configs, and the groups to check."""
     client_racks: tuple[str, ...] = ()
+    """Values of `client.rack` to check in addition to those of the groups' members."""
     fetch_versions: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Broker id -> highest version of Fetch, for brokers that reported it."""
     probes: tuple[Probe, ...] = ()
+    """Answers to the probes that were sent."""
     best: Mapping[str, GroupBest] = field(default_factory=lambda: MappingProxyType({}))
+    """Group -> its assignment compared with the best one."""
     no_best: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Group -> why `best` does not have it."""
     not_read: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Rule -> why its facts, or some of them, are missing."""

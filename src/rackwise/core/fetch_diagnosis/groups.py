@@ -1,38 +1,38 @@
-"""Rules about consumer groups: what they tell of racks, and who assigns (KIP-848, KIP-881).
+"""Rules about consumer groups: their members' racks and their assignors (KIP-848, KIP-881).
 
 ```
-protocol   assignor                        heeds racks
-classic    range sticky cooperative-sticky yes, where members tell their racks (KIP-881)
+protocol   assignor                        rack-aware
+classic    range sticky cooperative-sticky yes, if members send their racks (KIP-881)
            rack-optimal                    yes
            roundrobin                      no
 consumer   uniform range                   no (KIP-848)
 ```
 
-A group of the consumer protocol is told once, with what its assignment loses. Whether a better
-assignment exists is asked only of groups with no other finding: it would follow from that. Whether
-replicas are where members are is asked only of groups that no assignment makes wholly local.
+A group of the consumer protocol is reported once, with what its assignment loses. Whether a better
+assignment exists is checked only for groups without an error or a warning, which come first.
+Whether replicas are where members are is checked only for groups that no assignment makes local.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.fetch_diagnosis.findings import Unchecked, finding, names_text
-from rackwise.core.text import counted, escaped
+from rackwise.core.fetch_diagnosis.view import finding, rule
+from rackwise.core.findings import Severity, Unchecked
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
-    from rackwise.core.fetch_diagnosis.findings import ReadingFinding
-    from rackwise.core.fetch_diagnosis.view import View
+    from rackwise.core.fetch_diagnosis.view import FetchView, Results
     from rackwise.core.model import Group, GroupMember
 
 CONSUMER = "consumer"
 STABLE = "Stable"
-HEEDING = ("range", "sticky", "cooperative-sticky", "rack-optimal")
+RACK_AWARE_ASSIGNORS = ("range", "sticky", "cooperative-sticky", "rack-optimal")
 SERVER_ASSIGNORS = ("uniform", "range")
 """Kafka's own assignors of the consumer protocol."""
-RULES = (
+GROUP_RULES = (
     "reading-member-rack",
     "reading-protocol",
     "reading-assignor",
@@ -41,30 +41,31 @@ RULES = (
 )
 
 
-def whole(view: View) -> Iterator[Unchecked]:
-    """Why no rule about groups is judged, or not of groups without members."""
-    for rule in RULES:
+def unseen_groups(view: FetchView) -> Iterator[Unchecked]:
+    """Why no rule about groups is checked, or not for groups without members."""
+    for name in GROUP_RULES:
         for note in view.cluster.notes:
             if note.kind == "not-visible":
-                yield Unchecked(rule, "not visible", escaped(note.text))
-        if not view.cluster.groups and rule not in view.facts.not_read:
-            yield Unchecked(rule, "no consumer group is known")
+                yield Unchecked(name, "not visible", escaped(note.text))
+        if not view.cluster.groups and name not in view.facts.not_read:
+            yield Unchecked(name, "no consumer group is known")
         for group in view.cluster.groups:
             if not group.members:
-                yield Unchecked(rule, "the group has no members", f"group {escaped(group.group)}")
+                yield Unchecked(name, "the group has no members", f"group {escaped(group.group)}")
 
 
-def member_rack(view: View) -> Iterator[ReadingFinding | Unchecked]:
-    """Groups with members that told no rack when they joined."""
-    rule = "reading-member-rack"
+@rule("reading-member-rack", Severity.WARNING, "a member of a group sends no rack")
+def member_rack(view: FetchView) -> Results:
+    """Groups with members that sent no rack when they joined."""
     for group in view.groups:
-        known = [member for member in group.members if _tells(group, member)]
+        known = [member for member in group.members if _shows_rack(group, member)]
         if len(known) < len(group.members):
-            yield Unchecked(rule, _why_unknown(group), f"group {escaped(group.group)}")
+            why = _why_unknown(group)
+            yield Unchecked("reading-member-rack", why, f"group {escaped(group.group)}")
         silent = sorted(member.client_id for member in known if not _rack(member))
         if silent:
             yield finding(
-                rule,
+                "reading-member-rack",
                 group=group.group,
                 wanted=f"a rack of each of {counted(len(group.members), 'member')}",
                 had=f"none of {len(silent)}: {names_text([escaped(name) for name in silent])}",
@@ -73,109 +74,119 @@ def member_rack(view: View) -> Iterator[ReadingFinding | Unchecked]:
             )
 
 
-def protocol(view: View) -> Iterator[ReadingFinding | Unchecked]:
-    """Groups of the consumer protocol that one of Kafka's own assignors on the broker serves."""
-    rule = "reading-protocol"
+@rule("reading-protocol", Severity.WARNING, "a group's assignor on the broker ignores racks")
+def protocol(view: FetchView) -> Results:
+    """Groups of the consumer protocol that use one of Kafka's own assignors on the broker."""
     for group in view.groups:
         if group.protocol is None:
-            yield Unchecked(rule, "its protocol is not known", f"group {escaped(group.group)}")
-        elif group.protocol == CONSUMER and _is_servers(group):
+            why = "its protocol is not known"
+            yield Unchecked("reading-protocol", why, f"group {escaped(group.group)}")
+        elif group.protocol == CONSUMER and _has_server_assignor(group):
             name = "" if group.assignor is None else f", assignor {escaped(group.assignor)}"
             yield finding(
-                rule,
+                "reading-protocol",
                 group=group.group,
-                wanted="an assignor that heeds racks",
-                had=f"the consumer protocol{name}{_lost(view, group)}",
-                hint="use the classic protocol (group.protocol=classic) with an assignor that "
-                "heeds racks, or a server-side assignor of your own",
+                wanted="a rack-aware assignor",
+                had=f"the consumer protocol{name}{_lost_text(view, group)}",
+                hint="use the classic protocol (group.protocol=classic) with a rack-aware "
+                "assignor, or a server-side assignor of your own",
             )
 
 
-def assignor(view: View) -> Iterator[ReadingFinding | Unchecked]:
-    """Classic groups whose assignor is round robin, or none that is known here."""
-    rule = "reading-assignor"
+@rule("reading-assignor", Severity.WARNING, "a group's assignor ignores racks, or is not known")
+def assignor(view: FetchView) -> Results:
+    """Classic groups whose assignor is not one of those that are known to be rack-aware."""
     for group in view.groups:
         if group.protocol == CONSUMER:
             continue
         if group.assignor is None:
-            yield Unchecked(rule, _why_unknown(group), f"group {escaped(group.group)}")
-        elif group.assignor not in HEEDING:
+            why = _why_unknown(group)
+            yield Unchecked("reading-assignor", why, f"group {escaped(group.group)}")
+        elif group.assignor not in RACK_AWARE_ASSIGNORS:
             yield finding(
-                rule,
+                "reading-assignor",
                 group=group.group,
-                wanted=f"one of {', '.join(HEEDING)}",
-                had=f"{escaped(group.assignor)}{_lost(view, group)}",
+                wanted=f"one of {', '.join(RACK_AWARE_ASSIGNORS)}",
+                had=f"{escaped(group.assignor)}{_lost_text(view, group)}",
                 hint="change partition.assignment.strategy in two rolling restarts: first list "
                 "the new assignor before the old one, then drop the old one",
             )
 
 
-def coverage(view: View) -> Iterator[ReadingFinding | Unchecked]:
-    """Topics with partitions that have no replica in the rack of some member that reads them."""
-    rule = "reading-coverage"
+@rule(
+    "reading-coverage",
+    Severity.INFO,
+    "a topic has no replica in the rack of some of its readers",
+)
+def coverage(view: FetchView) -> Results:
+    """Topics with partitions that have no replica in the rack of a member that reads them."""
     for group in view.groups:
         best = view.facts.best.get(group.group)
         if best is not None and best.best_local == best.partitions > 0:
             continue
         racks = _racks_by_topic(view, group)
         if not racks:
-            yield Unchecked(rule, _why_uncovered(view, group), f"group {escaped(group.group)}")
+            why = _why_uncovered(view, group)
+            yield Unchecked("reading-coverage", why, f"group {escaped(group.group)}")
         for topic in sorted(racks):
             yield from _covered(view, group, topic, sorted(racks[topic]))
 
 
-def best(view: View, troubled: Collection[str]) -> Iterator[ReadingFinding | Unchecked]:
-    """Groups whose assignment is not the best; those with another finding are left out."""
-    rule = "reading-best"
+@rule(
+    "reading-best",
+    Severity.INFO,
+    "another assignment of a group would read more in its own racks",
+)
+def best(view: FetchView) -> Results:
+    """Groups whose assignment is not the best; groups with an error or a warning are left out."""
     for group in view.groups:
         name = f"group {escaped(group.group)}"
         found = view.facts.best.get(group.group)
-        if group.group in troubled:
-            yield Unchecked(rule, "another finding of the group comes first", name)
+        if group.group in view.troubled:
+            yield Unchecked("reading-best", "another finding of the group comes first", name)
         elif found is None:
             why = view.facts.no_best.get(group.group)
             if why is None and _rebalances(group):
                 why = _why_unknown(group)
-            if why is not None or rule not in view.facts.not_read:
-                yield Unchecked(rule, why or "the best assignment is not known", name)
+            if why is not None or "reading-best" not in view.facts.not_read:
+                why = why or "the best assignment is not known"
+                yield Unchecked("reading-best", why, name)
         elif found.is_better:
             moves = "" if found.moves is None else f"; {counted(found.moves, 'move')} to get there"
             coarser = ", less across coarser levels" if found.best_local <= found.local else ""
             yield finding(
-                rule,
+                "reading-best",
                 group=group.group,
                 wanted=f"{found.best_local} of {counted(found.partitions, 'partition')} "
-                f"read in the own rack{coarser}",
+                f"read in the reader's rack{coarser}",
                 had=f"{found.local}{moves}",
-                hint="rackwise consumer evaluate shows which racks limit it; the assignor "
+                hint="run rackwise consumer evaluate to see which racks limit it; the assignor "
                 "rack-optimal reaches it",
             )
 
 
-def _covered(
-    view: View, group: Group, topic: str, racks: list[str]
-) -> Iterator[ReadingFinding | Unchecked]:
-    rule, rows = "reading-coverage", view.rows_of(topic)
+def _covered(view: FetchView, group: Group, topic: str, racks: list[str]) -> Results:
+    name, rows = "reading-coverage", view.rows_of(topic)
     blind = view.is_blind[rows]
     if blind.any():
-        yield Unchecked(rule, "a replica's broker has no known rack", f"topic {escaped(topic)}")
+        yield Unchecked(name, "a replica's broker has no known rack", f"topic {escaped(topic)}")
     lacking = {rack: int((~view.covers(rack)[rows] & ~blind).sum()) for rack in racks}
     if any(lacking.values()):
         yield finding(
-            rule,
+            name,
             group=group.group,
             topic=topic,
             wanted=f"a replica of each of {counted(rows.stop - rows.start, 'partition')} in "
             f"{names_text([escaped(rack) for rack in racks])}",
             had="no replica "
             + names_text([f"of {n} in {escaped(rack)}" for rack, n in lacking.items() if n]),
-            hint="reading from followers alone cannot be local here: the assignment decides, or "
-            "more replicas",
+            hint="use a rack-aware assignor or add replicas: fetching from followers alone cannot "
+            "make these reads local",
         )
 
 
-def _racks_by_topic(view: View, group: Group) -> dict[str, set[str]]:
-    """Topics of the table -> racks of brokers that members who read them are in."""
+def _racks_by_topic(view: FetchView, group: Group) -> dict[str, set[str]]:
+    """Topic of the table -> racks of its readers, as far as brokers have them."""
     found: dict[str, set[str]] = {}
     for member in group.members:
         rack = _rack(member)
@@ -185,8 +196,8 @@ def _racks_by_topic(view: View, group: Group) -> dict[str, set[str]]:
     return found
 
 
-def _topics(view: View, member: GroupMember) -> set[str]:
-    """What a member lists or has, as far as it is in the table."""
+def _topics(view: FetchView, member: GroupMember) -> set[str]:
+    """Topics that a member subscribes to or is assigned, as far as they are in the table."""
     topics = {topic for topic, _ in member.partitions} | {*(member.topics or ())}
     rows = {topic: view.rows_of(topic) for topic in topics}
     return {topic for topic, found in rows.items() if found.start < found.stop}
@@ -196,12 +207,12 @@ def _rack(member: GroupMember) -> str:
     return member.rack.text if member.rack is not None else ""
 
 
-def _tells(group: Group, member: GroupMember) -> bool:
-    """Whether we would see its rack if it had one."""
+def _shows_rack(group: Group, member: GroupMember) -> bool:
+    """Whether the member's rack would be visible if it had one."""
     return bool(_rack(member)) or group.protocol == CONSUMER or member.topics is not None
 
 
-def _is_servers(group: Group) -> bool:
+def _has_server_assignor(group: Group) -> bool:
     return group.assignor is None or group.assignor in SERVER_ASSIGNORS
 
 
@@ -209,7 +220,7 @@ def _rebalances(group: Group) -> bool:
     return group.state not in {None, STABLE}
 
 
-def _why_uncovered(view: View, group: Group) -> str:
+def _why_uncovered(view: FetchView, group: Group) -> str:
     if any(_topics(view, member) for member in group.members):
         return "no member is in a rack of a broker"
     return _why_unknown(group) if _rebalances(group) else "no topic that it reads is known"
@@ -218,14 +229,15 @@ def _why_uncovered(view: View, group: Group) -> str:
 def _why_unknown(group: Group) -> str:
     if _rebalances(group):
         return f"the group is {escaped(str(group.state))}, not {STABLE}"
-    return "what its members told when they joined is not known"
+    return "what its members sent when they joined is not known"
 
 
-def _lost(view: View, group: Group) -> str:
+def _lost_text(view: FetchView, group: Group) -> str:
+    """What a better assignment would gain, as the end of a text; empty if none is known."""
     found = view.facts.best.get(group.group)
     if found is None or not found.is_better:
         return ""
     return (
-        f"; {found.local} of {counted(found.partitions, 'partition')} read in the own rack, "
+        f"; {found.local} of {counted(found.partitions, 'partition')} read in the reader's rack, "
         f"{found.best_local} possible"
     )

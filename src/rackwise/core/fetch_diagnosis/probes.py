@@ -1,23 +1,25 @@
-"""Which fetches show whether leaders send clients to the replica in their rack (KIP-392).
+"""Fetches that show whether leaders send clients to the replica in their rack (KIP-392).
 
-A question is worth asking where the answer can be wrong: the partition's leader is in another rack
-and an in-sync replica is in the client's. Leaders take turns, so that few questions reach many:
+A fetch is a probe only if its answer can be wrong: the partition's leader is in another rack, and
+an in-sync replica is in the client's rack. Leaders take turns, so that few probes reach many of
+them:
 
 ```
-client rack b; replicas (leader first)    asked, at most 3
+client rack b; replicas (leader first)    probes, at most 3
 t-0  1 2     1 is in a, 2 in b            t-0 (leader 1)  t-3 (leader 3)  t-1 (leader 1)
 t-1  1 2
 t-2  2 1     the leader is in b itself
 t-3  3 2     3 is in c
 ```
 
-A leader that is known to lack the selector, or to be too old, answers as it must; that is told by
-the rule for the selector or the version, and its answers are not judged again.
+A leader that lacks the selector, or is too old, cannot name another replica. The rule about the
+selector or the version reports it, so its answers are not checked again.
 
-A leader that has just begun to lead does not know how far its followers are, and keeps its clients
-until they have fetched: an answer that would be a finding is doubtful, and worth asking for again.
+A leader that was just elected does not know the positions of its followers and keeps its clients
+until the followers have fetched. An answer that would be a finding is therefore doubtful: ask
+again before it is reported.
 
-What this does not do: ask. Source: `ReplicaManager.findPreferredReadReplica`.
+What this does not do: send the fetches. Source: `ReplicaManager.findPreferredReadReplica`.
 """
 
 from __future__ import annotations
@@ -29,25 +31,23 @@ import numpy as np
 
 from rackwise.core.assignors.measure.replica_read import read_replica
 from rackwise.core.fetch_diagnosis.facts import ProbeQuestion, ReadingFacts
-from rackwise.core.fetch_diagnosis.findings import Unchecked, finding, names_text
-from rackwise.core.fetch_diagnosis.view import View
-from rackwise.core.text import counted, escaped
+from rackwise.core.fetch_diagnosis.view import FetchView, finding, rule
+from rackwise.core.findings import Severity, Unchecked
+from rackwise.core.text import counted, escaped, names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rackwise.core.fetch_diagnosis.facts import Probe
-    from rackwise.core.fetch_diagnosis.findings import ReadingFinding
+    from rackwise.core.fetch_diagnosis.view import Results
     from rackwise.core.model import Cluster
-
-RULE = "reading-probe"
 
 
 def probe_questions(
     cluster: Cluster, client_racks: Iterable[str], *, limit: int
 ) -> tuple[ProbeQuestion, ...]:
-    """At most `limit` fetches for each of the client racks, those that no broker has left out."""
-    view = View(ReadingFacts(cluster=cluster))
+    """At most `limit` fetches for each client rack; racks that no broker has are left out."""
+    view = FetchView(ReadingFacts(cluster=cluster))
     return tuple(
         question
         for rack in sorted(set(client_racks) & set(view.rack_names))
@@ -57,7 +57,7 @@ def probe_questions(
 
 def doubtful_questions(facts: ReadingFacts) -> tuple[ProbeQuestion, ...]:
     """Questions whose answers would be findings."""
-    view = View(facts)
+    view = FetchView(facts)
     return tuple(
         each.question
         for each in facts.probes
@@ -65,45 +65,52 @@ def doubtful_questions(facts: ReadingFacts) -> tuple[ProbeQuestion, ...]:
     )
 
 
-def probe(view: View) -> Iterator[ReadingFinding | Unchecked]:
-    """Leaders that named no replica to a client, or one that is not in its rack."""
-    yield from _unasked(view)
-    judged: dict[int, list[Probe]] = {}
+@rule(
+    "reading-probe",
+    Severity.ERROR,
+    "a leader does not send a client to the replica in its rack",
+)
+def probe(view: FetchView) -> Results:
+    """Leaders that named no replica to a client, or one that is not in the client's rack."""
+    yield from _not_probed(view)
+    checked: dict[int, list[Probe]] = {}
     for each in view.facts.probes:
         asked = each.question
         if each.error is not None:
             yield Unchecked(
-                RULE,
+                "reading-probe",
                 f"the fetch failed with {each.error}",
                 f"{_name(each)} at broker {asked.leader}",
             )
         elif _is_explained(view, each):
             yield Unchecked(
-                RULE, "another finding tells why the leader keeps it", f"broker {asked.leader}"
+                "reading-probe",
+                "another finding says why the leader keeps it",
+                f"broker {asked.leader}",
             )
         else:
-            judged.setdefault(asked.leader, []).append(each)
-    for leader, probes in sorted(judged.items()):
+            checked.setdefault(asked.leader, []).append(each)
+    for leader, probes in sorted(checked.items()):
         wrong = [each for each in probes if not _is_near(view, each)]
         if wrong:
             first = wrong[0].question
             yield finding(
-                RULE,
+                "reading-probe",
                 broker=leader,
                 wanted=f"the replica in the client's rack, for {_name(wrong[0])} and client rack "
                 f"{escaped(first.client_rack)} {' or '.join(map(str, first.near))}",
                 had=f"{_answers(wrong)}; {len(wrong)} of {counted(len(probes), 'answer')} wrong",
-                hint="restart the broker if its settings were changed since it started; look into "
-                "its log for the selector",
+                hint="restart the broker if its settings were changed since it started; search its "
+                "log for the selector",
             )
 
 
-def _unasked(view: View) -> Iterator[Unchecked]:
-    """Client racks that nothing was asked for, where that is not told already."""
-    if RULE in view.facts.not_read:
+def _not_probed(view: FetchView) -> Iterator[Unchecked]:
+    """Client racks without a probe, unless `not_read` says why already."""
+    if "reading-probe" in view.facts.not_read:
         return
     if not view.client_racks:
-        yield Unchecked(RULE, "no rack of a client is known")
+        yield Unchecked("reading-probe", "no rack of a client is known")
     asked = {each.question.client_rack for each in view.facts.probes}
     for rack, _ in view.client_racks:
         if rack not in asked:
@@ -112,10 +119,10 @@ def _unasked(view: View) -> Iterator[Unchecked]:
                 if rack in view.rack_names
                 else "no broker is in the rack"
             )
-            yield Unchecked(RULE, why, f"client rack {escaped(rack)}")
+            yield Unchecked("reading-probe", why, f"client rack {escaped(rack)}")
 
 
-def _questions(view: View, rack: str, limit: int) -> Iterator[ProbeQuestion]:
+def _questions(view: FetchView, rack: str, limit: int) -> Iterator[ProbeQuestion]:
     table, near = view.cluster.partitions, view.in_rack(rack)
     has_replica = np.zeros(len(table), dtype=np.bool_)
     has_replica[table.isr.rows[np.isin(table.isr.values, near)]] = True
@@ -142,14 +149,14 @@ def _questions(view: View, rack: str, limit: int) -> Iterator[ProbeQuestion]:
         )
 
 
-def _is_explained(view: View, each: Probe) -> bool:
-    """Whether another finding tells why the leader keeps its clients."""
+def _is_explained(view: FetchView, each: Probe) -> bool:
+    """Whether another finding says why the leader keeps its clients."""
     leader = each.question.leader
     return view.is_old(leader) or view.lacks_selector(leader)
 
 
-def _is_near(view: View, each: Probe) -> bool:
-    """Whether it was sent to its rack, be it to a replica that came into sync only now."""
+def _is_near(view: FetchView, each: Probe) -> bool:
+    """Whether the client was sent to its rack, perhaps to a replica that is in sync only now."""
     asked = each.question
     return each.named in asked.near or (
         each.named is not None and view.racks.get(each.named) == asked.client_rack

@@ -1,6 +1,6 @@
-"""What the text of a rack looks like: a path, a zone of a cloud, a number.
+"""The kind of name that a rack is: a path, a zone of a cloud, a number.
 
-The first pattern that the whole text matches names the kind:
+The kind is that of the first pattern that the whole text matches:
 
 ```
 /eu/a/r7           path
@@ -12,7 +12,7 @@ eastus-1           azure-zone
 r7                 other
 ```
 
-What this does not do: know which zones there are.
+What this does not do: know which zones exist.
 """
 
 from __future__ import annotations

@@ -11,13 +11,8 @@ bounded     split_by_balance: as much local as a bound on the racks' load lets; 
 
 from __future__ import annotations
 
-from rackwise.core.partitioner.choice.config import PartitionerConfig
+from rackwise.core.partitioner.choice.config import PRODUCER, PRODUCER_RULES, PartitionerConfig
 from rackwise.core.partitioner.choice.counters import Bytes, PartitionerCounters
-from rackwise.core.partitioner.choice.findings import (
-    PRODUCER_RULES,
-    PartitionerFinding,
-    producer_finding,
-)
 from rackwise.core.partitioner.choice.keys import murmur2, partition_for_key, record_bytes
 from rackwise.core.partitioner.choice.kip1123 import Candidates
 from rackwise.core.partitioner.choice.ledger import WindowLedger
@@ -75,6 +70,7 @@ from rackwise.core.partitioner.split.split import (
 __all__ = [
     "BOUNDS",
     "MODES",
+    "PRODUCER",
     "PRODUCER_RULES",
     "RENEWED",
     "BoundPrice",
@@ -88,7 +84,6 @@ __all__ = [
     "PartitionLoad",
     "PartitionerConfig",
     "PartitionerCounters",
-    "PartitionerFinding",
     "ProducerScenario",
     "QueueEntry",
     "RackRates",
@@ -112,7 +107,6 @@ __all__ = [
     "partition_for_key",
     "price_step",
     "produce_cost",
-    "producer_finding",
     "rack_weights",
     "record_bytes",
     "shares_from_prices",

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.errors import InvalidRack
-from rackwise.core.findings import RULES, Severity
+from rackwise.core.findings import Severity
 from rackwise.core.policy.limits import fault_in
 from rackwise.core.policy.model import (
     AtLeast,
@@ -169,14 +169,6 @@ def _audit(value: Value, levels: Sequence[str]) -> AuditPolicy:
         said["rack_loss"] = _rack_loss(parts["rack_loss"], levels)
     if "ignore" in parts:
         said["ignore"] = _texts(parts["ignore"])
-        for item in parts["ignore"].items():
-            if item.value not in RULES:
-                raise item.error(
-                    f"no rule is called {shown(item.value)}",
-                    wanted="a rule",
-                    had=item.value,
-                    hint=f"rules: {', '.join(RULES)}",
-                )
     return AuditPolicy(**said)
 
 

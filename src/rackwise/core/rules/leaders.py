@@ -1,13 +1,14 @@
-"""Who leads, and who should by the list.
+"""Rules about leaders and preferred leaders.
 
-The preferred leader is the first placed replica: Kafka returns leadership to it when asked to
-elect. `leader_racks` are tried in order; the first that holds a replica of the partition is the
-one where its preferred leader belongs. A partition in none of them is free.
+The preferred leader is the first placed replica: a preferred leader election makes it the leader.
+The racks of `leader_racks` are tried in order. The first rack that holds a replica of the partition
+is the one where its preferred leader should be. A partition without a replica in these racks may
+have any preferred leader.
 
 ```
 leader_racks = /a, /b      [2 1 3] in /b /a /c     leader-rack: wanted a replica in /a first; had 2
-                           [2 3]   in /b /c        fine, none is in /a
-                           [3 4]   in /c /d        free
+                           [2 3]   in /b /c        ok, no replica is in /a
+                           [3 4]   in /c /d        ok, no replica is in /a or /b
 ```
 """
 
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.findings import Batch
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.registry import rule
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 
-def leader_rack(view: View) -> Iterator[Batch]:
-    """Preferred leaders on brokers that must not lead, or outside the rack that should."""
+@rule("leader-rack", Severity.WARNING, "the preferred leader is where the policy wants none")
+def leader_rack(view: View) -> Iterator[FindingBatch]:
+    """Preferred leaders on brokers that must not lead, or outside the rack that should lead."""
     preferred = view.preferred
     rows = np.flatnonzero(np.isin(preferred, view.policy.brokers.no_lead))
     if len(rows):
@@ -37,13 +40,14 @@ def leader_rack(view: View) -> Iterator[Batch]:
             ("a preferred leader that may lead", str(broker))
             for broker in preferred[rows][examples].tolist()
         ]
-        yield Batch(rule="leader-rack", texts=texts, text=text, row=rows)
+        yield FindingBatch(rule="leader-rack", texts=texts, text=text, row=rows)
     for number, rules in enumerate(view.rules):
         if rules.leader_racks:
-            yield from _outside(view, number, rules)
+            yield from _outside_leader_racks(view, number, rules)
 
 
-def _outside(view: View, number: int, rules: TopicRules) -> Iterator[Batch]:
+def _outside_leader_racks(view: View, number: int, rules: TopicRules) -> Iterator[FindingBatch]:
+    """`number`: index of the rules in `view.rules`."""
     rows = np.flatnonzero(view.row_rules == number)
     lists, preferred = view.placed.take(rows), view.preferred[rows]
     first = view.tree.places(preferred)
@@ -59,11 +63,12 @@ def _outside(view: View, number: int, rules: TopicRules) -> Iterator[Batch]:
                 (f"a preferred leader in {rack}", str(broker))
                 for broker in preferred[bad][examples].tolist()
             ]
-            yield Batch(rule="leader-rack", texts=texts, text=text, row=rows[bad])
+            yield FindingBatch(rule="leader-rack", texts=texts, text=text, row=rows[bad])
 
 
-def not_preferred_leader(view: View) -> Iterator[Batch]:
-    """Partitions that are led by another replica than the first."""
+@rule("not-preferred-leader", Severity.INFO, "the leader is not the first replica of the list")
+def not_preferred_leader(view: View) -> Iterator[FindingBatch]:
+    """Partitions whose leader is not their first placed replica."""
     leader, preferred = view.table.leader, view.preferred
     rows = np.flatnonzero((leader != preferred) & (leader >= 0) & (preferred >= 0))
     if len(rows):
@@ -74,4 +79,4 @@ def not_preferred_leader(view: View) -> Iterator[Batch]:
                 preferred[rows][examples].tolist(), leader[rows][examples].tolist(), strict=True
             )
         ]
-        yield Batch(rule="not-preferred-leader", texts=texts, text=text, row=rows)
+        yield FindingBatch(rule="not-preferred-leader", texts=texts, text=text, row=rows)

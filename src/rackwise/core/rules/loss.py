@@ -1,7 +1,8 @@
-"""What the loss of one rack would do to each partition.
+"""Rules about what the loss of one rack would do to each partition.
 
-Only what the loss itself does is told: a partition that is offline or under min.insync.replicas
-already has a finding of its own. Live replicas in sync whose rack is not known survive every loss.
+Only effects of the loss are reported: a partition that is already offline or under
+min.insync.replicas has a finding of another rule. Live replicas in sync in an unknown rack survive
+every loss.
 
 ```
 min.insync.replicas 2      live and in sync      lose /a          finding
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.findings import Batch
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.registry import rule
+from rackwise.core.rules.sync import min_isr_unknown
 from rackwise.core.view import blocks, distinct, firsts, matches
 
 if TYPE_CHECKING:
@@ -30,87 +33,118 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 
-def rack_loss_offline(view: View) -> Iterator[Batch]:
+def _no_loss(view: View) -> str | None:
+    """Why no rule of this file is checked."""
+    if view.policy.audit.rack_loss == ():
+        return "audit.rack_loss is off"
+    return None if view.tree.names[0] else "no broker has a rack"
+
+
+@rule(
+    "rack-loss-offline",
+    Severity.WARNING,
+    "the loss of one rack takes a partition offline",
+    unless=_no_loss,
+)
+def rack_loss_offline(view: View) -> Iterator[FindingBatch]:
     """Partitions whose live replicas in sync are all in one rack."""
-    for level in loss_levels(view):
+    for level in _loss_levels(view):
         names = view.tree.names[level]
-        for group in _groups(view, level):
-            bad = np.flatnonzero((group.inside == group.total[:, None]).any(axis=1))
+        for patterns in _patterns(view, level):
+            bad = np.flatnonzero((patterns.inside == patterns.total[:, None]).any(axis=1))
             texts = [
                 ("in sync in 2 racks", f"all {total} in {names[rack]}")
                 for rack, total in zip(
-                    group.nodes[bad].max(axis=1).tolist(), group.total[bad].tolist(), strict=True
+                    patterns.nodes[bad].max(axis=1).tolist(),
+                    patterns.total[bad].tolist(),
+                    strict=True,
                 )
             ]
-            yield group.batch("rack-loss-offline", bad, texts)
+            yield patterns.batch("rack-loss-offline", bad, texts)
 
 
-def rack_loss_min_isr(view: View) -> Iterator[Batch]:
+@rule(
+    "rack-loss-min-isr",
+    Severity.WARNING,
+    "the loss of one rack stops writes with acks=all",
+    unless=_no_loss,
+    partly=min_isr_unknown,
+)
+def rack_loss_min_isr(view: View) -> Iterator[FindingBatch]:
     """Partitions that the loss of one rack puts under min.insync.replicas."""
-    for level in loss_levels(view):
+    for level in _loss_levels(view):
         names = view.tree.names[level]
-        for group in _groups(view, level):
-            left = group.total[:, None] - group.inside
-            minimum = group.minimum[:, None]
-            does = (
-                firsts(matches(group.nodes))
+        for patterns in _patterns(view, level):
+            left = patterns.total[:, None] - patterns.inside
+            minimum = patterns.minimum[:, None]
+            is_hit = (
+                firsts(matches(patterns.nodes))
                 & (left > 0)
                 & (left < minimum)
-                & (group.total[:, None] >= minimum)
+                & (patterns.total[:, None] >= minimum)
             )
-            bad = np.flatnonzero(does.any(axis=1))
+            bad = np.flatnonzero(is_hit.any(axis=1))
             texts = [
                 (
-                    f"{group.minimum[pattern]} in sync without any one rack",
+                    f"{patterns.minimum[pattern]} in sync without any one rack",
                     ", ".join(
-                        f"{left[pattern, j]} without {names[group.nodes[pattern, j]]}"
-                        for j in np.flatnonzero(does[pattern]).tolist()
+                        f"{left[pattern, j]} without {names[patterns.nodes[pattern, j]]}"
+                        for j in np.flatnonzero(is_hit[pattern]).tolist()
                     ),
                 )
                 for pattern in bad.tolist()
             ]
-            yield group.batch("rack-loss-min-isr", bad, texts)
+            yield patterns.batch("rack-loss-min-isr", bad, texts)
 
 
-def loss_levels(view: View) -> list[int]:
-    """The levels at which the policy wants a rack's loss judged, coarsest first."""
+def _loss_levels(view: View) -> list[int]:
+    """The levels at which the policy asks for the loss of racks, coarsest first."""
     names = view.policy.audit.rack_loss
     if names is None:
         return [view.tree.depth - 1]
     return [level for level, name in enumerate(view.levels) if name in names]
 
 
-class _Group(NamedTuple):
-    """Rows with a leader and as long an ISR, by distinct patterns of racks and numbers.
+class _IsrPatterns(NamedTuple):
+    """The distinct ways in which the ISRs of some rows are spread over the racks of a level.
 
-    `pattern`: of each row. Per pattern: `nodes` [patterns, members], rising, -1 = not live or not
-    known; `inside`: live members in the same rack; `total`: live members; `minimum`: min ISR.
+    All rows have a leader and ISRs of one length.
     """
 
     level: int
     rows: NDArray[np.int64]
+    """Rows of the partition table, [rows]."""
     pattern: NDArray[np.int64]
+    """Pattern of each row, [rows]."""
     nodes: NDArray[np.int64]
+    """Rack of each member, rising, [patterns, members]; -1 = not live, or rack not known."""
     inside: NDArray[np.int64]
+    """Live members in the same rack as this member, [patterns, members]."""
     total: NDArray[np.int64]
+    """Live members, [patterns]."""
     minimum: NDArray[np.int64]
+    """min.insync.replicas, [patterns]; -1 = not known."""
 
-    def batch(self, rule: str, bad: NDArray[np.int64], texts: list[tuple[str, str]]) -> Batch:
+    def batch(
+        self, name: str, bad: NDArray[np.int64], texts: list[tuple[str, str]]
+    ) -> FindingBatch:
         """Findings for all rows of the bad patterns."""
         text = np.full(len(self.nodes), -1, dtype=np.int64)
         text[bad] = np.arange(len(bad))
         of_row = text[self.pattern]
         hit = of_row >= 0
-        return Batch(rule=rule, texts=texts, text=of_row[hit], level=self.level, row=self.rows[hit])
+        return FindingBatch(
+            rule=name, texts=texts, text=of_row[hit], level=self.level, row=self.rows[hit]
+        )
 
 
-def _groups(view: View, level: int) -> Iterator[_Group]:
+def _patterns(view: View, level: int) -> Iterator[_IsrPatterns]:
     nodes = np.where(view.live, view.tree.nodes[level], -1).astype(np.int64)
-    judged = np.flatnonzero((view.table.leader >= 0) & (view.in_sync > 0))
-    for rows, (index,) in blocks(view.table.isr, rows=judged):
-        lying = np.sort(nodes[view.isr_places[index]], axis=1)
+    checked = np.flatnonzero((view.table.leader >= 0) & (view.in_sync > 0))
+    for rows, (index,) in blocks(view.table.isr, rows=checked):
+        racks = np.sort(nodes[view.isr_places[index]], axis=1)
         total, minimum = view.in_sync[rows], view.min_isr[rows]
-        pattern, examples = distinct([*lying.T, total, minimum])
-        kept = lying[examples]
+        pattern, examples = distinct([*racks.T, total, minimum])
+        kept = racks[examples]
         inside = matches(kept).sum(axis=2)
-        yield _Group(level, rows, pattern, kept, inside, total[examples], minimum[examples])
+        yield _IsrPatterns(level, rows, pattern, kept, inside, total[examples], minimum[examples])

@@ -1,8 +1,8 @@
-"""How many replicas a partition has, and on which brokers.
+"""Rules about how many replicas a partition has, and on which brokers.
 
-A replica is on a dead broker when the broker is fenced or not listed at all. Without a policy the
-topic is its own measure: the number of replicas that most of its partitions have, the greater one
-where two are as common:
+A replica is on a dead broker if the broker is fenced or not listed. Where the policy gives no
+replication, the topic is compared with itself: the number that most of its partitions have is
+right, and of two equally common numbers the greater one:
 
 ```
 orders    0: [1 2 3]   1: [2 3 1]   2: [3 1]     orders-2: wanted 3 replicas; had 2
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.findings import Batch
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.registry import rule
 from rackwise.core.text import counted
 from rackwise.core.view import distinct, joined
 
@@ -29,16 +30,21 @@ if TYPE_CHECKING:
     from rackwise.core.view import View
 
 
-def replication(view: View) -> Iterator[Batch]:
-    """Partitions with another number of replicas than the policy, or else their topic, wants."""
+@rule(
+    "replication",
+    Severity.ERROR,
+    "a partition has another number of replicas than the policy or its topic",
+)
+def replication(view: View) -> Iterator[FindingBatch]:
+    """Partitions with another number of replicas than the policy wants, or their topic has."""
     sizes = view.placed.lengths
-    said = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
-    by_topic = said[view.topic_rules]
+    by_policy = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
+    by_topic = by_policy[view.topic_rules]
     if not by_topic.all():
         by_topic = np.where(by_topic > 0, by_topic, _most_common(view.table.topic, sizes))
     wanted = by_topic[view.table.topic]
     rows = np.flatnonzero(sizes != wanted)
-    yield from numbers("replication", rows, wanted[rows], sizes[rows], _replicas)
+    yield from number_findings("replication", rows, wanted[rows], sizes[rows], _replicas)
 
 
 def _replicas(number: int) -> str:
@@ -46,23 +52,24 @@ def _replicas(number: int) -> str:
 
 
 def _most_common(topic: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each topic the size that most of its partitions have, the greater one of two."""
+    """The size that most partitions of each topic have, int64 [topics]; of equals the greater."""
     code, example = distinct([topic, sizes])
-    often = np.bincount(code)
-    order = np.lexsort((sizes[example], often, topic[example]))
+    frequency = np.bincount(code)
+    # The last of a topic's sizes in this order is written last below, so it wins.
+    order = np.lexsort((sizes[example], frequency, topic[example]))
     best = np.zeros(int(topic.max()) + 1, dtype=np.int64)
     best[topic[example][order]] = sizes[example][order]
     return best
 
 
-def numbers(
-    rule: str,
+def number_findings(
+    name: str,
     rows: NDArray[np.int64],
     wanted: NDArray[np.int64],
     had: NDArray[np.int64],
     wanted_text: Callable[[int], str],
-) -> Iterator[Batch]:
-    """A finding for each row, its texts made from one number each."""
+) -> Iterator[FindingBatch]:
+    """A finding for each row, with texts from the numbers wanted and had."""
     if not len(rows):
         return
     text, examples = distinct([wanted, had])
@@ -70,32 +77,37 @@ def numbers(
         (wanted_text(want), str(have))
         for want, have in zip(wanted[examples].tolist(), had[examples].tolist(), strict=True)
     ]
-    yield Batch(rule=rule, texts=texts, text=text, row=rows)
+    yield FindingBatch(rule=name, texts=texts, text=text, row=rows)
 
 
-def dead_replica(view: View) -> Iterator[Batch]:
+@rule("dead-replica", Severity.ERROR, "a replica is on a broker that is not live")
+def dead_replica(view: View) -> Iterator[FindingBatch]:
     """Replicas on brokers that are not live."""
     hit = ~view.live[view.placed_places]
-    yield from _listed(view, "dead-replica", hit, "live brokers only")
+    yield from _on_brokers(view, "dead-replica", hit, "live brokers only")
 
 
-def drained_broker(view: View) -> Iterator[Batch]:
+@rule("drained-broker", Severity.ERROR, "a replica is on a broker that should hold nothing")
+def drained_broker(view: View) -> Iterator[FindingBatch]:
     """Replicas on brokers that should hold nothing."""
     hit = np.isin(view.placed.values, view.policy.brokers.drain)
-    yield from _listed(view, "drained-broker", hit, "no drained broker")
+    yield from _on_brokers(view, "drained-broker", hit, "no drained broker")
 
 
-def _listed(view: View, rule: str, hit: NDArray[np.bool_], wanted: str) -> Iterator[Batch]:
-    """Partitions with a placed replica that is hit; had lists the brokers."""
+def _on_brokers(
+    view: View, name: str, hit: NDArray[np.bool_], wanted: str
+) -> Iterator[FindingBatch]:
+    """Partitions with a placed replica in `hit`; the text lists the brokers of these replicas."""
     if not hit.any():
         return
     found = view.placed.keep(hit)
     rows = np.flatnonzero(found.lengths)
     text, lists = joined(found.take(rows))
-    yield Batch(rule=rule, texts=[(wanted, had) for had in lists], text=text, row=rows)
+    yield FindingBatch(rule=name, texts=[(wanted, had) for had in lists], text=text, row=rows)
 
 
-def pin(view: View) -> Iterator[Batch]:
+@rule("pin", Severity.ERROR, "a broker that should hold a partition does not")
+def pin(view: View) -> Iterator[FindingBatch]:
     """Partitions without one of the brokers that should hold them."""
     for number, rules in enumerate(view.rules):
         for partition, brokers in rules.pin:
@@ -107,22 +119,6 @@ def pin(view: View) -> Iterator[Batch]:
                 lacking |= view.sums(lists, lists.values == broker) == 0
             text, had = joined(lists.take(np.flatnonzero(lacking)))
             wanted = f"a replica on {', '.join(map(str, brokers))}"
-            yield Batch(
+            yield FindingBatch(
                 rule="pin", texts=[(wanted, on) for on in had], text=text, row=rows[lacking]
             )
-
-
-def reassigning(view: View) -> Iterator[Batch]:
-    """Partitions to which replicas are being added, or from which they are being removed."""
-    adding, removing = view.table.adding, view.table.removing
-    rows = np.flatnonzero(adding.lengths + removing.lengths)
-    if not len(rows):
-        return
-    added, add_texts = joined(adding.take(rows))
-    removed, remove_texts = joined(removing.take(rows))
-    text, examples = distinct([added, removed])
-    texts = [
-        ("nothing in motion", f"adding {add_texts[a]}, removing {remove_texts[r]}")
-        for a, r in zip(added[examples].tolist(), removed[examples].tolist(), strict=True)
-    ]
-    yield Batch(rule="reassigning", texts=texts, text=text, row=rows)

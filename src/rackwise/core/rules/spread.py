@@ -1,29 +1,30 @@
-"""How the replicas of a partition lie over the racks of each level.
+"""Rules about how the replicas of a partition are spread over the racks of each level.
 
-Goals, in order: a partition is off only where moving one of its own replicas would mend it; the
-finding names the racks that are off, with the numbers wanted and had; a level costs a few array
-passes, however many partitions.
+Goals, in order: a partition is reported only if moving one of its own replicas would repair it; the
+finding names the racks with a wrong number, with the numbers wanted and had; a level costs a few
+array passes, however many partitions there are.
 
-`even` is judged from the coarsest level down, below each rack with the number of replicas that
-really are there, so that a fault at one level is told once and not again at each level below:
+`even` is checked from the coarsest level down. Below each rack it starts from the number of
+replicas that the rack actually holds, so a fault at one level is reported once and not again at
+each finer level:
 
 ```
 racks /e/a /e/b /w/a, 3 replicas, two brokers each         level region      level zone
-[1 2 4] in /e/a /e/a /w/a                                  /e 2, /w 1 fine   /e/a 2, /e/b 0 off
-[1 2 3] in /e/a /e/a /e/b                                  /e 3, /w 0 off    /e/a 2, /e/b 1 fine
+[1 2 4] in /e/a /e/a /w/a                                  /e 2, /w 1 ok     /e/a 2, /e/b 0 wrong
+[1 2 3] in /e/a /e/a /e/b                                  /e 3, /w 0 wrong  /e/a 2, /e/b 1 ok
 ```
 
-The number is shared out by water filling (`core.racks.water_fill`): a rack takes at most as many as
-it has usable brokers, plus the unusable ones on which this partition still has a replica. So a rack
-without usable brokers counts as long as the partition is in it, a dead or drained replica is not
-told twice, and more replicas than racks are no fault while the counts differ by one at most.
+Water filling (`core.racks.water_fill`) computes the even shares. The capacity of a rack is its
+number of usable brokers, plus the unusable brokers on which this partition still has a replica.
+Three things follow: a rack without usable brokers counts as long as the partition is in it; a dead
+or drained replica is not reported twice; more replicas than racks are no fault while the counts
+differ by at most one.
 
-A level that is off is passed over: `even` is then measured below the nearest coarser level that is
-not. `count` takes the place of `even` at the levels of the racks that it names.
+A level whose rule is `off` is skipped: `even` then compares below the nearest coarser level that is
+not `off`. `count` replaces `even` at the levels of the racks that it names.
 
-What is not known is not held against anyone: a replica on a broker that is not listed, or that has
-no rack, lies in no rack at all, and the others are judged as if it were not there. Only `at_least`
-wants distinct racks that are known.
+A replica on a broker that is not listed, or that has no rack, is in no rack. The other replicas are
+checked as if it did not exist. Only `at_least` requires distinct known racks.
 
 What this does not do: say which replica to move.
 """
@@ -35,9 +36,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.boxes import counted_racks, level_above
-from rackwise.core.findings import NONE, Batch
+from rackwise.core.findings import NONE, FindingBatch, Severity
 from rackwise.core.policy import AtLeast
 from rackwise.core.racks import water_fill
+from rackwise.core.rules.racks import rackless_reason
+from rackwise.core.rules.registry import rule
 from rackwise.core.text import counted
 from rackwise.core.view import distinct, firsts, matches
 
@@ -49,73 +52,104 @@ if TYPE_CHECKING:
     from rackwise.core.view import RackPatterns, View
 
 _CELLS = 1 << 20
-"""Counts, pattern by rack, that are held at once while texts are made."""
+"""Counts (patterns x racks) held in memory at once while texts are written; 8 MiB of int64."""
 
 
-def spread_even(view: View) -> Iterator[Batch]:
-    """Counts below one rack that are not an even share of what is there."""
+def _no_spread(view: View) -> str | None:
+    """Why no rule of this file is checked."""
+    if not view.tree.names[0]:
+        return "no broker has a rack"
+    reason = rackless_reason(view)
+    is_unaware = view.policy.racks.missing == "unaware"
+    return f"racks.missing is unaware and {reason}" if reason and is_unaware else None
+
+
+@rule(
+    "spread-even",
+    Severity.ERROR,
+    "a rack holds more or fewer replicas of a partition than an even share",
+    unless=_no_spread,
+)
+def spread_even(view: View) -> Iterator[FindingBatch]:
+    """Partitions whose counts below one rack are not even shares of what that rack holds."""
     for block in view.rack_patterns:
-        counted = {level for level, _ in counted_racks(view.tree, block.rules)}
+        count_levels = {level for level, _ in counted_racks(view.tree, block.rules)}
         for level in range(view.tree.depth):
-            if block.rules.spread[level] == "even" and level not in counted:
-                above = level_above(block.rules, counted, level)
+            if block.rules.spread[level] == "even" and level not in count_levels:
+                above = level_above(block.rules, count_levels, level)
                 yield from _even(view, _at(view, block, level), above)
 
 
-def spread_distinct(view: View) -> Iterator[Batch]:
-    """Racks with two replicas of a partition or more."""
+@rule(
+    "spread-distinct",
+    Severity.ERROR,
+    "two replicas of a partition are in one rack",
+    unless=_no_spread,
+)
+def spread_distinct(view: View) -> Iterator[FindingBatch]:
+    """Partitions with two or more replicas in one rack."""
     for block in view.rack_patterns:
         for level in range(view.tree.depth):
             if block.rules.spread[level] == "distinct":
-                lying = _at(view, block, level)
-                bad = np.flatnonzero((_tally(lying.nodes)[1] > 1).any(axis=1))
+                patterns = _at(view, block, level)
+                bad = np.flatnonzero((_matches(patterns.nodes)[1] > 1).any(axis=1))
                 names = view.tree.names[level]
                 texts = [
                     off_texts((name, 0, 1, n) for name, n in zip(names, counts, strict=True))
                     for part in _parts(bad, len(names))
-                    for counts in _counts(lying.nodes[part], len(names)).tolist()
+                    for counts in _counts(patterns.nodes[part], len(names)).tolist()
                 ]
-                yield lying.batch("spread-distinct", bad, texts)
+                yield patterns.batch("spread-distinct", bad, texts)
 
 
-def spread_at_least(view: View) -> Iterator[Batch]:
-    """Partitions in fewer distinct racks than wanted, or than they have replicas."""
+@rule(
+    "spread-at-least",
+    Severity.ERROR,
+    "a partition is in fewer racks than the policy wants",
+    unless=_no_spread,
+)
+def spread_at_least(view: View) -> Iterator[FindingBatch]:
+    """Partitions in fewer distinct racks than the policy wants, or than they have replicas."""
     for block in view.rack_patterns:
         for level in range(view.tree.depth):
-            rule = block.rules.spread[level]
-            if isinstance(rule, AtLeast):
-                lying = _at(view, block, level)
-                wanted = min(rule.racks, lying.nodes.shape[1])
-                racks = firsts(matches(lying.nodes)).sum(axis=1)
+            spread = block.rules.spread[level]
+            if isinstance(spread, AtLeast):
+                patterns = _at(view, block, level)
+                wanted = min(spread.racks, patterns.nodes.shape[1])
+                racks = firsts(matches(patterns.nodes)).sum(axis=1)
                 bad = np.flatnonzero(racks < wanted)
                 texts = [(counted(wanted, "rack"), str(number)) for number in racks[bad].tolist()]
-                yield lying.batch("spread-at-least", bad, texts)
+                yield patterns.batch("spread-at-least", bad, texts)
 
 
-class _Lying(NamedTuple):
-    """Distinct patterns at one level; `pattern`: of each row."""
+class _LevelPatterns(NamedTuple):
+    """The distinct ways in which the replicas of some rows are spread over the racks of a level."""
 
     level: int
     rows: NDArray[np.int64]
+    """Rows of the partition table, [rows]."""
     pattern: NDArray[np.int64]
+    """Pattern of each row, [rows]."""
     nodes: NDArray[np.int64]
+    """Rack of each replica, rising, [patterns, replicas]; -1 = not known."""
     unusable: NDArray[np.bool_]
+    """Whether the replica's broker is dead or to be drained, [patterns, replicas]."""
 
     def batch(
         self,
-        rule: str,
+        name: str,
         bad: NDArray[np.int64],
         texts: Sequence[tuple[str, str]],
         *,
         minor: NDArray[np.int64] | None = None,
-    ) -> Batch:
-        """Findings for all rows of the bad patterns; `texts`, `minor`: one for each of them."""
+    ) -> FindingBatch:
+        """Findings for all rows of the bad patterns; `texts`, `minor`: one for each bad pattern."""
         text = np.full(len(self.nodes), -1, dtype=np.int64)
         text[bad] = np.arange(len(bad))
         of_row = text[self.pattern]
         hit = of_row >= 0
-        return Batch(
-            rule=rule,
+        return FindingBatch(
+            rule=name,
             texts=texts,
             text=of_row[hit],
             level=self.level,
@@ -124,65 +158,69 @@ class _Lying(NamedTuple):
         )
 
 
-def _at(view: View, block: RackPatterns, level: int) -> _Lying:
-    """The patterns of the finest racks, seen at a coarser level."""
+def _at(view: View, block: RackPatterns, level: int) -> _LevelPatterns:
+    """The patterns of the finest racks, expressed in racks of a coarser level."""
     finest = view.tree.depth - 1
     up = np.append(view.tree.ancestors(finest, level), -1)
     nodes = up[block.nodes]
     if level == finest:
-        return _Lying(level, block.rows, block.pattern, nodes, block.unusable)
+        return _LevelPatterns(level, block.rows, block.pattern, nodes, block.unusable)
     again, examples = distinct([*nodes.T, *block.unusable.T.astype(np.int64)])
-    return _Lying(
+    return _LevelPatterns(
         level, block.rows, again[block.pattern], nodes[examples], block.unusable[examples]
     )
 
 
-def _tally(nodes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """`matches` of each pattern, and for each replica how many lie with it (itself included)."""
+def _matches(nodes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """`matches` of each pattern, and how many replicas are in each replica's rack, itself too."""
     same = matches(nodes)
     return same, same.sum(axis=2)
 
 
 class _Shares(NamedTuple):
-    """Even shares: `case` [patterns, replicas]; `low`, `high` [cases, nodes], -1 outside."""
+    """Even shares below the parents of replicas, one row for each distinct case."""
 
     case: NDArray[np.int64]
+    """Case of each replica's parent, [patterns, replicas]."""
     low: NDArray[np.int64]
+    """Least share of each rack, [cases, nodes]; -1 for racks that are not below the parent."""
     high: NDArray[np.int64]
+    """Greatest share of each rack, [cases, nodes]; -1 as in `low`."""
 
 
-def _even(view: View, lying: _Lying, above: int) -> Iterator[Batch]:
-    up = np.append(view.tree.ancestors(lying.level, above), -1)
-    parents = up[lying.nodes]
-    same, counts = _tally(lying.nodes)
-    family, totals = _tally(parents)
-    shares = _even_shares(view, lying, up, totals)
-    low = shares.low[shares.case, lying.nodes]
-    high = shares.high[shares.case, lying.nodes]
+def _even(view: View, patterns: _LevelPatterns, above: int) -> Iterator[FindingBatch]:
+    up = np.append(view.tree.ancestors(patterns.level, above), -1)
+    parents = up[patterns.nodes]
+    same, counts = _matches(patterns.nodes)
+    family, totals = _matches(parents)
+    shares = _even_shares(view, patterns, up, totals)
+    low = shares.low[shares.case, patterns.nodes]
+    high = shares.high[shares.case, patterns.nodes]
     is_off = (counts < low) | (counts > high)
     needed = (shares.low > 0).sum(axis=1)[shares.case]
     held = (family & (firsts(same) & (low > 0))[:, None, :]).sum(axis=2)
     is_broken = firsts(family) & ((family & is_off[:, None, :]).any(axis=2) | (held < needed))
     for j in range(is_broken.shape[1]):
         bad = np.flatnonzero(is_broken[:, j])
-        texts = _uneven_texts(view, lying, shares, bad, j)
-        yield lying.batch("spread-even", bad, texts, minor=parents[bad, j])
+        texts = _uneven_texts(view, patterns, shares, bad, j)
+        yield patterns.batch("spread-even", bad, texts, minor=parents[bad, j])
 
 
 def _even_shares(
-    view: View, lying: _Lying, up: NDArray[np.int64], totals: NDArray[np.int64]
+    view: View, patterns: _LevelPatterns, up: NDArray[np.int64], totals: NDArray[np.int64]
 ) -> _Shares:
-    """Share the replicas below each parent out, once for each distinct case.
+    """Divide the replicas below each parent, once for each distinct case.
 
-    A case is a parent, the number below it, and the racks of the unusable brokers among them.
+    A case is a parent, the number of replicas below it, and the racks of those among them that are
+    on unusable brokers.
     """
-    parents = up[lying.nodes]
-    siblings = (parents[:, :, None] == parents[:, None, :]) & lying.unusable[:, None, :]
-    extra = np.sort(np.where(siblings, lying.nodes[:, None, :], -1), axis=2)
-    width = int(lying.unusable.sum(axis=1).max())
+    parents = up[patterns.nodes]
+    siblings = (parents[:, :, None] == parents[:, None, :]) & patterns.unusable[:, None, :]
+    extra = np.sort(np.where(siblings, patterns.nodes[:, None, :], -1), axis=2)
+    width = int(patterns.unusable.sum(axis=1).max())
     extra = extra[:, :, extra.shape[2] - width :].reshape(parents.size, width)
     case, examples = distinct([parents.ravel(), totals.ravel(), *extra.T])
-    usable = view.usable_below(lying.level)
+    usable = view.usable_below(patterns.level)
     low = np.full((len(examples), len(usable)), -1, dtype=np.int64)
     high = low.copy()
     room = usable + _counts(extra[examples], len(usable))
@@ -196,36 +234,36 @@ def _even_shares(
 
 
 def _uneven_texts(
-    view: View, lying: _Lying, shares: _Shares, bad: NDArray[np.int64], j: int
+    view: View, patterns: _LevelPatterns, shares: _Shares, bad: NDArray[np.int64], j: int
 ) -> list[tuple[str, str]]:
-    """Of each bad pattern the racks that are off below the parent of replica j."""
-    names = view.tree.names[lying.level]
+    """Texts of each bad pattern: the racks with a wrong number below the parent of replica j."""
+    names = view.tree.names[patterns.level]
     return [
         off_texts(row for row in zip(names, *columns, strict=True) if row[1] >= 0)
         for part in _parts(bad, len(names))
         for columns in zip(
             shares.low[shares.case[part, j]].tolist(),
             shares.high[shares.case[part, j]].tolist(),
-            _counts(lying.nodes[part], len(names)).tolist(),
+            _counts(patterns.nodes[part], len(names)).tolist(),
             strict=True,
         )
     ]
 
 
 def _parts(patterns: NDArray[np.int64], racks: int) -> list[NDArray[np.int64]]:
-    """Patterns in parts whose counts, pattern by rack, fit into memory."""
+    """The patterns in parts, so that the counts of one part fit into `_CELLS`."""
     return np.array_split(patterns, 1 + len(patterns) * racks // _CELLS)
 
 
 def _counts(nodes: NDArray[np.int64], racks: int) -> NDArray[np.int64]:
-    """How often each rack stands in each row of nodes, -1 left out: [rows, racks]."""
+    """How often each rack occurs in each row of nodes, without -1: int64 [rows, racks]."""
     counts = np.zeros((len(nodes), racks + 1), dtype=np.int64)
     np.add.at(counts, (np.arange(len(nodes))[:, None], nodes), 1)
     return counts[:, :-1]
 
 
 def off_texts(racks: Iterable[tuple[str, int, int | None, int]]) -> tuple[str, str]:
-    """Wanted and had of the racks (name, low, high, count) whose count is outside `low..high`.
+    """Texts of the racks (name, low, high, count) whose count is outside `low..high`.
 
     >>> off_texts([("/a", 1, 1, 2), ("/b", 0, 2, 1), ("/c", 1, None, 0)])
     ('/a 1, /c 1 or more', '/a 2, /c 0')
@@ -246,8 +284,14 @@ def range_text(low: int, high: int | None) -> str:
     return str(low) if low == high else f"{low}..{high}"
 
 
-def rack_count(view: View) -> Iterator[Batch]:
-    """Counted racks with another number of replicas, and replicas outside all of them."""
+@rule(
+    "rack-count",
+    Severity.ERROR,
+    "a rack holds another number of replicas than the policy counts for it",
+    unless=_no_spread,
+)
+def rack_count(view: View) -> Iterator[FindingBatch]:
+    """Racks of `count` with another number of replicas, and replicas outside all of them."""
     finest = view.tree.depth - 1
     for block in view.rack_patterns:
         places = counted_racks(view.tree, block.rules)
@@ -272,4 +316,4 @@ def rack_count(view: View) -> Iterator[Batch]:
         ]
         levels = {level for level, _ in places}
         level = levels.pop() if len(levels) == 1 else NONE
-        yield _Lying(level, *block[1:]).batch("rack-count", bad, texts)
+        yield _LevelPatterns(level, *block[1:]).batch("rack-count", bad, texts)

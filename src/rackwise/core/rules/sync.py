@@ -1,7 +1,7 @@
-"""Which replicas are in sync, and whether writes with acks=all are possible.
+"""Rules about replicas in sync, and whether writes with acks=all are possible.
 
-Live replicas in sync are counted as Kafka counts them: the members of the ISR on live brokers, also
-those that a running reassignment adds.
+Live replicas in sync are counted as Kafka counts them: the members of the ISR on live brokers,
+including those that a running reassignment adds.
 
 ```
 min.insync.replicas 2, 3 placed     in sync and live    finding
@@ -11,9 +11,9 @@ ISR [1 2], 2 is dead                1                   under-replicated, under-
 ISR [2], 2 is dead, no leader       0                   under-replicated, offline
 ```
 
-`under-replicated` compares the whole ISR, as Kafka's own gauge does; the other rules ask what is
-alive. A topic whose min.insync.replicas is not known is judged by neither of the two rules that
-need it, and the audit says so.
+`under-replicated` compares the whole ISR, as Kafka's own gauge does; the other rules count live
+members only. Rules that need min.insync.replicas skip the topics for which it is not known, and the
+audit reports how many it skipped.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.findings import Batch
-from rackwise.core.rules.replicas import numbers
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.registry import rule
+from rackwise.core.rules.replicas import number_findings
+from rackwise.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +35,18 @@ if TYPE_CHECKING:
 NO_LEADER = -1
 
 
-def offline(view: View) -> Iterator[Batch]:
+def min_isr_unknown(view: View) -> str | None:
+    """For how many topics min.insync.replicas is not known; None where it is known for all."""
+    unknown = int((view.topic_min_isr < 0).sum())
+    topics = counted(len(view.table.topics), "topic")
+    return f"min.insync.replicas of {unknown} of {topics} is not known" if unknown else None
+
+
+@rule("offline", Severity.ERROR, "a partition has no leader")
+def offline(view: View) -> Iterator[FindingBatch]:
     """Partitions without a leader."""
     rows = np.flatnonzero(view.table.leader == NO_LEADER)
-    yield Batch(
+    yield FindingBatch(
         rule="offline",
         texts=[("a leader", "none")],
         text=np.zeros(len(rows), dtype=np.int64),
@@ -44,25 +54,40 @@ def offline(view: View) -> Iterator[Batch]:
     )
 
 
-def under_min_isr(view: View) -> Iterator[Batch]:
+@rule(
+    "under-min-isr",
+    Severity.ERROR,
+    "fewer live replicas are in sync than min.insync.replicas",
+    partly=min_isr_unknown,
+)
+def under_min_isr(view: View) -> Iterator[FindingBatch]:
     """Partitions with a leader and fewer live replicas in sync than min.insync.replicas."""
     is_under = (view.in_sync < view.min_isr) & (view.table.leader != NO_LEADER)
     rows = np.flatnonzero(is_under)
-    yield from numbers("under-min-isr", rows, view.min_isr[rows], view.in_sync[rows], _in_sync)
+    yield from number_findings(
+        "under-min-isr", rows, view.min_isr[rows], view.in_sync[rows], _in_sync
+    )
 
 
-def under_replicated(view: View) -> Iterator[Batch]:
+@rule("under-replicated", Severity.WARNING, "fewer replicas are in sync than are placed")
+def under_replicated(view: View) -> Iterator[FindingBatch]:
     """Partitions with fewer replicas in sync than placed."""
     placed, isr = view.placed.lengths, view.table.isr.lengths
     rows = np.flatnonzero(isr < placed)
-    yield from numbers("under-replicated", rows, placed[rows], isr[rows], _in_sync)
+    yield from number_findings("under-replicated", rows, placed[rows], isr[rows], _in_sync)
 
 
-def at_min_isr(view: View) -> Iterator[Batch]:
-    """Partitions that would be under min.insync.replicas after one more loss, and need not be."""
+@rule(
+    "at-min-isr",
+    Severity.WARNING,
+    "the loss of one more replica stops writes with acks=all",
+    partly=min_isr_unknown,
+)
+def at_min_isr(view: View) -> Iterator[FindingBatch]:
+    """Partitions with as many live replicas in sync as min.insync.replicas, and more placed."""
     minimum = view.min_isr
     rows = np.flatnonzero((view.in_sync == minimum) & (minimum < view.placed.lengths))
-    yield from numbers("at-min-isr", rows, minimum[rows], view.in_sync[rows], _more_in_sync)
+    yield from number_findings("at-min-isr", rows, minimum[rows], view.in_sync[rows], _more_in_sync)
 
 
 def _in_sync(number: int) -> str:

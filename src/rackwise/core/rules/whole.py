@@ -1,10 +1,16 @@
-"""What holds for the cluster or one of its brokers, not for a partition.
+"""Rules about the cluster as a whole, one finding each.
 
-A throttle is left over when a replication rate or a list of throttled replicas is set and nothing
-is reassigning: Kafka's own tool sets them and only `--verify` takes them away. A key that is set
-to the empty text is not set.
+Unequal racks. Fairness is over brokers, not racks, so a bigger rack may hold more. The rules of a
+policy may give a small rack a share that its brokers can only hold by holding more than the others.
+No plan can even this out; one finding names the rack that is worst:
 
-What this does not do: tell whose throttle it is.
+```
+3 replicas, even, 100 partitions      /a 2 brokers    /b 2 brokers    /c 1 broker      mean 60
+least share of each rack              100             100             100
+on each broker at least               50              50              100 <- forced
+```
+
+What this does not do: take weights of brokers into account.
 """
 
 from __future__ import annotations
@@ -13,89 +19,69 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.findings import Batch
+from rackwise.core.boxes import boxes
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.racks import rackless_reason
+from rackwise.core.rules.registry import rule
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from rackwise.core.view import View
 
-RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-"""Broker configurations that limit replication, KIP-73."""
 
-LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Topic configurations that say which replicas are limited, KIP-73."""
-
-
-def rack_missing(view: View) -> Iterator[Batch]:
-    """Live brokers without a rack."""
-    racks = {broker.id: broker.rack for broker in view.cluster.brokers if broker.is_live}
-    bad = [broker for broker in view.tree.rackless if broker in racks]
-    texts = [("a rack", "none" if (rack := racks[id_]) is None else rack.text) for id_ in bad]
-    yield _of_brokers("rack-missing", bad, texts)
+def _has_no_balance(view: View) -> str | None:
+    is_off = view.policy.balance.replicas == "off"
+    return rackless_reason(view) or ("balance.replicas is off" if is_off else None)
 
 
-def rack_depth(view: View) -> Iterator[Batch]:
-    """Brokers whose rack path is shorter than the deepest one."""
-    racks = {broker.id: broker.rack for broker in view.cluster.brokers}
-    texts = [
-        (counted(view.tree.depth, "level"), f"{len(rack.levels)} in {rack.text}")
-        for id_ in view.tree.padded
-        if (rack := racks[id_]) is not None
-    ]
-    yield _of_brokers("rack-depth", view.tree.padded, texts)
+@rule(
+    "unequal-racks",
+    Severity.INFO,
+    "a rack has so few brokers that its rules force more load on them",
+    unless=_has_no_balance,
+)
+def unequal_racks(view: View) -> Iterator[FindingBatch]:
+    """The rack whose rules force the most replicas on each broker, if that is above the mean."""
+    usable = [view.usable_below(level) for level in range(view.tree.depth)]
+    # Per level and node: the least number of replicas that the rules put below the node.
+    forced = [np.zeros(len(nodes), dtype=np.int64) for nodes in usable]
+    for block in view.rack_patterns:
+        found = boxes(view.tree, usable, block.rules, block.nodes.shape[1])
+        for level, box in enumerate(found or ()):
+            forced[level] += box.low * len(block.rows)
+    brokers = int(view.usable.sum())
+    mean = -(-len(view.placed.values) // brokers) if brokers else 0
+    worst: tuple[int, int, int] | None = None
+    for level, least in enumerate(forced):
+        each = -(-least // np.maximum(usable[level], 1))
+        for node in np.flatnonzero(each > mean).tolist():
+            if worst is None or each[node] > worst[0]:
+                worst = (int(each[node]), level, node)
+    if worst is not None:
+        load, level, node = worst
+        had = (
+            f"{load} or more on a broker of {view.tree.names[level][node]}, "
+            f"which has {usable[level][node]} of {counted(brokers, 'broker')}"
+        )
+        wanted = f"{counted(mean, 'replica')} on a broker, the mean"
+        yield FindingBatch.of_cluster("unequal-racks", wanted, had, level=level)
 
 
-def _of_brokers(rule: str, brokers: Sequence[int], texts: Sequence[tuple[str, str]]) -> Batch:
-    return Batch(
-        rule=rule,
-        texts=texts,
-        text=np.arange(len(brokers)),
-        broker=np.array(brokers, dtype=np.int64),
-    )
-
-
-def throttle_left(view: View) -> Iterator[Batch]:
-    """Throttles that are set while nothing is reassigning."""
-    if len(view.table.adding.values) or len(view.table.removing.values):
-        return
-    configs = view.cluster.configs
-    brokers = {id_: _set(configs.brokers[id_], RATES) for id_ in sorted(configs.brokers)}
-    bad = [id_ for id_, keys in brokers.items() if keys]
-    yield _of_brokers("throttle-left", bad, [("no throttle", brokers[id_]) for id_ in bad])
-    topics = [_set(configs.topics.get(name, {}), LISTS) for name in view.table.topics]
-    throttled = [topic for topic, keys in enumerate(topics) if keys]
-    yield Batch(
-        rule="throttle-left",
-        texts=[("no throttle", topics[topic]) for topic in throttled],
-        text=np.arange(len(throttled)),
-        topic=np.array(throttled, dtype=np.int64),
-    )
-
-
-def _set(values: Mapping[str, str], keys: Sequence[str]) -> str:
-    """The keys that are set, with their values."""
-    return ", ".join(f"{key}={escaped(values[key])}" for key in keys if values.get(key))
-
-
-def size_unknown(view: View) -> Iterator[Batch]:
+@rule("size-unknown", Severity.INFO, "the size of a partition is not known")
+def size_unknown(view: View) -> Iterator[FindingBatch]:
     """How many partitions have no known size."""
     unknown = int((view.table.bytes < 0).sum())
     if unknown:
-        yield _of_cluster(
-            "size-unknown",
-            f"the size of {counted(len(view.table), 'partition')}",
-            f"{unknown} not known",
-        )
+        wanted = f"the size of {counted(len(view.table), 'partition')}"
+        yield FindingBatch.of_cluster("size-unknown", wanted, f"{unknown} not known")
 
 
-def not_visible(view: View) -> Iterator[Batch]:
+@rule("not-visible", Severity.INFO, "a part of the cluster could not be read")
+def not_visible(view: View) -> Iterator[FindingBatch]:
     """What the reader of the cluster could not see."""
     texts = sorted(note.text for note in view.cluster.notes if note.kind == "not-visible")
     if texts:
-        yield _of_cluster("not-visible", "all of it visible", "; ".join(map(escaped, texts)))
-
-
-def _of_cluster(rule: str, wanted: str, had: str) -> Batch:
-    return Batch(rule=rule, texts=[(wanted, had)], text=np.zeros(1, dtype=np.int64))
+        had = "; ".join(map(escaped, texts))
+        yield FindingBatch.of_cluster("not-visible", "all of it visible", had)

@@ -51,12 +51,7 @@ if TYPE_CHECKING:
         encode_sticky_user_data,
         encode_subscription,
     )
-    from rackwise.core.wire.upgrade import (
-        UpgradeAdvice,
-        UpgradeFinding,
-        UpgradeMember,
-        upgrade_findings,
-    )
+    from rackwise.core.wire.upgrade import UpgradeAdvice, UpgradeMember, upgrade_findings
 
 __all__ = [
     "Blob",
@@ -68,7 +63,6 @@ __all__ = [
     "Subscription",
     "TopicNode",
     "UpgradeAdvice",
-    "UpgradeFinding",
     "UpgradeMember",
     "decode_assignment",
     "decode_blob",
@@ -92,7 +86,7 @@ __all__ = [
 ]
 
 
-_OF_UPGRADE = {"UpgradeMember", "UpgradeAdvice", "UpgradeFinding", "upgrade_findings"}
+_OF_UPGRADE = {"UpgradeAdvice", "UpgradeMember", "upgrade_findings"}
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""KIP-36's rolling upgrade, judged from what the brokers registered and what is told of them.
+"""KIP-36's rolling upgrade, checked from the brokers' registrations and given versions.
 
 ```
 step   is done when                                                          then
@@ -8,13 +8,13 @@ step   is done when                                                          the
 4      every registration shows the version that the new IBP writes           racks are used
 ```
 
-The step is the first that is not done; None when all four are.
+The next step is the first that is not done; None when all four are done.
 
-Goals, in order: nothing is guessed; what a registration proves needs not be told; who would break
-is said before anybody does.
+Goals, in order: guess nothing; do not ask for what a registration proves; report who would break
+before it happens.
 
-Software and IBP are not in ZooKeeper: they are told for each broker, or not known. A registration
-proves a least of both, as only such a broker writes it:
+Software and IBP are not in ZooKeeper: the caller gives them for each broker, or they are not known.
+A registration proves a lowest version of both, as only such a broker writes it:
 
 ```
 version        1              2            3                  4                  5
@@ -22,17 +22,8 @@ software       before 0.9.0   from 0.9.0   from 0.10.0        from 0.10.2       
 IBP            -              -            from 0.10.0-IV1    from 0.10.0-IV1    from 2.7-IV0
 ```
 
-Findings, in this order, then by broker:
-
-```
-reader-breaks       error    0.9.0.0 reads versions 1 and 2 only (KAFKA-3100), and later ones are
-                             there or come with the target; a warning where the software is unknown
-ibp-too-early       error    an IBP with racks, while another broker runs software before 0.10.0
-rack-hidden         warning  broker.rack is known, the registration is below 3: nobody sees it yet
-partial-racks       warning  of the registrations from 3 on some have a rack and some have none
-listener-only-new   warning  host is null: clients that read host and port cannot connect
-rack-too-long       warning  a rack of more than 249 characters
-```
+`UPGRADE_RULES` has the rules. `reader-breaks` is an error for software 0.9.0.0 and a warning where
+the software is not known. `partial-racks` looks at registrations of version 3 and later only.
 
 What this does not do: read ZooKeeper; ask brokers; upgrade anything.
 
@@ -42,9 +33,9 @@ Source: KIP-36 "Compatibility, Deprecation, and Migration Plan", KAFKA-3100.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from rackwise.core.findings import Severity
+from rackwise.core.findings import Finding, FindingList, RuleTable, Severity
 from rackwise.core.text import escaped
 from rackwise.core.wire.ibp import (
     FINAL,
@@ -59,7 +50,7 @@ from rackwise.core.wire.ibp import (
 from rackwise.core.wire.registration import ENDPOINTS_SINCE, RACK_SINCE, BrokerRegistration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 RACKS_TARGET = "0.10.0-IV1"
 """The IBP that KIP-36 upgrades to."""
@@ -71,12 +62,12 @@ STEPS = {
     3: "raise inter.broker.protocol.version on all brokers",
     4: "restart the brokers one by one, so that they register anew",
 }
-"""What is to be done in each step of KIP-36."""
+"""What to do in each step of KIP-36."""
 
 _SHOWN = 8
 _RACK_SHOWN = 60
 _BREAKS: Release = (0, 9, 0, 0)
-_MENDED: Release = (0, 9, 0, 1)
+_REPAIRED: Release = (0, 9, 0, 1)
 _OLDEST: Version = (0, 0, 0, 0)
 _PROVEN: tuple[tuple[int, Release, Version], ...] = (
     (5, (2, 7, 0, 0), (2, 7, 0, 0)),
@@ -90,53 +81,32 @@ _PROVEN: tuple[tuple[int, Release, Version], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeMember:
-    """A broker of the cluster. `software`, `ibp`: as told, None = not known.
-
-    `ibp` "" = not set in its server.properties: the broker speaks what its software does.
-    `rack`: its `broker.rack`, where the registration does not have it.
-    """
+    """A broker of the cluster that is being upgraded."""
 
     registration: BrokerRegistration
     software: str | None = None
+    """Version of its software; None = not known."""
     ibp: str | None = None
+    """Its inter.broker.protocol.version; "" = not set (that of its software), None = not known."""
     rack: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradeFinding:
-    """What stands in the way, or must be known. `broker`: None = a client, or the cluster."""
-
-    code: str
-    severity: Severity
-    broker: int | None
-    message: str
-    hint: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields, for one JSON object."""
-        return {
-            "code": self.code,
-            "severity": str(self.severity),
-            "broker": self.broker,
-            "message": self.message,
-            "hint": self.hint,
-        }
+    """Its `broker.rack`, where the registration does not have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeAdvice:
-    """`step`: 1 to 4, the first that is not done; None = all are. `target`: the IBP.
-
-    `waiting`: brokers for which that step is not done. `unknown`: those of them of which nobody
-    says what the step asks for. `wanted_version`: of registrations, once all is done.
-    """
+    """The next step of an upgrade, and what is in its way."""
 
     step: int | None
+    """1 to 4, the first step that is not done; None = all are done."""
     target: str
+    """The IBP to upgrade to."""
     wanted_version: int
+    """Version of all registrations once the upgrade is done."""
     waiting: tuple[int, ...]
+    """Brokers for which the step is not done."""
     unknown: tuple[int, ...]
-    findings: tuple[UpgradeFinding, ...]
+    """Brokers among them for which the version that the step needs is not known."""
+    findings: tuple[Finding, ...]
 
 
 def upgrade_findings(
@@ -144,16 +114,20 @@ def upgrade_findings(
 ) -> UpgradeAdvice:
     """The next step of the upgrade to the IBP `to`, and who would break.
 
-    `clients`: versions of clients that read ZooKeeper. `to`: None = the steps are judged for the
-    first IBP with racks, and no reader is held against what is not yet there. Raises
-    `InvalidConfig` for a version or an IBP that is none.
+    `clients`: versions of clients that read ZooKeeper. `to`: None = check the steps for the first
+    IBP with racks, and readers against existing registrations only. Raises `InvalidConfig` for a
+    malformed version or IBP.
     """
     target = RACKS_TARGET if to is None else to
     wanted = parse_ibp(target)
     known = sorted(map(_known, members), key=lambda each: each.broker_id)
     version = registration_version(target, software=".".join(map(str, wanted[:3])))
-    newest = max((each.version for each in known), default=0)
-    comes = version if to is not None and wanted >= RACKS_SINCE else None
+    state = _State(
+        known=known,
+        clients=clients,
+        newest=max((each.version for each in known), default=0),
+        coming=version if to is not None and wanted >= RACKS_SINCE else None,
+    )
     step, waiting = _step(known, wanted, version)
     return UpgradeAdvice(
         step=step,
@@ -161,20 +135,18 @@ def upgrade_findings(
         wanted_version=version,
         waiting=tuple(each.broker_id for each in waiting),
         unknown=tuple(each.broker_id for each in waiting if each.lacks(step)),
-        findings=(
-            *_breaking(known, clients, newest, comes=comes),
-            *_too_early(known),
-            *_hidden(known),
-            *_partial(known),
-            *_hostless(known),
-            *_long(known),
+        findings=tuple(
+            FindingList(
+                UPGRADE_RULES,
+                (each for check in UPGRADE_RULES.checks.values() for each in check(state)),
+            )
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A member, and the least that its software and IBP can be."""
+    """A broker with the lowest versions that its software and IBP can have."""
 
     member: UpgradeMember
     told_software: Release | None
@@ -203,7 +175,7 @@ class _Known:
         return self.version < ENDPOINTS_SINCE
 
     def lacks(self, step: int | None) -> bool:
-        """Whether nobody says what this step asks for."""
+        """Whether the version that this step needs is not known."""
         told = {1: self.member.ibp, 2: self.member.software, 3: self.member.ibp}
         return step in told and told[step] is None
 
@@ -223,7 +195,10 @@ def _known(member: UpgradeMember) -> _Known:
 def _step(
     known: Sequence[_Known], wanted: Version, version: int
 ) -> tuple[int | None, Sequence[_Known]]:
-    """The first step that is not done, and for whom. A registration proves its whole release."""
+    """The first step that is not done, and the brokers that wait for it.
+
+    A registration proves its whole release.
+    """
     release = wanted[:3]
     waiting = {
         1: [each for each in known if not each.member.ibp and each.proven_ibp < release],
@@ -234,118 +209,156 @@ def _step(
     return next(((step, late) for step, late in waiting.items() if late), (None, ()))
 
 
-def _breaking(
-    known: Sequence[_Known], clients: Sequence[str], newest: int, *, comes: int | None
-) -> Iterator[UpgradeFinding]:
-    """`newest`: version of the newest registration. `comes`: version that the target brings."""
-    if newest < RACK_SINCE and comes is None:
-        for client in clients:
+class _State(NamedTuple):
+    """What the rules look at."""
+
+    known: Sequence[_Known]
+    """Brokers in id order."""
+    clients: Sequence[str]
+    """Versions of clients that read ZooKeeper."""
+    newest: int
+    """Version of the newest registration; 0 if there is none."""
+    coming: int | None
+    """Version of registrations that the target IBP will write; None if it writes no racks."""
+
+
+UPGRADE_RULES: RuleTable[Callable[[_State], Iterator[Finding]]] = RuleTable()
+"""Rule name -> rule, in the order in which findings are listed."""
+_ONLY_OLD = "which reads registrations of version 1 and 2 only (KAFKA-3100)"
+_READS_ALL = "version 0.9.0.1 or later"
+
+
+@UPGRADE_RULES.rule(
+    "reader-breaks",
+    Severity.ERROR,
+    "a broker or a client cannot read registrations that exist or will be written",
+)
+def _reader_breaks(state: _State) -> Iterator[Finding]:
+    if state.newest < RACK_SINCE and state.coming is None:
+        for client in state.clients:
             parse_software(client)
         return
-    there = f"version {newest} is there" if newest >= RACK_SINCE else f"version {comes} will come"
-    only = "registrations of version 1 and 2 only (KAFKA-3100)"
-    for each in known:
+    cause = (
+        f"version {state.newest} exists"
+        if state.newest >= RACK_SINCE
+        else f"version {state.coming} will be written"
+    )
+    for each in state.known:
         if each.told_software == _BREAKS:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "reader-breaks",
-                each,
-                f"broker {each.broker_id} runs 0.9.0.0, which reads {only}; {there}",
-                "upgrade it to 0.9.0.1 or later before any broker registers so",
+                broker=each.broker_id,
+                wanted=_READS_ALL,
+                had=f"0.9.0.0, {_ONLY_OLD}; {cause}",
+                hint="upgrade it to 0.9.0.1 or later before any broker registers so",
             )
         elif each.told_software is None and each.version == ENDPOINTS_SINCE:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "reader-breaks",
-                each,
-                f"the software of broker {each.broker_id} is not known; "
-                f"0.9.0.0 reads {only}, and {there}",
-                f"tell it: --member {each.broker_id}=SOFTWARE,IBP",
-                Severity.WARNING,
+                severity=Severity.WARNING,
+                broker=each.broker_id,
+                wanted=_READS_ALL,
+                had=f"a version that is not known, perhaps 0.9.0.0, {_ONLY_OLD}; {cause}",
+                hint=f"give its version: --member {each.broker_id}=SOFTWARE,IBP",
             )
-    for client in clients:
-        if parse_software(client) < _MENDED:
-            yield UpgradeFinding(
-                code="reader-breaks",
-                severity=Severity.ERROR,
-                broker=None,
-                message=f"clients of version {client} read {only}; {there}",
+    for client in state.clients:
+        if parse_software(client) < _REPAIRED:
+            yield UPGRADE_RULES.finding(
+                "reader-breaks",
+                where=f"clients of version {client}",
+                wanted=_READS_ALL,
+                had=f"{client}, {_ONLY_OLD}; {cause}",
                 hint="upgrade them to 0.9.0.1 or later first",
             )
 
 
-def _too_early(known: Sequence[_Known]) -> Iterator[UpgradeFinding]:
-    old = [each for each in known if each.is_before_racks]
-    for each in known:
+@UPGRADE_RULES.rule(
+    "ibp-too-early",
+    Severity.ERROR,
+    "a broker speaks an IBP with racks while another runs software before 0.10.0",
+)
+def _ibp_too_early(state: _State) -> Iterator[Finding]:
+    old = [each for each in state.known if each.is_before_racks]
+    for each in state.known:
         others = [other for other in old if other is not each]
         if others and max(each.least_ibp, each.proven_ibp) >= RACKS_SINCE:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "ibp-too-early",
-                each,
-                f"broker {each.broker_id} speaks 0.10.0-IV1 or later, and software before 0.10.0 "
-                f"runs on {_named(others)}",
-                "set inter.broker.protocol.version back to the old version until all are upgraded",
+                broker=each.broker_id,
+                wanted="an IBP before 0.10.0-IV1 until all brokers run software 0.10.0 or later",
+                had=f"0.10.0-IV1 or later, and software before 0.10.0 on {_named(others)}",
+                hint="set inter.broker.protocol.version back to the old version until all are "
+                "upgraded",
             )
 
 
-def _hidden(known: Sequence[_Known]) -> Iterator[UpgradeFinding]:
-    for each in known:
+@UPGRADE_RULES.rule(
+    "rack-hidden",
+    Severity.WARNING,
+    "a broker has a rack, and its registration is too old to show it",
+)
+def _rack_hidden(state: _State) -> Iterator[Finding]:
+    for each in state.known:
         if each.rack is not None and each.version < RACK_SINCE:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "rack-hidden",
-                each,
-                f"broker {each.broker_id} has rack {_short(each.rack)}, and its registration "
-                f"version {each.version}: the rack is not seen until step 4",
-                "go on with the steps; topics that are made before do not heed it",
-                Severity.WARNING,
+                broker=each.broker_id,
+                wanted=f"a registration of version 3 or later, which shows rack "
+                f"{_short(each.rack)}",
+                had=f"version {each.version}; the rack is hidden until step 4",
+                hint="continue with the steps; topics that are created before ignore the rack",
             )
 
 
-def _partial(known: Sequence[_Known]) -> Iterator[UpgradeFinding]:
-    new = [each for each in known if each.version >= RACK_SINCE]
+@UPGRADE_RULES.rule(
+    "partial-racks",
+    Severity.WARNING,
+    "some registrations have a rack and some have none",
+)
+def _partial_racks(state: _State) -> Iterator[Finding]:
+    new = [each for each in state.known if each.version >= RACK_SINCE]
     having = [each for each in new if each.member.registration.rack is not None]
     lacking = [each for each in new if each.member.registration.rack is None]
     if having and lacking:
-        yield UpgradeFinding(
-            code="partial-racks",
-            severity=Severity.WARNING,
-            broker=None,
-            message=f"{_named(having)} registered with a rack, {_named(lacking)} without",
-            hint="set broker.rack on all: until then new topics ignore racks, or are refused",
+        yield UPGRADE_RULES.finding(
+            "partial-racks",
+            wanted="a rack in every registration",
+            had=f"{_named(having)} with a rack, {_named(lacking)} without",
+            hint="set broker.rack on all brokers: until then new topics ignore racks, or are "
+            "rejected",
         )
 
 
-def _hostless(known: Sequence[_Known]) -> Iterator[UpgradeFinding]:
-    for each in known:
+@UPGRADE_RULES.rule(
+    "listener-only-new",
+    Severity.WARNING,
+    "a registration has no host, so clients that read host and port cannot connect",
+)
+def _listener_only_new(state: _State) -> Iterator[Finding]:
+    for each in state.known:
         registration = each.member.registration
         if registration.version >= ENDPOINTS_SINCE and registration.host is None:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "listener-only-new",
-                each,
-                f"broker {each.broker_id} registered without a host, as it has no PLAINTEXT "
-                "listener: clients that read host and port cannot connect",
-                "upgrade such clients to ones that read endpoints, or keep a PLAINTEXT listener",
-                Severity.WARNING,
+                broker=each.broker_id,
+                wanted="a host and a port for clients that read no endpoints",
+                had="none, as the broker has no PLAINTEXT listener",
+                hint="upgrade such clients to ones that read endpoints, or keep a PLAINTEXT "
+                "listener",
             )
 
 
-def _long(known: Sequence[_Known]) -> Iterator[UpgradeFinding]:
-    for each in known:
+@UPGRADE_RULES.rule("rack-too-long", Severity.WARNING, "a rack has more than 249 characters")
+def _rack_too_long(state: _State) -> Iterator[Finding]:
+    for each in state.known:
         if each.rack is not None and len(each.rack) > LONGEST_RACK:
-            yield _found(
+            yield UPGRADE_RULES.finding(
                 "rack-too-long",
-                each,
-                f"the rack of broker {each.broker_id} has {len(each.rack)} characters, more than "
-                f"{LONGEST_RACK}: {_short(each.rack)}",
-                "give it a shorter broker.rack",
-                Severity.WARNING,
+                broker=each.broker_id,
+                wanted=f"a rack of at most {LONGEST_RACK} characters",
+                had=f"{len(each.rack)} characters: {_short(each.rack)}",
+                hint="give it a shorter broker.rack",
             )
-
-
-def _found(
-    code: str, each: _Known, message: str, hint: str, severity: Severity = Severity.ERROR
-) -> UpgradeFinding:
-    return UpgradeFinding(
-        code=code, severity=severity, broker=each.broker_id, message=message, hint=hint
-    )
 
 
 def _named(known: Sequence[_Known]) -> str:

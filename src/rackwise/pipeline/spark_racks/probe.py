@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from rackwise.core.findings import FindingList
     from rackwise.core.model import Cluster
-    from rackwise.pipeline.spark_racks.check import SparkFindings
 
 PARTITIONS_PER_CORE = 4
 NOTHING = "null"
@@ -50,7 +50,7 @@ def check_client_rack(
     cluster: Cluster | None = None,
     *,
     variable: str,
-) -> SparkFindings:
+) -> FindingList:
     """Ask, then judge: findings about a job that reads Kafka with these options.
 
     `variable`: the one to ask for where the options name none.

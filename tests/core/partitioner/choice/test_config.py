@@ -147,14 +147,14 @@ class TestProblems:
             "producer: blank-rack: wanted a client.rack because partitioner.rack.aware is true; "
             r"had '\t'"
         )
-        assert found.as_dict()["hint"] == "set client.rack"
+        assert found.as_dict("hint")["hint"] == "set client.rack"
 
     def test_a_rack_that_no_broker_has(self):
         config = PartitionerConfig(rack_aware=True, rack="us-east-1a")
         (found,) = config.problems(["use1-az2", "use1-az1", None, "use1-az1"])
         assert found.rule == "rack-unmatched"
         assert (found.wanted, found.had) == ("one of use1-az1, use1-az2", "us-east-1a")
-        assert found.hint == "zone names differ per account: use zone ids"
+        assert found.hint == "use zone ids: zone names differ between accounts"
 
     def test_brokers_without_racks(self):
         (found,) = PartitionerConfig(rack_aware=True, rack="a").problems([None, ""])

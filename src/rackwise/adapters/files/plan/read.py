@@ -23,6 +23,7 @@ from rackwise.adapters.files.plan.proof import certificate_from, fair_from, verd
 from rackwise.adapters.files.plan.write import FORMAT, policy_sha256
 from rackwise.adapters.files.policy import parse_policy
 from rackwise.adapters.files.tables.prices import parse_prices
+from rackwise.core.audit import check_ignored
 from rackwise.core.errors import InvalidPlan, InvalidPolicy, InvalidPrices
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.faults import Fault, quoted
@@ -129,7 +130,9 @@ def plan_policy(plan: Plan, *, where: str) -> Policy:
     place = f"{where}: $.made_from.policy"
     try:
         if text.startswith("{"):
-            return policy_of(parse(text.encode(), where=place, error=InvalidPolicy))
+            policy = policy_of(parse(text.encode(), where=place, error=InvalidPolicy))
+            check_ignored(policy)
+            return policy
         return parse_policy(text.encode(), where=place).policy
     except InvalidPolicy as error:
         raise InvalidPlan(

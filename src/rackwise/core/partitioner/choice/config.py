@@ -22,17 +22,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rackwise.core.errors import PartitionerConfigError
-from rackwise.core.partitioner.choice.findings import producer_finding
+from rackwise.core.findings import Finding, Rule, RuleTable, Severity
 from rackwise.core.partitioner.choice.rack_levels import is_blank, levels_of
 from rackwise.core.partitioner.options import HINT, PARTITIONER_CLASS, read_options
 from rackwise.core.partitioner.split.split import common_levels
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from rackwise.core.partitioner.choice.findings import PartitionerFinding
 
+PRODUCER_RULES: RuleTable[Callable[..., Iterator[Finding]]] = RuleTable()
+"""Rule name -> rule, in the order in which findings are listed; no send fails for them."""
+PRODUCER = "producer"
+"""The place of all findings about a producer."""
 STICKY_BYTES = 16_384
 """Kafka's `batch.size` where none is given."""
 
@@ -101,14 +104,14 @@ class PartitionerConfig:
             fields |= {"rack_aware": False}
         return cls(**fields)
 
-    def problems(
-        self, broker_racks: Collection[str | None] | None = None
-    ) -> tuple[PartitionerFinding, ...]:
-        """What will not do what it seems to; `broker_racks`: the brokers' racks, None = not known.
+    def problems(self, broker_racks: Collection[str | None] | None = None) -> tuple[Finding, ...]:
+        """Options that do not have the effect they seem to have, as findings of `PRODUCER_RULES`.
 
-        Rules: `blank-rack`, `rack-unmatched`, `custom-partitioner`.
+        `broker_racks`: the brokers' racks; None = not known.
         """
-        return tuple(self._problems(broker_racks))
+        return tuple(
+            each for check in PRODUCER_RULES.checks.values() for each in check(self, broker_racks)
+        )
 
     @property
     def client_levels(self) -> tuple[str, ...]:
@@ -122,29 +125,45 @@ class PartitionerConfig:
         """How many leading levels a leader's rack shares with the client's to be local."""
         return len(self.client_levels) if self.rack_depth is None else self.rack_depth
 
-    def _problems(
-        self, broker_racks: Collection[str | None] | None
-    ) -> Iterator[PartitionerFinding]:
+    @PRODUCER_RULES.rule("blank-rack", Severity.WARNING, "a rack-aware producer has no client.rack")
+    def _blank_rack(self, _: Collection[str | None] | None) -> Iterator[Finding]:
         if self.rack_aware and is_blank(self.rack):
-            yield producer_finding(
+            yield PRODUCER_RULES.finding(
                 "blank-rack",
+                where=PRODUCER,
                 wanted="a client.rack because partitioner.rack.aware is true",
                 had=repr(self.rack or ""),
                 hint="set client.rack",
             )
-        elif self.rack_aware and broker_racks is not None and not self._has_broker(broker_racks):
+
+    @PRODUCER_RULES.rule(
+        "rack-unmatched", Severity.WARNING, "no broker is in the rack that a producer names"
+    )
+    def _rack_unmatched(self, broker_racks: Collection[str | None] | None) -> Iterator[Finding]:
+        if not self.rack_aware or is_blank(self.rack) or broker_racks is None:
+            return
+        if not self._has_broker(broker_racks):
             names = sorted({escaped(rack) for rack in broker_racks if rack})
-            yield producer_finding(
+            yield PRODUCER_RULES.finding(
                 "rack-unmatched",
+                where=PRODUCER,
                 wanted=f"one of {', '.join(names)}" if names else "brokers with racks",
                 had=escaped(str(self.rack)),
-                hint="zone names differ per account: use zone ids"
+                hint="use zone ids: zone names differ between accounts"
                 if names
                 else "set broker.rack on every broker",
             )
+
+    @PRODUCER_RULES.rule(
+        "custom-partitioner",
+        Severity.WARNING,
+        "a partitioner.class leaves partitioner.* without effect",
+    )
+    def _custom_partitioner(self, _: Collection[str | None] | None) -> Iterator[Finding]:
         if self.custom_partitioner is not None:
-            yield producer_finding(
+            yield PRODUCER_RULES.finding(
                 "custom-partitioner",
+                where=PRODUCER,
                 wanted="no partitioner.class, for partitioner.rack.aware and "
                 "partitioner.adaptive.partitioning.enable have no effect when a custom "
                 "partitioner is used",
@@ -196,6 +215,12 @@ def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> Partiti
     return PartitionerConfigError(
         f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=hint, where=name
     )
+
+
+# Checked where the split is used: `adapters/clients/steering.py`.
+PRODUCER_RULES.add(
+    Rule("stale-split", Severity.WARNING, "a split is older than it may be, or of other leaders")
+)
 
 
 def _check_least(name: str, value: float, least: int, *, hint: str = HINT) -> None:

@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.audit import audit
-from rackwise.core.findings import RULES, Severity
+from rackwise.core.findings import Severity
 from rackwise.core.planning.model import Move
 from rackwise.core.planning.outcome.dollars import copied, copy_prices
+from rackwise.core.rules import RULES
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
