@@ -41,11 +41,11 @@ def answer(**fields):
     return {"interface_id": "eni-b"} | ends | fields
 
 
-def bronze(spark, rows, *, is_told=True):
+def bronze(spark, rows, *, has_direction=True):
     """BRONZE_VPC from rows that say what differs from `ROW`; `row_offset` is their place."""
     from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
-    from rackwise.pipeline.ingest.tables import PARTIAL
+    from rackwise.pipeline.ingest.vpc_files import PARTIAL
     from rackwise.pipeline.schemas import BRONZE_VPC
 
     whole = [
@@ -54,7 +54,8 @@ def bronze(spark, rows, *, is_told=True):
     ]
     names = BRONZE_VPC.fieldNames()
     frame = spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_VPC)
-    direction = F.col("flow_direction").alias("flow_direction", metadata={PARTIAL: not is_told})
+    mark = {PARTIAL: not has_direction}
+    direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
     return frame.select(*(direction if n == "flow_direction" else n for n in names))
 
 
@@ -75,20 +76,20 @@ def buckets_of(fleet):
     return subnet_buckets(parse_subnets(SUBNETS), fleet.codes.racks)
 
 
-def at_once(df, name):  # noqa: ARG001 (the shape of `Once`)
+def at_once(df, name):  # noqa: ARG001 (the shape of `Persist`)
     """The rows computed now, so that plans above them stay small."""
     return df.localCheckpoint()
 
 
-def judged(spark, rows, fleet, *, is_told=True, **options):
+def judged(spark, rows, fleet, *, has_direction=True, **options):
     """Facts of the rows in their order."""
     from rackwise.pipeline.ingest.formats import flow_facts
 
     facts = flow_facts(
-        bronze(spark, rows, is_told=is_told),
+        bronze(spark, rows, has_direction=has_direction),
         fleet,
         buckets_of(fleet),
         format="vpc",
-        **{"once": at_once} | options,
+        **{"persist": at_once} | options,
     )
     return sorted(facts.collect(), key=lambda fact: fact.row_offset)

@@ -99,7 +99,7 @@ def check_told(told, summary, gold):
     rows = pyarrow.parquet.read_table(f"{gold}/cross_rack").to_pylist()
     fates = {
         one["reason"]: {"rows": one["rows"], "bytes": one["bytes"] or 0}
-        for one in summary["method"]["fates"]
+        for one in summary["method"]["outcomes"]
     }
     assert fates == told["fates"], "law broken: fates"
     assert summary["method"]["rows_in"] == told["rows"], "law broken: rows"

@@ -27,10 +27,9 @@ from rackwise.pipeline.fleet.fleet import fleet_frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.generate import write_flow_parquet
 from rackwise.pipeline.ingest.files import flow_files
-from rackwise.pipeline.ingest.formats import flow_facts
+from rackwise.pipeline.ingest.formats import flow_facts, input_format, read_bronze
 from rackwise.pipeline.ingest.row_outcomes import KEPT
-from rackwise.pipeline.ingest.silver import counted, names_in, once_in, silver
-from rackwise.pipeline.ingest.tables import bronze
+from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 from rackwise.pipeline.runtime.session import session
 from rackwise.pipeline.schemas import FLOW_INPUT, VPC_REQUIRED
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.row_outcomes import Fates
+    from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 
 FLOWS, ROUNDS = 5_000_000, 5
 GATES = {FlowFormat.CANONICAL: 8, FlowFormat.VPC: 8, FlowFormat.VPC_TEXT: 25}
@@ -72,16 +71,15 @@ def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
 
 def to_silver(
     spark: SparkSession, flows: Path, form: FlowFormat, fleet: Fleet, buckets: Buckets
-) -> Fates:
+) -> RowOutcomes:
     """The step of the job: facts written, all rows counted; what was written is removed."""
     read_as = "canonical" if form is FlowFormat.CANONICAL else "vpc"
     with tempfile.TemporaryDirectory(dir=flows.parent) as folder:
         listed = flow_files(spark, [str(flows)])
-        rows = bronze(spark, listed, read_as)
-        if form is FlowFormat.CANONICAL:
-            names_in(rows)
-        facts = flow_facts(rows, fleet, buckets, format=read_as, once=once_in(folder))
-        return silver(facts, counts=counted(rows), files=listed, folder=folder).fates
+        rows = read_bronze(spark, listed, read_as)
+        input_format(read_as).names(rows)
+        facts = flow_facts(rows, fleet, buckets, format=read_as, persist=store_in(folder))
+        return write_silver(facts, counts=count_rows(rows), files=listed, folder=folder).outcomes
 
 
 def scan(spark: SparkSession, flows: Path, columns: Sequence[str]) -> None:
@@ -113,8 +111,8 @@ def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowF
         subnets = parse_subnets("\n".join(lines))
         fleet = fleet_frames(spark, [("bench.json", b"")], lambda _, made=snapshot: made)
         buckets = subnet_buckets(subnets, fleet.codes.racks)
-        fates = to_silver(spark, flows, form, fleet, buckets)
-        if (had := (fates.rows_in, fates.rows_of(KEPT))) != wanted:
+        outcomes = to_silver(spark, flows, form, fleet, buckets)
+        if (had := (outcomes.rows_in, outcomes.rows_of(KEPT))) != wanted:
             raise SystemExit(f"expected {wanted}, got {had} was found")
         columns = FLOW_INPUT.names if form is FlowFormat.CANONICAL else VPC
         ours = partial(to_silver, spark, flows, form, fleet, buckets)

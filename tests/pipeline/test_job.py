@@ -198,7 +198,7 @@ class TestDemo:
 
     def test_where_everything_came_from(self, made):
         method = made.summary["method"]
-        assert method["fates"] == [{"reason": "kept", "rows": 9, "bytes": 27 * GIB}]
+        assert method["outcomes"] == [{"reason": "kept", "rows": 9, "bytes": 27 * GIB}]
         assert (method["rows_in"], method["bytes_in"]) == (9, 27 * GIB)
         assert [(row["rows"], row["quarantined"]) for row in method["files"]] == [(9, 0)]
         assert [row["row"] for row in method["prices"]] == [TWO_CENTS.row]
@@ -398,7 +398,7 @@ class TestUnhappy:
         path = write_flows(tmp_path / "flows", rows)
         made = analyzed(spark, tmp_path / "t", flows=[path], first_day=date(2026, 11, 1))
         assert made.summary["verdict"]["bytes_total"] is None
-        assert [row["reason"] for row in made.summary["method"]["fates"]] == ["other-day"]
+        assert [row["reason"] for row in made.summary["method"]["outcomes"]] == ["other-day"]
         assert made.summary["notes"] == ["no row of the flow files is traffic of a broker given"]
 
 

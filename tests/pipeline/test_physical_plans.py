@@ -27,7 +27,7 @@ def facts_of(spark, form, fleet):
     row = tuple(told.get(name) for name in schema.names)
     rows = bronze(spark, [ROW]) if form == "vpc" else spark.createDataFrame([row], schema)
     once = lambda df, _: df  # noqa: E731 (the whole plan at once)
-    return flow_facts(rows, fleet, buckets_of(fleet), format=form, once=once)
+    return flow_facts(rows, fleet, buckets_of(fleet), format=form, persist=once)
 
 
 @pytest.mark.parametrize("form", ["vpc", "canonical", "request-log"])

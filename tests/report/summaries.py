@@ -445,7 +445,7 @@ def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None
 
 def method(rows, *, named: Named) -> dict[str, Any]:
     kept = len(rows)
-    fates = Counter({"kept": kept, "duplicate-side": kept // 3, "not-kafka": kept // 7})
+    outcomes = Counter({"kept": kept, "duplicate-side": kept // 3, "not-kafka": kept // 7})
     files = [f"flows/part-{i:05}.parquet" for i in range(3)] if rows else []
     return {
         "prices": [
@@ -467,12 +467,12 @@ def method(rows, *, named: Named) -> dict[str, Any]:
             for level, each in USD_PER_GIB.items()
             if rows
         ],
-        "fates": [
+        "outcomes": [
             {"reason": reason, "rows": count, "bytes": sum(row[7] for row in rows) if i == 0 else 7}
-            for i, (reason, count) in enumerate(fates.items())
+            for i, (reason, count) in enumerate(outcomes.items())
             if rows
         ],
-        "rows_in": fates.total(),
+        "rows_in": outcomes.total(),
         "bytes_in": sum(row[7] for row in rows) + 14,
         "files": [
             {"file": named("file", i, name), "rows": 100_000, "quarantined": i}

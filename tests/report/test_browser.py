@@ -210,7 +210,7 @@ def test_sums_in_the_page_are_those_of_the_summary(page, files):
     assert shown["table-rules"]["count"] == str(verdict["findings"])
     assert shown["plans"]["moves"] == shown["table-plans"]["moves"] == str(plans["moves"])
     assert shown["rows-in"]["rows"] == str(document["method"]["rows_in"])
-    assert shown["table-fates"]["rows"] == shown["rows-in"]["rows"]
+    assert shown["table-outcomes"]["rows"] == shown["rows-in"]["rows"]
 
 
 @pytest.mark.long

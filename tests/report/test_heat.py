@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from rackwise.report.heat import MAPS, RACKS, fate, heat_maps
+from rackwise.report.heat import MAPS, RACKS, crossing_of, heat_maps
 from report.summaries import summary
 
 
@@ -34,10 +34,10 @@ def test_local_and_unknown_bytes_belong_to_no_sum():
 
 
 def test_a_rack_and_one_below_it_are_local():
-    assert fate("/eu", "/eu/a") == "local"
-    assert fate("/eu", "/europe") == "cross"
-    assert fate("eu", "eu/a") == "cross"
-    assert fate("", "a") == "unknown"
+    assert crossing_of("/eu", "/eu/a") == "local"
+    assert crossing_of("/eu", "/europe") == "cross"
+    assert crossing_of("eu", "eu/a") == "cross"
+    assert crossing_of("", "a") == "unknown"
 
 
 def test_the_unknown_rack_comes_last_and_empty_rows_not_at_all():

@@ -156,9 +156,9 @@ class TestStructure:
             assert price["valid_from"] in method
             assert price["source"] in method
         assert "unchecked price" in method
-        for fate in document["method"]["fates"]:
-            assert fate["reason"] in method
-            assert f"{fate['rows']:,}" in method
+        for outcome in document["method"]["outcomes"]:
+            assert outcome["reason"] in method
+            assert f"{outcome['rows']:,}" in method
         assert page.by_id("run-id").text == document["run_id"]
         for version in document["method"]["versions"].values():
             assert version in method

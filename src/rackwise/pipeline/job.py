@@ -6,7 +6,7 @@ same tables and the same summary; few actions, each over as little as possible.
 ```
 1 snapshots                names, codes, frames            -> silver/broker, partition, ..
 2 bronze: flow files       listed, columns checked, rows and bytes counted     -> bronze/ if kept
-3 silver: flow facts       every row once, with its fate                       -> silver/
+3 silver: flow facts       every row once, with its outcome                       -> silver/
 4 gold: traffic            one packed key; precedence of sources
 5 gold: dollars            topics, levels, prices, conservation                -> gold/cross_rack
 6 gold: roll-ups                                                               -> gold/by_*, matrix
@@ -48,10 +48,16 @@ from rackwise.pipeline.bill.savings import saving_rows, savings
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
 from rackwise.pipeline.ingest.files import flow_files, literally, repeated
-from rackwise.pipeline.ingest.formats import flow_facts
-from rackwise.pipeline.ingest.row_outcomes import Fates
-from rackwise.pipeline.ingest.silver import FoundNames, counted, names_in, once_in, silver
-from rackwise.pipeline.ingest.tables import bronze, whole, write_arrow
+from rackwise.pipeline.ingest.formats import (
+    flow_facts,
+    input_format,
+    read_bronze,
+    with_all_columns,
+)
+from rackwise.pipeline.ingest.names import FoundNames
+from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
+from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
+from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
 from rackwise.pipeline.request import check_request, check_shared, claimed_folder, run_id
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
@@ -167,7 +173,7 @@ class _Run:
             found=judged,
             blast=losses,
             bill=made,
-            fates=facts.fates if facts else Fates(),
+            outcomes=facts.outcomes if facts else RowOutcomes(),
             options=self.request.options,
             versions=self._versions(),
             failed=self.request.failed,
@@ -200,13 +206,13 @@ class _Run:
                 f"{len(same)} flow files have one name and size, all were read: "
                 + ", ".join(file.path for file in same)
             )
-        rows = bronze(self.spark, files, self.request.flow_format)
+        rows = read_bronze(self.spark, files, self.request.flow_format)
         if "bronze" in self.request.keep:
-            rows = whole(rows, self.request.flow_format)
+            rows = with_all_columns(rows, self.request.flow_format)
             rows.write.parquet(f"{folder}/bronze/flow")
             kept = literally(f"{folder}/bronze/flow")
             rows = self.spark.read.schema(rows.schema).parquet(kept)
-        return rows, FoundNames() if self.request.flow_format == "vpc" else names_in(rows)
+        return rows, input_format(self.request.flow_format).names(rows)
 
     def _fleet(self, found: FoundNames, folder: str) -> Fleet:
         request = self.request
@@ -245,11 +251,13 @@ class _Run:
             dedupe=request.dedupe,
             clients=request.clients,
             days=self._days_asked(),
-            once=once_in(f"{folder}/silver"),
+            persist=store_in(f"{folder}/silver"),
         )
-        made = silver(facts, counts=counted(rows), files=files, folder=f"{folder}/silver")
-        made.fates.check_quarantine(request.max_quarantine)
-        return made
+        written = write_silver(
+            facts, counts=count_rows(rows), files=files, folder=f"{folder}/silver"
+        )
+        written.outcomes.check_quarantine(request.max_quarantine)
+        return written
 
     def _bill(
         self, facts: Silver | None, fleet: Fleet, folder: str

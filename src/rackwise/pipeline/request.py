@@ -19,6 +19,7 @@ from rackwise.core.text import escaped
 from rackwise.core.traffic import named_levels, prices_of, rates_of
 from rackwise.pipeline.fleet.fleet import histories
 from rackwise.pipeline.fleet.snapshots import require_addresses
+from rackwise.pipeline.ingest.formats import DEFAULT, input_format
 from rackwise.pipeline.ingest.text import failure_line, spark_failures
 from rackwise.pipeline.runtime.remotes import is_local
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
     from rackwise.pipeline.ingest.files import FlowFile
     from rackwise.pipeline.ingest.formats import Dedupe
-    from rackwise.pipeline.ingest.tables import FlowFormat
     from rackwise.pipeline.ingest.vpc_duplicates import Side
     from rackwise.pipeline.plans.task import Planning
 
@@ -64,7 +64,7 @@ class AnalyzeRequest:
     provider: str = "aws"
     failed: tuple[FailedSnapshot, ...] = ()
     flows: tuple[str, ...] = ()
-    flow_format: FlowFormat = "vpc"
+    flow_format: str = DEFAULT
     subnets: tuple[Subnet, ...] = ()
     clients: Mapping[str, Mapping[str, Rack]] = field(default_factory=lambda: MappingProxyType({}))
     rates: tuple[RateRow, ...] = ()
@@ -139,7 +139,7 @@ def check_request(request: AnalyzeRequest) -> None:
     histories(request.snapshots)
     prices_of(request.prices, request.provider)
     rates_of(request.rates)
-    if request.flows and request.flow_format != "canonical":
+    if request.flows and input_format(request.flow_format).names_brokers_by_address:
         require_addresses(request.snapshots)
     if request.flows or request.rates:
         brokers = (broker for one in request.snapshots for broker in one.cluster.brokers)

@@ -160,7 +160,7 @@ FLOW_INPUT = _table(
 )
 _TOLD = {
     "principal": _STRING,  # the user that a client is to its broker, where its source says so
-    "fate": _STRING,  # what its source has settled of a row; null where it is to be judged
+    "outcome": _STRING,  # what its source has settled of a row; null where it is to be judged
 }
 BRONZE_INPUT = StructType([*FLOW_INPUT.fields, *_table(**_TOLD, **_PLACE).fields])
 BRONZE_REQUEST = _table(

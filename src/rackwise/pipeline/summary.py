@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.audit.findings import ClusterFindings
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot
-    from rackwise.pipeline.ingest.row_outcomes import Fates
+    from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
     from rackwise.pipeline.plans.fleet_plans import Plans
 
 FORMAT = "rackwise.summary/1"
@@ -50,7 +50,7 @@ def document(
     found: Sequence[ClusterFindings],
     blast: Sequence[Mapping[str, Any]],
     bill: Bill | None,
-    fates: Fates,
+    outcomes: RowOutcomes,
     options: Mapping[str, Any],
     versions: Mapping[str, str],
     failed: Iterable[FailedSnapshot],
@@ -69,7 +69,7 @@ def document(
         "levels": list(levels),
         "observed": _observed(bill) if bill else None,
         "verdict": {**_placement(fleet, found), **_totals(bill)},
-        "quality": {**_quality(bill), **_rows_lost(fates)},
+        "quality": {**_quality(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
         **{name: _plain_rows(_rolled_up(bill, name)) if bill else [] for name in ROLL_UPS},
         "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
@@ -95,15 +95,15 @@ def document(
         "blast": _plain_rows(blast),
         "method": {
             "prices": _prices(bill) if bill else [],
-            "fates": [
+            "outcomes": [
                 {"reason": reason, "rows": rows, "bytes": bytes_}
-                for reason, rows, bytes_ in fates.by_reason
+                for reason, rows, bytes_ in outcomes.by_reason
             ],
-            "rows_in": fates.rows_in,
-            "bytes_in": fates.bytes_in,
+            "rows_in": outcomes.rows_in,
+            "bytes_in": outcomes.bytes_in,
             "files": [
                 {"file": file, "rows": rows, "quarantined": quarantined}
-                for file, rows, quarantined in fates.by_file
+                for file, rows, quarantined in outcomes.by_file
             ],
             "precedence": [
                 {"cluster": cluster, "day": str(day), "kind": kind, "source": source}
@@ -272,11 +272,11 @@ def _quality(bill: Bill | None) -> dict[str, int]:
     return {f"bytes_{name}": bytes_[f"bytes_{name}"] for name in (*names, *others)}
 
 
-def _rows_lost(fates: Fates) -> dict[str, Any]:
+def _rows_lost(outcomes: RowOutcomes) -> dict[str, Any]:
     return {
-        "rows_quarantined": fates.rows_quarantined,
-        "share_quarantined": fates.share_text,
-        "rows_skipdata": fates.rows_of("skipdata"),
+        "rows_quarantined": outcomes.rows_quarantined,
+        "share_quarantined": outcomes.share_text,
+        "rows_skipdata": outcomes.rows_of("skipdata"),
     }
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Row = Mapping[str, Any]
-    Fate = Literal["cross", "local", "unknown"]
+    Crossing = Literal["cross", "local", "unknown"]
 
 UNKNOWN_RACK: Final = "(unknown)"
 STEPS: Final = 8
@@ -41,7 +41,7 @@ MAPS: Final = 6
 class HeatCell:
     """Bytes and dollars from one rack to another; `step` is 0 (cold) .. 8, None off the scale."""
 
-    fate: Fate
+    crossing: Crossing
     bytes: Cell
     usd: Cell | None
     step: int | None = None
@@ -71,10 +71,10 @@ class HeatMap:
     sums: Mapping[str, object]
 
 
-def fate(from_rack: str, to_rack: str) -> Fate:
+def crossing_of(from_rack: str, to_rack: str) -> Crossing:
     """Whether bytes between two racks cross; a rack and one below it share all they both have.
 
-    >>> fate("/eu/a", "/eu/b"), fate("/eu/a", "/eu"), fate("a", "(unknown)")
+    >>> crossing_of("/eu/a", "/eu/b"), crossing_of("/eu/a", "/eu"), crossing_of("a", "(unknown)")
     ('cross', 'local', 'unknown')
     """
     ends = {from_rack, to_rack}
@@ -95,7 +95,7 @@ def heat_maps(matrix: Sequence[Row]) -> tuple[tuple[HeatMap, ...], int]:
         groups[row["cluster"], row["level"], row["level_name"]].append(row)
     cost: dict[str, tuple[Decimal, int]] = defaultdict(lambda: (Decimal(0), 0))
     for (cluster, _, _), rows in groups.items():
-        crossing = [row for row in rows if _fate(row) == "cross"]
+        crossing = [row for row in rows if _crossing(row) == "cross"]
         amount = Decimal(total(row["usd"] for row in crossing) or 0)
         cost[cluster] = max(cost[cluster], (amount, sum(row["bytes"] for row in crossing)))
     order = sorted(groups, key=lambda key: (-cost[key[0]][0], -cost[key[0]][1], key))
@@ -105,8 +105,8 @@ def heat_maps(matrix: Sequence[Row]) -> tuple[tuple[HeatMap, ...], int]:
     return maps, len(order) - len(maps)
 
 
-def _fate(row: Row) -> Fate:
-    return fate(row["from_rack"], row["to_rack"])
+def _crossing(row: Row) -> Crossing:
+    return crossing_of(row["from_rack"], row["to_rack"])
 
 
 def _heat_map(number: int, key: tuple[str, int, str], rows: Sequence[Row]) -> HeatMap:
@@ -118,7 +118,7 @@ def _heat_map(number: int, key: tuple[str, int, str], rows: Sequence[Row]) -> He
     heaviest = sorted(weight, key=lambda rack: (rack == UNKNOWN_RACK, -weight[rack], rack))
     racks = sorted(heaviest[:RACKS], key=lambda rack: (rack == UNKNOWN_RACK, rack))
     pairs = {(row["from_rack"], row["to_rack"]): row for row in rows}
-    crossing = [row for row in rows if _fate(row) == "cross"]
+    crossing = [row for row in rows if _crossing(row) == "cross"]
     hottest = max((row["bytes"] for row in crossing), default=0)
     senders = [a for a in racks if any((a, b) in pairs for b in racks)]
     receivers = [b for b in racks if any((a, b) in pairs for a in racks)]
@@ -158,7 +158,7 @@ def _hidden(racks: int) -> str | None:
 
 
 def _cell(row: Row, hottest: int) -> HeatCell:
-    kind = _fate(row)
+    kind = _crossing(row)
     if kind != "cross":
         return HeatCell(kind, bytes_cell(row["bytes"]), None)
     step = round(STEPS * row["bytes"] / hottest) if hottest else 0

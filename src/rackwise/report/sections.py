@@ -276,9 +276,9 @@ def _price_state(row: Row) -> str:
 
 
 def method(summary: Summary) -> tuple[Table, ...]:
-    """Prices, the fate of every row, files, sources, failed snapshots, options: those there are."""
+    """Prices, outcomes of rows, files, sources, failed snapshots, options; no empty table."""
     part = summary["method"]
-    fates = (
+    outcomes = (
         name_column("reason", "Fate"),
         count_column("rows", "Rows"),
         bytes_column("bytes", "Bytes"),
@@ -303,7 +303,13 @@ def method(summary: Summary) -> tuple[Table, ...]:
     pairs = (name_column("name", "Name"), name_column("value", "Value"))
     tables = (
         prices(summary),
-        table("fates", "Fate of every row read", fates, part["fates"], sums=("rows", "bytes")),
+        table(
+            "outcomes",
+            "Outcome of every row read",
+            outcomes,
+            part["outcomes"],
+            sums=("rows", "bytes"),
+        ),
         table("files", "Files read", files, part["files"], sums=("rows", "quarantined")),
         table("sources", "Source per day and kind", sources, part["precedence"]),
         table("failed", "Snapshots not read", failed, summary["failed"]),

@@ -228,7 +228,7 @@ SHAPE: Final[Mapping[str, Any]] = {
                 "row": SCALAR,
             }
         ],
-        "fates": [{"reason": str, "rows": int, "bytes": _COUNT}],
+        "outcomes": [{"reason": str, "rows": int, "bytes": _COUNT}],
         "rows_in": _COUNT,
         "bytes_in": _COUNT,
         "files": [{"file": str, "rows": int, "quarantined": int}],

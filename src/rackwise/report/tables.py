@@ -125,7 +125,7 @@ def severity_column() -> Column:
 
 
 def roll_up_columns(*, is_priced: bool) -> tuple[Column, ...]:
-    """Bytes by fate, dollars and share: the columns that every roll-up has."""
+    """Bytes by crossing, dollars and share: the columns that every roll-up has."""
     return (
         bytes_column("bytes_cross", "Crossing"),
         bytes_column("bytes_local", "Local"),

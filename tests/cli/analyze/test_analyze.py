@@ -503,7 +503,7 @@ class TestSparkRefused:
     def test_a_wrong_flow_format(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, *demo_flow[:2])
         assert "columns interface_id srcaddr" in told
-        assert hint == "--flow-format canonical"
+        assert hint == "use --flow-format canonical"
 
     def test_flows_that_are_not_there(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, "--flows", tmp_path / "no such", *demo_flow[2:])

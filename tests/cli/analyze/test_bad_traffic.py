@@ -100,13 +100,13 @@ def test_what_a_table_of_clients_is_of_no_use_for_is_said(tmp_path):
     code, text, err = called(*command, "--flows", tmp_path / "flows")
     assert (code, text) == (1, "")
     assert err.splitlines()[0] == (
-        f"warning: {clients} is not used for flow logs, which name no clients; "
+        f"warning: {clients} is not used: VPC flow logs name no clients; "
         "give --subnets for their addresses"
     )
     assert "not used" not in called(*command)[2]
     canonical = called(*command, "--flows", tmp_path / "flows", "--flow-format", "canonical")[2]
     assert canonical.splitlines()[0] == (
-        f"warning: {clients}: rows of principals are not used, as canonical flows name none: 2; "
+        f"warning: {clients}: 2 rows of principal are not used: canonical flows have no principal; "
         "give client_id or client_group instead"
     )
     requests = called(*command, "--flows", tmp_path / "flows", "--flow-format", "request-log")[2]
@@ -122,7 +122,7 @@ def test_one_name_for_two_clusters(spark, tmp_path):
     assert (code, text) == (1, "")
     error, hint = said(err)
     wanted = "error: expected one cluster id for the name demo, got "
-    assert error == f"{wanted}None is in {first} and demo in {second}"
+    assert error == f"{wanted}None in {first} and demo in {second}"
     assert hint == "hint: rename one of the two files, or analyze the two clusters separately"
     assert not (tmp_path / "out" / "manifest.json").exists()
 

@@ -140,12 +140,12 @@ def test_a_pair_is_found_where_it_stands_and_nowhere_else(drawn, apart):
     )
 )
 def test_numbers_however_far_apart_are_found_and_no_others(drawn):
-    from rackwise.pipeline.columns.addresses import Places
+    from rackwise.pipeline.columns.addresses import NumberLookup
 
     ordered = sorted(drawn)
     near = {number + step for number in (*ordered, 0) for step in (-2, -1, 0, 1, 2)}
     asked = sorted({-(2**63), 2**63 - 1} | {n for n in near if -(2**63) <= n < 2**63})
-    places = Places(np.array(ordered, dtype=np.int64), np.arange(len(ordered)))
+    places = NumberLookup(np.array(ordered, dtype=np.int64), np.arange(len(ordered)))
     found = places.find(np.array(asked, dtype=np.int64))
     assert found.tolist() == [ordered.index(n) if n in drawn else -1 for n in asked]
 
@@ -153,10 +153,10 @@ def test_numbers_however_far_apart_are_found_and_no_others(drawn):
 def test_what_travels_to_workers_is_not_much_larger_than_the_numbers():
     from pyspark.serializers import CloudPickleSerializer
 
-    from rackwise.pipeline.columns.addresses import SPARSEST, Places
+    from rackwise.pipeline.columns.addresses import SPARSEST, NumberLookup
 
     ordered = np.arange(2**18) * (SPARSEST - 1)
-    places = Places(ordered, np.arange(2**18))
+    places = NumberLookup(ordered, np.arange(2**18))
     assert len(CloudPickleSerializer().dumps(places)) < 3 * ordered.nbytes
     assert places.find(ordered[::999]).tolist() == list(range(0, 2**18, 999))
     assert places.find(ordered[1:] - 1).max() == -1

@@ -98,7 +98,7 @@ def fleet(spark):
 def rows_of(spark, rows):
     from rackwise.pipeline.schemas import BRONZE_INPUT
 
-    place = {"principal": None, "fate": None, "raw": None, "source_file": "f"}
+    place = {"principal": None, "outcome": None, "raw": None, "source_file": "f"}
     whole = [ROW | place | {"row_offset": n} | row for n, row in enumerate(rows)]
     names = BRONZE_INPUT.fieldNames()
     return spark.createDataFrame([tuple(row[n] for n in names) for row in whole], BRONZE_INPUT)
@@ -234,10 +234,10 @@ def test_a_higher_revision_replaces_what_its_emitter_said_of_the_window(spark, f
 
 
 def test_names_are_listed_once_for_those_who_make_codes(spark):
-    from rackwise.pipeline.ingest.canonical_facts import names
+    from rackwise.pipeline.ingest.names import distinct_names
 
     rows = [{}, {}, {"cluster": "other", "client_rack": None, "client_group": "writers"}]
-    assert {tuple(row) for row in names(rows_of(spark, rows)).collect()} == {
+    assert {tuple(row) for row in distinct_names(rows_of(spark, rows)).collect()} == {
         ("client_rack", None, "/eu/b"),
         ("client_group", None, "readers"),
         ("client_group", None, "writers"),
@@ -288,8 +288,9 @@ def test_a_text_is_a_rack_exactly_when_the_core_says_so(spark, fleet):
 @pytest.mark.connect
 def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
     """Text that is no UTF-8, numbers too wide for a fact, moments beyond any calendar."""
-    from rackwise.pipeline.ingest.silver import counted, names_in, once_in, silver
-    from rackwise.pipeline.ingest.tables import read_flows
+    from rackwise.pipeline.ingest.formats import read_flows
+    from rackwise.pipeline.ingest.names import find_names
+    from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 
     odd = [{}, {"topic": b"t\xff"}, {"cluster": b"\xff"}, {"client_address": b"10.1.0.3\xff"}]
     odd += [{"partition": 2**40}, {"broker_id": -(2**63)}, {"window_start": 2**62}]
@@ -305,13 +306,13 @@ def test_no_cell_of_a_file_stops_a_run(spark, fleet, tmp_path):
     )
 
     bronze = read_flows(spark, [str(tmp_path)], "canonical")
-    found = names_in(bronze)
+    found = find_names(bronze)
     assert {name for _, name in found.topics} == {"orders", "t\ufffd"}
     assert found.groups == ("g" * 4096, "readers")
     folder = str(tmp_path / "silver")
-    facts = flow_facts_of(fleet, bronze, once=once_in(folder))
-    fates = silver(facts, counts=counted(bronze), files=(), folder=folder).fates
-    assert {reason: rows for reason, rows, _ in fates.by_reason} == {
+    facts = flow_facts_of(fleet, bronze, persist=store_in(folder))
+    outcomes = write_silver(facts, counts=count_rows(bronze), files=(), folder=folder).outcomes
+    assert {reason: rows for reason, rows, _ in outcomes.by_reason} == {
         "kept": 4,
         **{f"malformed:{name}": 1 for name in ("cluster", "client_address", "partition")},
         **{f"malformed:{name}": 1 for name in ("broker_id", "window_s")},

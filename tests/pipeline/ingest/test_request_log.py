@@ -1,4 +1,4 @@
-"""Requests that real brokers logged, and lines that no broker should: each row and its fate."""
+"""Requests that real brokers logged, and lines that no broker should: each row and its outcome."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ B = "/eu/b"
 
 def read(spark, folder, fleet, **options):
     """Facts of the request logs below a folder, with the names of what their codes stand for."""
-    from rackwise.pipeline.ingest.formats import flow_facts
-    from rackwise.pipeline.ingest.tables import read_flows
+    from rackwise.pipeline.ingest.formats import flow_facts, read_flows
 
     rows = read_flows(spark, [str(folder)], "request-log")
     facts = flow_facts(rows, fleet, buckets_of(fleet), format="request-log", **options)
@@ -194,25 +193,25 @@ def test_every_line_has_its_fate(spark, fleet, written):
 
 
 def test_racks_that_only_clients_say_have_codes(spark, tmp_path):
-    from rackwise.pipeline.ingest.silver import FoundNames, names_in
-    from rackwise.pipeline.ingest.tables import read_flows
+    from rackwise.pipeline.ingest.formats import read_flows
+    from rackwise.pipeline.ingest.names import FoundNames, find_names
 
     lines = [line(), fetch(("orders", 0, 1), rack="/mars"), fetch(("orders", 0, 1), rack="/eu//a")]
     (tmp_path / "server.log").write_text("\n".join(lines))
     rows = read_flows(spark, [str(tmp_path)], "request-log")
-    assert names_in(rows) == FoundNames(racks=(Rack("/mars"),))
+    assert find_names(rows) == FoundNames(racks=(Rack("/mars"),))
 
 
 @pytest.mark.long
 def test_malformed_lines_are_found_again_by_their_number(spark, fleet, written):
     from rackwise.pipeline.ingest.files import flow_files
-    from rackwise.pipeline.ingest.formats import flow_facts
-    from rackwise.pipeline.ingest.tables import bronze, quarantined
+    from rackwise.pipeline.ingest.formats import flow_facts, read_bronze
+    from rackwise.pipeline.ingest.silver import quarantined_rows
 
     files = flow_files(spark, [str(written)])
-    rows = bronze(spark, files, "request-log")
+    rows = read_bronze(spark, files, "request-log")
     facts = flow_facts(rows, fleet, buckets_of(fleet), format="request-log")
-    found = quarantined(facts, files).collect()
+    found = quarantined_rows(facts, files).collect()
     assert sorted((row.row_offset, row.reason) for row in found) == [
         (number, f"malformed:{what}") for number, (_, what) in enumerate(MALFORMED, start=2)
     ]
@@ -325,9 +324,9 @@ def test_a_broken_file_is_one_row_and_the_others_are_read(spark, fleet, tmp_path
 
 
 def test_a_log_of_something_else_is_refused(spark, tmp_path):
-    from rackwise.pipeline.ingest.tables import read_flows
+    from rackwise.pipeline.ingest.formats import read_flows
 
     (tmp_path / "server.log").write_text("[2026-11-01 12:00:00,105] INFO started\n")
-    with pytest.raises(InvalidFlows, match='lines with "Completed request:" are wanted') as caught:
+    with pytest.raises(InvalidFlows, match='expected lines with "Completed request:"') as caught:
         read_flows(spark, [str(tmp_path)], "request-log")
     assert caught.value.hint.endswith("kafka.request.logger is set to DEBUG")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import BytesLost, QuarantineExceeded
-from rackwise.pipeline.ingest.row_outcomes import Fates, check_bytes
+from rackwise.pipeline.ingest.row_outcomes import RowOutcomes, check_bytes
 
 COUNTS = [
     ("b.parquet", "kept", 90, 1000),
@@ -21,12 +21,12 @@ COUNTS = [
 ]
 
 
-def fates(rows_in=100, bytes_in=1067):
-    return Fates.of(COUNTS, rows_in=rows_in, bytes_in=bytes_in)
+def outcomes(rows_in=100, bytes_in=1067):
+    return RowOutcomes.of(COUNTS, rows_in=rows_in, bytes_in=bytes_in)
 
 
 def test_reasons_and_files_are_summed():
-    found = fates()
+    found = outcomes()
     assert found.by_reason == (
         ("kept", 90, 1000),
         ("duplicate-side", 4, 60),
@@ -41,11 +41,11 @@ def test_reasons_and_files_are_summed():
 
 @given(st.permutations(COUNTS))
 def test_the_order_of_the_counts_does_not_matter(counts):
-    assert Fates.of(counts, rows_in=100, bytes_in=1067) == fates()
+    assert RowOutcomes.of(counts, rows_in=100, bytes_in=1067) == outcomes()
 
 
 def test_nothing_is_no_quarantine():
-    found = Fates()
+    found = RowOutcomes()
     found.check_conserved()
     found.check_quarantine(Decimal(0))
     assert found.share_quarantined == 0
@@ -53,7 +53,7 @@ def test_nothing_is_no_quarantine():
 
 class TestQuarantine:
     def test_the_share_that_is_allowed_passes(self):
-        fates().check_quarantine(Decimal("0.06"))
+        outcomes().check_quarantine(Decimal("0.06"))
 
     def test_more_is_refused_with_the_reasons(self):
         with pytest.raises(
@@ -61,20 +61,20 @@ class TestQuarantine:
             match=r"expected a share of at most 0\.01 malformed rows, got 0\.060000 "
             r"\(6 of 100 rows: malformed:bytes 4, malformed:end 2\)",
         ) as caught:
-            fates().check_quarantine(Decimal("0.01"))
+            outcomes().check_quarantine(Decimal("0.01"))
         assert "or allow them with --max-quarantine 0.060000, which" in caught.value.hint
 
     def test_only_the_five_most_frequent_reasons_are_told(self):
         counts = [("f", f"malformed:{name}", rows, None) for rows, name in enumerate("abcdefg", 1)]
         with pytest.raises(QuarantineExceeded) as caught:
-            Fates.of(counts, rows_in=28, bytes_in=0).check_quarantine(Decimal("0.5"))
+            RowOutcomes.of(counts, rows_in=28, bytes_in=0).check_quarantine(Decimal("0.5"))
         told = caught.value.message.rpartition("rows: ")[2]
         assert told == (
             "malformed:g 7, malformed:f 6, malformed:e 5, malformed:d 4, malformed:c 3)"
         )
 
     def test_the_hint_is_enough(self):
-        found = Fates.of([("f", "malformed:a", 1, None)], rows_in=3_000_000, bytes_in=0)
+        found = RowOutcomes.of([("f", "malformed:a", 1, None)], rows_in=3_000_000, bytes_in=0)
         with pytest.raises(QuarantineExceeded) as caught:
             found.check_quarantine(Decimal(0))
         share = caught.value.hint.partition("--max-quarantine ")[2].partition(",")[0]
@@ -83,8 +83,8 @@ class TestQuarantine:
 
 class TestConserved:
     def test_sums_that_agree_pass(self):
-        fates().check_conserved()
-        fates().check_kept(90, 1000)
+        outcomes().check_conserved()
+        outcomes().check_kept(90, 1000)
         check_bytes("cross_rack", {"a": 5, "b": 0}, {"a": 5})
 
     @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ class TestConserved:
     )
     def test_a_row_or_byte_that_is_gone_stops_everything(self, rows_in, bytes_in, message):
         with pytest.raises(BytesLost, match=message) as caught:
-            fates(rows_in, bytes_in).check_conserved()
+            outcomes(rows_in, bytes_in).check_conserved()
         assert caught.value.hint.startswith("this is a fault of Rackwise")
         assert caught.value.exit_code == 4
 
     @pytest.mark.parametrize(("rows", "bytes_"), [(89, 1000), (90, 1001)])
     def test_what_is_written_is_what_is_kept(self, rows, bytes_):
         with pytest.raises(BytesLost, match=r"expected \d+ (rows|bytes) of flow_fact, got"):
-            fates().check_kept(rows, bytes_)
+            outcomes().check_kept(rows, bytes_)
 
     @pytest.mark.parametrize("had", [{}, {"a": 4}, {"a": 5, "b": 1}])
     def test_a_key_with_other_bytes_stops_everything(self, had):

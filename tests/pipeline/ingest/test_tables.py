@@ -50,7 +50,7 @@ def canonical(path, row, **types):
 
 
 def read(spark, path, form="vpc"):
-    from rackwise.pipeline.ingest.tables import read_flows
+    from rackwise.pipeline.ingest.formats import read_flows
 
     return read_flows(spark, [str(path)], form)
 
@@ -62,7 +62,7 @@ def refused(spark, path, form="vpc"):
 
 
 def is_partial(rows):
-    from rackwise.pipeline.ingest.tables import PARTIAL
+    from rackwise.pipeline.ingest.vpc_files import PARTIAL
 
     return rows.schema["flow_direction"].metadata[PARTIAL]
 
@@ -153,9 +153,9 @@ def test_the_other_format_is_proposed_where_it_would_fit(spark, tmp_path):
     log(tmp_path / "log.parquet", [{}])
     canonical(tmp_path / "input.parquet", INPUT)
     error = refused(spark, tmp_path / "input.parquet", "vpc")
-    assert error.hint == "--flow-format canonical"
+    assert error.hint == "use --flow-format canonical"
     error = refused(spark, tmp_path / "log.parquet", "canonical")
-    assert error.hint == "--flow-format vpc"
+    assert error.hint == "use --flow-format vpc"
     assert "got no cluster" in error.message
 
 
@@ -192,10 +192,10 @@ def test_canonical_columns_have_their_types_and_the_others_are_null(spark, tmp_p
 
 
 def test_columns_of_a_file_that_have_the_names_of_ours_are_not_read(spark, tmp_path):
-    own = {"fate": "kept", "Raw": "x", "source_file": "elsewhere", "row_offset": 9, "a`b": 1}
+    own = {"outcome": "kept", "Raw": "x", "source_file": "elsewhere", "row_offset": 9, "a`b": 1}
     path = canonical(tmp_path / "a.parquet", INPUT | own)
     (row,) = read(spark, path, "canonical").collect()
-    assert (row.fate, row.raw, row.row_offset) == (None, None, 0)
+    assert (row.outcome, row.raw, row.row_offset) == (None, None, 0)
     assert row.source_file.endswith("/a.parquet")
     path = log(tmp_path / "b.parquet", [{"malformed": "malformed:all", "raw": "x"}])
     (row,) = read(spark, path).collect()
@@ -243,20 +243,20 @@ def test_moments_in_tables_are_of_a_type_that_every_reader_knows(spark, tmp_path
 
 
 def test_stored_rows_are_the_same_with_what_is_known_of_their_columns(spark, tmp_path):
-    from rackwise.pipeline.ingest.tables import stored
+    from rackwise.pipeline.ingest.tables import store
 
     log(tmp_path / "a.parquet", [{}, {"flow_direction": None}])
     rows = read(spark, tmp_path / "a.parquet")
-    kept = stored(rows, str(tmp_path / "bronze"))
+    kept = store(rows, str(tmp_path / "bronze"))
     assert kept.collect() == rows.collect()
     assert is_partial(kept) is True
 
 
 def test_longs_of_stored_rows_stand_as_they_are(spark, tmp_path):
-    from rackwise.pipeline.ingest.tables import stored
+    from rackwise.pipeline.ingest.tables import store
 
     rows = spark.createDataFrame([(1, "a"), (1, "a"), (2, "a")], "number long, name string")
-    stored(rows.coalesce(1), str(tmp_path / "rows"))
+    store(rows.coalesce(1), str(tmp_path / "rows"))
     (path,) = (tmp_path / "rows").glob("*.parquet")
     columns = parquet.ParquetFile(path).metadata.row_group(0)
     assert [columns.column(n).has_dictionary_page for n in range(2)] == [False, True]
@@ -264,11 +264,11 @@ def test_longs_of_stored_rows_stand_as_they_are(spark, tmp_path):
 
 def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
     from rackwise.pipeline.ingest.files import flow_files
-    from rackwise.pipeline.ingest.tables import bronze
+    from rackwise.pipeline.ingest.formats import read_bronze
     from rackwise.pipeline.schemas import BRONZE_INPUT
 
     path = canonical(tmp_path / "a.parquet", INPUT)
-    rows = bronze(spark, flow_files(spark, [path]), "canonical")
+    rows = read_bronze(spark, flow_files(spark, [path]), "canonical")
     assert rows.columns == [*INPUT, "source_file", "row_offset"]
     told = read(spark, path, "canonical")
     assert told.columns == BRONZE_INPUT.names

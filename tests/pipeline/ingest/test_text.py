@@ -36,9 +36,9 @@ def files_in(spark, folder):
 
 
 def read(spark, folder):
-    from rackwise.pipeline.ingest.tables import bronze
+    from rackwise.pipeline.ingest.formats import read_bronze
 
-    return bronze(spark, files_in(spark, folder), "vpc")
+    return read_bronze(spark, files_in(spark, folder), "vpc")
 
 
 def bad(rows):
@@ -97,7 +97,7 @@ def test_hostile_lines_are_bad_rows_and_nothing_else(spark, tmp_path):
 @pytest.mark.connect
 def test_bad_lines_are_found_again_by_their_number(spark, tmp_path, fleet):
     from rackwise.pipeline.ingest.formats import flow_facts
-    from rackwise.pipeline.ingest.tables import quarantined
+    from rackwise.pipeline.ingest.silver import quarantined_rows
 
     twice = LINE.replace(" 1000 ", " -5 ")
     body = [V2, LINE, twice, "", LINE.replace(LOGGED, "10.0.0.256"), V2, twice, LINE, "short"]
@@ -105,8 +105,8 @@ def test_bad_lines_are_found_again_by_their_number(spark, tmp_path, fleet):
     (tmp_path / "b.log.gz").write_bytes(gzip.compress("\n".join(body[:3]).encode()))
     (tmp_path / "good.log").write_text(f"{V2}\n{LINE}\n")
     rows = read(spark, tmp_path)
-    facts = flow_facts(rows, fleet, buckets_of(fleet), format="vpc", once=at_once)
-    found = quarantined(facts, files_in(spark, tmp_path)).collect()
+    facts = flow_facts(rows, fleet, buckets_of(fleet), format="vpc", persist=at_once)
+    found = quarantined_rows(facts, files_in(spark, tmp_path)).collect()
     assert sorted((r.source_file[-6:], r.row_offset, r.reason, r.bytes, r.raw) for r in found) == [
         ("%20b.log"[-6:], 3, "malformed:bytes", None, twice),
         ("%20b.log"[-6:], 5, "malformed:srcaddr", 1000, body[4]),
@@ -118,7 +118,7 @@ def test_bad_lines_are_found_again_by_their_number(spark, tmp_path, fleet):
 
 
 def test_lines_are_numbered_through_all_blocks_of_a_file(spark, tmp_path):
-    from rackwise.pipeline.ingest.text import located
+    from rackwise.pipeline.ingest.text import with_line_numbers
 
     lines = [f"{V2}"] + [f"{LINE} {number}" for number in range(40_000)]
     (tmp_path / "a.log").write_text("\n".join(lines))
@@ -131,7 +131,7 @@ def test_lines_are_numbered_through_all_blocks_of_a_file(spark, tmp_path):
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", "300000")
     try:
-        found = located(spark, frame, files_in(spark, tmp_path)).collect()
+        found = with_line_numbers(spark, frame, files_in(spark, tmp_path)).collect()
     finally:
         spark.conf.set("spark.sql.files.maxPartitionBytes", before)
     assert sorted(row.row_offset for row in found) == [2, 5, 19, 20_002, 40_001]
@@ -152,7 +152,7 @@ def broken_gzip(kind):
 @pytest.mark.parametrize("kind", ["cut", "flipped", "padded", "no gzip"])
 def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path, fleet, kind):
     from rackwise.pipeline.ingest.formats import flow_facts
-    from rackwise.pipeline.ingest.tables import quarantined
+    from rackwise.pipeline.ingest.silver import quarantined_rows
 
     (tmp_path / "broken.log.gz").write_bytes(broken_gzip(kind))
     (tmp_path / "members.log.gz").write_bytes(
@@ -162,8 +162,8 @@ def test_a_broken_gzip_file_is_one_bad_row_and_the_rest_is_read(spark, tmp_path,
     rows = read(spark, tmp_path)
     assert bad(rows) == [("broken.log.gz", "malformed:file", "")]
     assert sum(row.malformed is None for row in rows.collect()) == 2
-    facts = flow_facts(rows, fleet, buckets_of(fleet), format="vpc", once=at_once)
-    (row,) = quarantined(facts, files_in(spark, tmp_path)).collect()
+    facts = flow_facts(rows, fleet, buckets_of(fleet), format="vpc", persist=at_once)
+    (row,) = quarantined_rows(facts, files_in(spark, tmp_path)).collect()
     assert (row.reason, row.row_offset, row.bytes) == ("malformed:file", 0, None)
 
 

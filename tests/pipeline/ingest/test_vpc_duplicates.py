@@ -137,7 +137,7 @@ def told(spark, fleet):
 
 @pytest.fixture(scope="module")
 def untold(spark, fleet):
-    return played(spark, fleet, UNTOLD, is_told=False)
+    return played(spark, fleet, UNTOLD, has_direction=False)
 
 
 def reasons(facts):

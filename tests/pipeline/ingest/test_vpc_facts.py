@@ -1,4 +1,4 @@
-"""Facts out of flow logs: kinds, racks, hours, and the fate of rows that are no traffic."""
+"""Facts out of flow logs: kinds, racks, hours, and the outcome of rows that are no traffic."""
 
 from __future__ import annotations
 

@@ -70,11 +70,11 @@ NO_NUMBERS = {fault["bytes"] for fault, _ in FAULTS if "bytes" in fault}
 def read(rows):
     """What is read of rows that say what differs from `ROW`, and the same row by row."""
     from rackwise.pipeline.columns.addresses import AddressReader
-    from rackwise.pipeline.ingest.vpc_rows import read_rows
+    from rackwise.pipeline.ingest.vpc_rows import parse_rows
 
     whole = [ROW | {"malformed": None, "raw": None} | row for row in rows]
     columns = {name: strings(row[name] for row in whole) for name in whole[0]}
-    return read_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
+    return parse_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
 
 
 def strings(texts):
@@ -118,7 +118,7 @@ def test_text_that_is_no_utf8_is_malformed_like_any_other():
     faults = [*(f"malformed:{name}" for name in columns), None]
     assert rows.malformed.strings().to_pylist() == faults
     assert all("1\ufffd" in line for line in rows.raw.to_pylist()[:4])
-    assert rows.words["interface_id"].names[-1] == "\ufffd("
+    assert rows.texts["interface_id"].names[-1] == "\ufffd("
 
 
 def test_the_line_of_a_text_file_is_shown_as_it_is():
@@ -137,14 +137,14 @@ def test_what_the_packet_carries_wins_over_what_the_interface_has():
 
 def test_numbers_of_parquet_are_taken_as_they_are():
     from rackwise.pipeline.columns.addresses import AddressReader
-    from rackwise.pipeline.ingest.vpc_rows import read_rows
+    from rackwise.pipeline.ingest.vpc_rows import parse_rows
 
     columns = {
         name: pa.array([text and int(text)] if name in NUMBERS else [text], kind)
         for name, text in (ROW | {"malformed": None, "raw": None}).items()
         for kind in [NUMBERS.get(name, pa.string())]
     }
-    rows = read_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
+    rows = parse_rows(pa.RecordBatch.from_pydict(columns), AddressReader())
     assert rows.malformed.strings().to_pylist() == [None]
     assert {name: int(values[0]) for name, values in rows.numbers.items()} == {
         name: int(ROW[name]) for name in NUMBERS

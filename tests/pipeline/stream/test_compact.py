@@ -70,7 +70,7 @@ def test_rows_of_clients_that_telemetry_does_not_name_are_told(stream, tmp_path)
     clients.write_text("principal,rack\nUser:a,/eu/a\n")
     code, _, err = called(*stream, "--clients", clients)
     assert code == 0
-    assert f"warning: {clients}: rows of principals are not used" in err
+    assert f"warning: {clients}: 1 row of principal is not used" in err
 
 
 def test_the_day_is_that_of_a_batch_run(stream, tmp_path):

@@ -1,4 +1,4 @@
-"""Telemetry into tables: every message once, with its fate; Kafka's side is in another file."""
+"""Telemetry into tables: every message once, with its outcome; Kafka's side is in another file."""
 
 from __future__ import annotations
 

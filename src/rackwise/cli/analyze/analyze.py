@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rackwise.cli.shell import Shell
+from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 Snapshots = Annotated[
     list[str],
@@ -24,7 +25,9 @@ FlowFormat = Annotated[
     str,
     typer.Option(
         metavar="FORMAT",
-        help="vpc (text or Parquet), canonical (Parquet) or request-log (text of brokers).",
+        help="Format of the flow files: "
+        + ", ".join(f"{each.name} ({each.files})" for each in FORMATS.values())
+        + ".",
     ),
 ]
 Subnets = Annotated[
@@ -111,7 +114,7 @@ def analyze(
     snapshots: Snapshots,
     out: Out,
     flows: Flows = None,
-    flow_format: FlowFormat = "vpc",
+    flow_format: FlowFormat = DEFAULT,
     subnets: Subnets = None,
     clients: Clients = None,
     rates: Rates = None,

@@ -28,6 +28,7 @@ from rackwise.core.fleet import (
 from rackwise.core.racks import Rack
 from rackwise.core.text import alternatives, escaped
 from rackwise.core.traffic import Price, prices_of
+from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,8 +145,13 @@ def show(shell: Shell, fleet: Fleet, out: Path, given: Sequence[Path]) -> None:
 
 def _inputs(fleet: Fleet, out: Path) -> list[str]:
     arguments = ["--flows", str(out / FLOWS), "--subnets", str(out / SUBNETS)]
-    if fleet.options.flow_format is FlowFormat.CANONICAL:
-        arguments += ["--flow-format", "canonical", "--clients", str(out / CLIENTS)]
+    read_as = next(
+        each for each in FORMATS.values() if fleet.options.flow_format in each.generated_as
+    )
+    if read_as.name != DEFAULT:
+        arguments += ["--flow-format", read_as.name]
+    if fleet.client_racks:
+        arguments += ["--clients", str(out / CLIENTS)]
     if len(levels := level_names_of(fleet.racks)) > 1:
         arguments += ["--levels", ",".join(levels)]
     if fleet.options.bad_rows > QUARANTINE_SHARE:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, cast
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.savings import EPS
 from rackwise.core.text import alternatives, escaped
+from rackwise.pipeline.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-FlowFormat = Literal["vpc", "canonical", "request-log"]
 CHOICES = {
-    "flow_format": ("vpc", "canonical", "request-log"),
+    "flow_format": tuple(FORMATS),
     "side": ("auto", "egress", "broker"),
     "dedupe": ("side", "exact"),
     "keep": ("bronze",),
@@ -29,7 +29,7 @@ CHOICES = {
 class Wanted:
     """The options that are values, checked."""
 
-    flow_format: FlowFormat
+    flow_format: str
     levels: tuple[str, ...]
     first_day: date | None
     last_day: date | None
@@ -71,7 +71,7 @@ def wanted(
     for one in keep:
         _one_of("keep", one)
     return Wanted(
-        flow_format=cast("FlowFormat", _one_of("flow_format", flow_format)),
+        flow_format=_one_of("flow_format", flow_format),
         levels=_levels(levels),
         first_day=first,
         last_day=last,

@@ -26,13 +26,14 @@ from rackwise.core.errors import (
 )
 from rackwise.core.findings import Severity
 from rackwise.core.policy import DEFAULT_POLICY, Policy
-from rackwise.core.text import escaped
+from rackwise.core.text import alternatives, are, counted, escaped
 from rackwise.pipeline.fleet.snapshots import FailedSnapshot, Snapshot, read_snapshots
+from rackwise.pipeline.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rackwise.cli.analyze.options import FlowFormat, Wanted
+    from rackwise.cli.analyze.options import Wanted
     from rackwise.cli.shell import Shell
     from rackwise.core.racks import Rack
     from rackwise.core.subnets import Subnet
@@ -86,7 +87,7 @@ def gathered(
     snapshots: Sequence[str],
     *,
     flows: Sequence[str],
-    flow_format: FlowFormat,
+    flow_format: str,
     subnets: Path | None,
     clients: Path | None,
     rates: Path | None,
@@ -176,20 +177,27 @@ def _subnets(reader: _Reader, path: Path | None) -> tuple[Subnet, ...]:
 
 
 def _clients(
-    shell: Shell, reader: _Reader, path: Path, flow_format: FlowFormat | None
+    shell: Shell, reader: _Reader, path: Path, flow_format: str | None
 ) -> Mapping[str, Mapping[str, Rack]]:
-    """The racks of clients; says which rows are of no use for flows of this format."""
+    """The racks of clients. Warns about rows that cannot match flows of this format."""
     found = files.parse_clients(reader.read("clients", path, InvalidRates), where=str(path))
-    if flow_format == "vpc":
+    if flow_format is None:
+        return found
+    used = FORMATS[flow_format]
+    if not used.client_columns:
         shell.warn(
-            f"{escaped(str(path))} is not used for flow logs, which name no clients; "
+            f"{escaped(str(path))} is not used: {used.title} name no clients; "
             "give --subnets for their addresses"
         )
-    elif flow_format == "canonical" and (count := len(found["principal"])):
-        shell.warn(
-            f"{escaped(str(path))}: rows of principals are not used, as canonical flows name none: "
-            f"{count}; give client_id or client_group instead"
-        )
+        return found
+    for column, rows in found.items():
+        if rows and column not in used.client_columns:
+            shell.warn(
+                f"{escaped(str(path))}: {counted(len(rows), 'row')} of {column} "
+                f"{are(len(rows))} not used: "
+                f"{used.title} have no {column}; give "
+                f"{alternatives(used.client_columns)} instead"
+            )
     return found
 
 

@@ -30,6 +30,7 @@ from rackwise.cli.shell import Shell
 from rackwise.cli.source import utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
+from rackwise.pipeline.ingest.formats import CANONICAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,7 +175,7 @@ def compact_day(
     shell: Shell = context.obj
     chosen = _day(day, is_yesterday=yesterday)
     wanted = analyze_options.wanted(
-        flow_format="canonical",
+        flow_format=CANONICAL,
         levels=levels,
         first_day=str(chosen),
         last_day=str(chosen),

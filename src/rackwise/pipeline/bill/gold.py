@@ -110,7 +110,9 @@ def traffic_of(
     if silver is not None:
         rows.append(traffic(silver.facts, fleet).cache())
         seen += _seen(rows[-1])
-        check_bytes("traffic", {"flow_fact": silver.fates.bytes_kept}, {"flow_fact": _bytes(seen)})
+        check_bytes(
+            "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(seen)}
+        )
     if rates.ins or rates.outs:
         asked = days(sorted({EPOCH + timedelta(days=one.day) for one in seen}))
         rows.append(traffic(modelled(spark, fleet, rates, asked, rack_of), fleet).cache())

@@ -1,8 +1,8 @@
 """IP addresses as integers: one long to look brokers up by, one to look subnets up by.
 
 Goals, in order: a text is an address exactly when Python's `ipaddress` says so; every lookup is one
-of integers; each distinct text of a batch is read once, however many rows have it. Columns of
-Spark are read without Python, see `address_columns`.
+of integers; each distinct text of a batch is parsed once, however many rows have it. Spark columns
+are parsed without Python, see `address_columns`.
 
 ```
 text                  ip                                        prefix
@@ -14,7 +14,7 @@ text                  ip                                        prefix
 The upper 64 bits of IPv6 are looked up in subnets. Its digest never equals a number of IPv4; two of
 a million distinct addresses share a digest once in two million runs.
 
-What this does not do: zone indices (`fe80::1%eth0`); networks, see `racks`.
+What this does not do: zone indices (`fe80::1%eth0`); networks, see `subnet_racks`.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 NONE = NO_NUMBER
-"""The long of a text that is no address."""
+"""The long of a text that is not an address."""
 MOST_REMEMBERED = 2**20
 SPARSEST = 16
-"""Places of a table for each number in it. Numbers that lie closer, such as ids of brokers, are
-looked up in one; others are searched for."""
+"""Elements of a table for each number in it, at most. Denser numbers, such as broker ids, are
+looked up in a table; sparser ones are searched."""
 LARGEST_TABLE = 2**20
-"""Numbers, of 8 bytes: it travels to every worker, and beyond their caches it gains nothing."""
+"""Elements of 8 bytes. The table goes to every worker; beyond their caches it gains nothing."""
 HALF_BITS = 64
 DIGEST_DIGITS = 15
 SIGN = 1 << 63
 
-Number: TypeAlias = "tuple[int, int]"
+AddressNumber: TypeAlias = "tuple[int, int]"
 
-NOBODY: Number = (NONE, 0)
+NO_ADDRESS: AddressNumber = (NONE, 0)
 
 
 class AddressReader:
-    """Reads texts as addresses and remembers those it has read.
+    """Parses texts as addresses and caches them.
 
     >>> import pyarrow as pa
     >>> AddressReader().read(pa.array(["10.0.0.1", "::", "10.0.0.256", None]))[0] >= 0
@@ -62,24 +62,27 @@ class AddressReader:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str | None, Number] = {}
+        self._known: dict[str | None, AddressNumber] = {}
 
     def read(self, texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Longs `ip` and `prefix` of strings, shape (n,) each; a null is no address."""
+        """Longs `ip` and `prefix` of strings, shape (n,) each; a null is not an address."""
         ip, prefix, places = self.read_distinct(texts)
         return ip[places], prefix[places]
 
     def read_distinct(
         self, texts: pa.Array
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The same of each distinct text, then of none; and of each string its place there."""
+        """The same for each distinct text and, last, for null; then the index of each row there.
+
+        The first two have shape (distinct texts + 1,), the third has shape (n,).
+        """
         coded = texts.dictionary_encode()
         ip, prefix = self._numbers(read_texts(coded.dictionary)).T.copy()
         places = coded.indices.cast(pa.int64()).fill_null(len(ip) - 1)
         return ip, prefix, places.to_numpy(zero_copy_only=False)
 
     def _numbers(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Of each text and, last, of none."""
+        """Shape (texts + 1, 2): `ip` and `prefix` of each text and, last, of null."""
         known = self._known
         if len(known) > MOST_REMEMBERED:
             known.clear()
@@ -89,20 +92,20 @@ class AddressReader:
             if number is None:
                 number = known[text] = address_number(text)
             numbers.append(number)
-        return np.array([*numbers, NOBODY], dtype=np.int64)
+        return np.array([*numbers, NO_ADDRESS], dtype=np.int64)
 
 
-def address_number(text: str) -> Number:
-    """`ip` and `prefix` of one text, see above."""
+def address_number(text: str) -> AddressNumber:
+    """`ip` and `prefix` of one text, see the top of this file."""
     if ":" not in text:
         four = ipv4(text)
-        return NOBODY if four is None else (four, 0)
+        return NO_ADDRESS if four is None else (four, 0)
     try:
         six = int(IPv6Address(text))
     except AddressValueError:
-        return NOBODY
+        return NO_ADDRESS
     if "%" in text:
-        return NOBODY
+        return NO_ADDRESS
     digest = sha256(f"{six:032x}".encode()).hexdigest()[:DIGEST_DIGITS]
     high = six >> HALF_BITS
     return NONE - 1 - int(digest, 16), high - 2 * SIGN if high >= SIGN else high
@@ -111,7 +114,7 @@ def address_number(text: str) -> Number:
 def keyed(ip: Column, small: Column, bits: int) -> Column:
     """One long of an address and a number of at most `bits` bits (up to 31), to join on.
 
-    Of IPv4 the two lie side by side; of IPv6 it is a digest of both with the sign set.
+    For IPv4 the two lie side by side. For IPv6 it is a digest of both, with the sign bit set.
     """
     beside = F.shiftleft(ip, bits).bitwiseOR(small.cast("long"))
     digest = F.xxhash64(ip, small.cast("long"))
@@ -120,16 +123,16 @@ def keyed(ip: Column, small: Column, bits: int) -> Column:
 
 
 def never_null(key: Column) -> Column:
-    """A key for the looked-up side of a left join; -1 where there is none.
+    """A key for the right side of a left join; -1 instead of null.
 
-    Of a key that can be null Spark drops the nulls first, by a filter that it pushes through all
-    the expressions above and so writes each of them out many times.
+    Spark filters nulls out of a nullable key first. It pushes that filter through all expressions
+    above and so repeats each of them many times in the plan.
     """
     return F.coalesce(key, F.lit(-1).cast("long"))
 
 
 class PairIndex:
-    """Rows by an address or an id and a number from 0, such as a port: exact, in two steps."""
+    """Rows by an address or id and a number from 0, such as a port; exact, in two lookups."""
 
     def __init__(self, ips: Iterable[int], smalls: Iterable[int]) -> None:
         ips, smalls = (np.array(list(values), dtype=np.int64) for values in (ips, smalls))
@@ -137,20 +140,21 @@ class PairIndex:
         self._width = int(smalls.max(initial=0)) + 1
         keys = codes.astype(np.int64) * self._width + smalls
         rows = np.argsort(keys)
-        self._ips = Places(kinds, np.arange(len(kinds)))
-        self._pairs = Places(keys[rows], rows)
+        self._ips = NumberLookup(kinds, np.arange(len(kinds)))
+        self._pairs = NumberLookup(keys[rows], rows)
 
     def find(self, ips: NDArray[np.int64], smalls: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each pair, -1 where it is not there; shape (n,)."""
+        """The row of each pair, -1 where there is none; shape (n,)."""
         code = self._ips.find(ips)
         is_known = (code >= 0) & (smalls >= 0) & (smalls < self._width)
         return self._pairs.find(np.where(is_known, code * self._width + smalls, -1))
 
 
-class Places:
-    """What belongs to each of some ascending numbers, by a table where they lie close together.
+class NumberLookup:
+    """A value for each of some ascending numbers.
 
-    The table has -1 at both ends, for all numbers below and above.
+    Numbers that lie close together are looked up in a table, others by binary search. The table has
+    -1 at both ends, for all smaller and larger numbers.
     """
 
     def __init__(self, ordered: NDArray[np.int64], found: NDArray[np.int64]) -> None:
@@ -161,7 +165,7 @@ class Places:
             self._table[ordered - ordered[0] + 1] = found
 
     def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What belongs to each, -1 where nothing does; shape (n,)."""
+        """The value of each number, -1 where there is none; shape (n,)."""
         if not len(self._ordered):
             return np.full(len(numbers), -1)
         if self._table is not None:

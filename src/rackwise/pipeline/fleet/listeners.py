@@ -1,22 +1,21 @@
-"""Who is a broker: the addresses and listeners of a fleet, at every hour that snapshots speak for.
+"""Lookup of brokers by address, listener or code, at every hour that snapshots cover.
 
-A listener is an address with a port: what talks to it talks Kafka. An address within a cluster
-tells whether the other end is a broker of the same cluster.
+A listener is an address with a port: a flow to it is Kafka traffic. The address of the other end
+says whether that end is a broker of the same cluster.
 
-With a history of snapshots, what is found is what the latest snapshot at or before the hour says. A
-broker that this snapshot does not know, and another one does, is taken from the nearest earlier
-one, else from the nearest later one: bytes are not lost between two snapshots, and the fact is an
-estimate.
+With a history of snapshots, the latest snapshot at or before the hour decides. Where it lacks a
+broker that another snapshot has, the nearest earlier snapshot that has it decides, else the nearest
+later one. So no bytes are lost between two snapshots, and such a fact is an estimate.
 
 ```
 hour       07 08 09 10 11        snapshot A (first hour 08) has 10.2.0.9 as broker 1,
-10.2.0.9   e  1  1  e  e         snapshot B (first hour 10) has it not     e: broker 1, estimated
+10.2.0.9   e  1  1  e  e         snapshot B (first hour 10) lacks it       e: broker 1, estimated
 ```
 
-Between the first hours of two snapshots nothing changes: such a span is one row per broker, so that
-a month of daily snapshots is thirty rows and not seven hundred.
+Between the first hours of two snapshots nothing changes, and such a span is one row per broker: a
+month of daily snapshots is 30 rows instead of 720.
 
-What this does not do: ask DNS.
+What this does not do: query DNS.
 """
 
 from __future__ import annotations
@@ -47,27 +46,25 @@ PORT_BITS = 17
 Key = TypeVar("Key")
 
 
-class Found(NamedTuple):
-    """A broker as one snapshot tells it, in the order that decides between several of them.
-
-    `since`: first hour its snapshot speaks for, before it all is a guess; `is_carried`: another
-    snapshot speaks for this hour, and does not know it.
-    """
+class BrokerAt(NamedTuple):
+    """A broker in one snapshot; of several brokers, the least tuple wins."""
 
     is_carried: bool
+    """Whether another snapshot covers this hour and lacks the broker."""
     cluster: int
     broker: int
     rack: int
     since: int
+    """First hour that its snapshot covers; earlier hours are estimates."""
 
 
-Spans: TypeAlias = "list[tuple[int, Found]]"
-"""First hours, ascending from 0, and who is there from then on."""
+Spans: TypeAlias = "list[tuple[int, BrokerAt]]"
+"""First hours, ascending from 0, each with the broker from that hour on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Arrays of `Found`, shape (n,) each; `cluster` is 0 where nobody was found."""
+class BrokersAt:
+    """The fields of `BrokerAt` as arrays of shape (n,); `cluster` is 0 where none was found."""
 
     is_carried: NDArray[np.bool_]
     cluster: NDArray[np.int64]
@@ -76,43 +73,44 @@ class Seen:
     since: NDArray[np.int64]
 
     @property
-    def is_there(self) -> NDArray[np.bool_]:
-        """Whether somebody was found."""
-        is_there: NDArray[np.bool_] = self.cluster != 0
-        return is_there
+    def is_found(self) -> NDArray[np.bool_]:
+        """Whether a broker was found."""
+        is_found: NDArray[np.bool_] = self.cluster != 0
+        return is_found
 
     def is_estimated(self, hours: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether what was found is said of an hour of which no snapshot speaks."""
+        """Whether no snapshot that has the broker covers the hour."""
         return self.is_carried | (hours < self.since)
 
-    def at(self, places: NDArray[np.int64]) -> Seen:
-        """Those at some places."""
-        return Seen(**{name: getattr(self, name)[places] for name in Found._fields})
+    def at(self, places: NDArray[np.int64]) -> BrokersAt:
+        """The elements at `places`."""
+        return BrokersAt(**{name: getattr(self, name)[places] for name in BrokerAt._fields})
 
-    def or_else(self, other: Seen) -> Seen:
-        """`other` where nobody was found."""
-        return chosen(self.is_there, self, other)
+    def or_else(self, other: BrokersAt) -> BrokersAt:
+        """`other` where no broker was found."""
+        return choose(self.is_found, self, other)
 
 
-class Lookup:
+class BrokerLookup:
     """Brokers by an address or a code and a small number (a port, a cluster) at an hour."""
 
     def __init__(self, spans: Mapping[tuple[int, int], Spans]) -> None:
         self._index = PairIndex((ip for ip, _ in spans), (small for _, small in spans))
+        # One row per span, ascending by (index row, first hour) in one integer. Row 0 is "none".
         every = [
             (row << HOUR_BITS | hour, *found)
             for row, own in enumerate(spans.values())
             for hour, found in own
         ]
-        nobody = (-1, *Found(is_carried=False, cluster=0, broker=0, rack=0, since=0))
-        self._begins, *columns = np.array([nobody, *every], dtype=np.int64).T.copy()
-        self._columns = dict(zip(Found._fields, columns, strict=True))
+        none = (-1, *BrokerAt(is_carried=False, cluster=0, broker=0, rack=0, since=0))
+        self._begins, *columns = np.array([none, *every], dtype=np.int64).T.copy()
+        self._columns = dict(zip(BrokerAt._fields, columns, strict=True))
         self._is_one_span = len(every) == len(spans)
 
     def find(
         self, ips: NDArray[np.int64], smalls: NDArray[np.int64], hours: NDArray[np.int64]
-    ) -> Seen:
-        """Who is there, per row; shape (n,) each. `hours`: since 1970-01-01 UTC, from 0."""
+    ) -> BrokersAt:
+        """The broker of each row; shape (n,) each. `hours`: since 1970-01-01 UTC, from 0."""
         rows = self._index.find(ips, smalls)
         if self._is_one_span:
             places = rows + 1
@@ -120,35 +118,37 @@ class Lookup:
             places = np.searchsorted(self._begins, rows << HOUR_BITS | hours, side="right") - 1
             places[rows < 0] = 0
         found = {name: column[places] for name, column in self._columns.items()}
-        return Seen(**found | {"is_carried": found["is_carried"] != 0})
+        return BrokersAt(**found | {"is_carried": found["is_carried"] != 0})
 
 
-def chosen(is_first: NDArray[np.bool_], first: Seen, second: Seen) -> Seen:
+def choose(is_first: NDArray[np.bool_], first: BrokersAt, second: BrokersAt) -> BrokersAt:
     """`first` where it holds, else `second`."""
-    return Seen(
+    return BrokersAt(
         **{
             name: np.where(is_first, getattr(first, name), getattr(second, name))
-            for name in Found._fields
+            for name in BrokerAt._fields
         }
     )
 
 
-def by_listener(fleet: Fleet) -> Lookup:
+def by_listener(fleet: Fleet) -> BrokerLookup:
     """By address and port."""
     brokers = fleet.seen_brokers
     keyed = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
-    return Lookup(_spans(keyed, fleet.speaking))
+    return BrokerLookup(_spans(keyed, fleet.speaking))
 
 
-def by_address(fleet: Fleet) -> Lookup:
+def by_address(fleet: Fleet) -> BrokerLookup:
     """By address and cluster; of several brokers there, the one of least code."""
     keyed = [((ip, b.cluster), b) for b in fleet.seen_brokers for ip in _ips(b)]
-    return Lookup(_spans(keyed, fleet.speaking))
+    return BrokerLookup(_spans(keyed, fleet.speaking))
 
 
-def by_code(fleet: Fleet) -> Lookup:
+def by_code(fleet: Fleet) -> BrokerLookup:
     """By code and cluster."""
-    return Lookup(_spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.speaking))
+    return BrokerLookup(
+        _spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.speaking)
+    )
 
 
 def with_listeners(
@@ -156,7 +156,7 @@ def with_listeners(
 ) -> DataFrame:
     """Adds `into`, the code of the broker that listens there at an epoch second, or null.
 
-    Else it is the one broker of all clusters that has the address, whatever its port.
+    Without a listener, it is the only broker of all clusters with that address, whatever its port.
     """
     brokers = fleet.seen_brokers
     listening = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
@@ -177,21 +177,21 @@ def _listener_key(ip: Column, port: Column) -> Column:
 def _joined(
     df: DataFrame,
     fleet: Fleet,
-    told: Sequence[tuple[tuple[int, ...], SeenBroker]],
+    seen: Sequence[tuple[tuple[int, ...], SeenBroker]],
     key: Callable[..., Column],
     own: tuple[Column, ...],
     at: Column,
     *,
     into: str,
 ) -> DataFrame:
-    """Adds `into`: the broker told for a key, which is a long made of the numbers in `own`."""
+    """Adds `into`: the broker of a key, which is a long made of the numbers in `own`."""
     names = [f"_{place}" for place in range(len(own))]
     rows = [
         {
             **dict(zip(names, numbers, strict=True)),
             "_spans": [{"hour": hour, "broker": found.broker} for hour, found in each],
         }
-        for numbers, each in _spans(told, fleet.speaking).items()
+        for numbers, each in _spans(seen, fleet.speaking).items()
     ]
     found = pa.list_(pa.struct([("hour", pa.int32()), ("broker", pa.int32())]))
     schema = pa.schema([*((name, pa.int64()) for name in names), ("_spans", found)])
@@ -218,36 +218,36 @@ def _ips(broker: SeenBroker) -> list[int]:
 def _spans(
     keyed: Iterable[tuple[Key, SeenBroker]], speaking: Mapping[int, Sequence[int]]
 ) -> dict[Key, Spans]:
-    """Each key with the hours from which somebody else, or somebody otherwise, is there."""
-    told: dict[Key, dict[int, dict[int, Found]]] = {}
-    for key, seen in keyed:
-        found = Found(
+    """Each key with the hours from which its broker, or the broker's rack, is another one."""
+    by_key: dict[Key, dict[int, dict[int, BrokerAt]]] = {}
+    for key, broker in keyed:
+        found = BrokerAt(
             is_carried=False,
-            cluster=seen.cluster,
-            broker=seen.broker,
-            rack=seen.rack,
-            since=seen.since,
+            cluster=broker.cluster,
+            broker=broker.broker,
+            rack=broker.rack,
+            since=broker.since,
         )
-        own = told.setdefault(key, {}).setdefault(seen.cluster, {})
-        own[seen.since] = min(found, own.get(seen.since, found))
+        own = by_key.setdefault(key, {}).setdefault(broker.cluster, {})
+        own[broker.since] = min(found, own.get(broker.since, found))
     return {
         key: [
             (hour, min(_at(hour, own, speaking[cluster]) for cluster, own in per_cluster.items()))
             for hour in _begins(speaking[cluster] for cluster in per_cluster)
         ]
-        for key, per_cluster in told.items()
+        for key, per_cluster in by_key.items()
     }
 
 
 def _begins(first_hours: Iterable[Sequence[int]]) -> list[int]:
-    """Hours from 0 at which some snapshot takes over from an earlier one."""
+    """Hours from 0 at which a snapshot takes over from an earlier one."""
     return sorted({0, *(hour for own in first_hours for hour in own[1:] if hour > 0)})
 
 
-def _at(hour: int, told: Mapping[int, Found], first_hours: Sequence[int]) -> Found:
-    """What is told at an hour, else what was last, else what will be first."""
+def _at(hour: int, seen: Mapping[int, BrokerAt], first_hours: Sequence[int]) -> BrokerAt:
+    """The broker of the covering snapshot, else of the nearest earlier one, else later one."""
     speaks = first_hours[max(bisect_right(first_hours, hour) - 1, 0)]
-    if speaks in told:
-        return told[speaks]
-    since = max((hour for hour in told if hour < speaks), default=min(told))
-    return told[since]._replace(is_carried=True)
+    if speaks in seen:
+        return seen[speaks]
+    since = max((hour for hour in seen if hour < speaks), default=min(seen))
+    return seen[since]._replace(is_carried=True)

@@ -29,7 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.subnets import LengthClass, length_classes
 from rackwise.pipeline.columns.address_columns import with_addresses
-from rackwise.pipeline.columns.addresses import NONE, Places
+from rackwise.pipeline.columns.addresses import NONE, NumberLookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class RackLookup:
 
     def __init__(self, buckets: Buckets) -> None:
         self._tables = [
-            (one.version, one.shift, Places(*_ordered(*_arrays([one], buckets.codes))))
+            (one.version, one.shift, NumberLookup(*_ordered(*_arrays([one], buckets.codes))))
             for one in buckets.classes
         ]
 

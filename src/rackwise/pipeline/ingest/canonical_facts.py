@@ -1,27 +1,33 @@
-"""Facts out of the canonical format: names become codes, and every row has its fate.
+"""Facts from canonical flows: names become codes, and every row gets a reason.
 
-The fate is what the source has settled, else the first that holds: `malformed:<column>`,
-`other-day`, `superseded`, `kept`. Malformed are, in this order: a cluster that is none of the
-fleet; a window_start that is missing or not from 1970-01-01 to 2149-06-06; a window_s below zero or
-above a day; a kind other than produce, fetch, replicate, other; a client_address that is no
-address; a client_rack that is no rack; a broker or peer broker id that the cluster does not have; a
-partition below zero or above 2^31 - 1; bytes or packets below zero; an unknown source.
+The reason is the row's own `outcome`, where its source set one; else it is the first of these that
+holds: `malformed:<column>`, `other-day`, `superseded`, `kept`. A row is malformed, in this order,
+when
 
-What an emitter said of a window it may say again with a higher revision. That replaces all it said
-before, so rows of a lower revision than the highest are superseded; a missing one is 0.
+- the cluster is not in the fleet;
+- window_start is missing, or not from 1970-01-01 to 2149-06-06;
+- window_s is below zero or above a day;
+- kind is not produce, fetch, replicate or other;
+- client_address is not an IP address; client_rack is not a rack;
+- the cluster has no broker of the broker id or the peer broker id;
+- partition is below zero or above 2^31 - 1; bytes or packets are below zero;
+- the source is unknown.
 
-The client's rack is the first that answers: the fact's own, the table of clients (by client id,
-then by group, then by principal), a group member at its address, its subnet.
+An emitter may send a window again with a higher revision. The higher revision replaces all rows of
+the lower ones: those are superseded. A missing revision is 0.
+
+The client's rack is the first of these that is known: the row's own, the table of clients (by
+client id, then by group, then by principal), a group member at the client's address, its subnet.
 
 ```
-client_rack    client id    group           principal    member at 10.1.5.20    subnet
-none      ->   untold  ->   told /eu/b      -            -                      -
+client_rack    client id        group          principal    member at 10.1.5.20    subnet
+missing   ->   not listed  ->   has /eu/b      -            -                      -
 ```
 
-All of this but the revisions is settled batch by batch, in numpy: each name is looked up once for
-all rows of a batch that have it.
+All of this except the revisions happens in numpy, batch by batch. Each name of a batch is looked up
+once, for all rows that have it.
 
-What this does not do: make codes for names that the fleet does not have; `names` lists them.
+What this does not do: create codes for names that the fleet lacks; `names` lists them.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ from rackwise.core.racks import Rack
 from rackwise.pipeline.columns.addresses import NONE, AddressReader, PairIndex
 from rackwise.pipeline.columns.arrays import (
     Reasons,
-    Words,
+    TextColumn,
     flags,
     longs,
     nullable,
@@ -51,14 +57,14 @@ from rackwise.pipeline.columns.arrays import (
 )
 from rackwise.pipeline.columns.clock import DAY_S, HOUR_S, LAST_SECOND, day_of
 from rackwise.pipeline.columns.packing import packed_arrays
-from rackwise.pipeline.fleet.listeners import Lookup, by_code
+from rackwise.pipeline.fleet.listeners import BrokerLookup, by_code
 from rackwise.pipeline.fleet.members import ClientRacks
 from rackwise.pipeline.ingest.facts import (
     PLACE,
-    Judge,
+    FactBuilder,
     fact_bits,
     fact_columns,
-    judged_columns,
+    packed_columns,
     short_texts,
 )
 from rackwise.pipeline.ingest.files import file_named, read_files, with_file_numbers
@@ -83,20 +89,19 @@ if TYPE_CHECKING:
 
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.subnet_racks import Buckets
-    from rackwise.pipeline.ingest.facts import Once
+    from rackwise.pipeline.ingest.facts import Persist
 
 SECOND_US = 1_000_000
 DEFAULT_SOURCE = "telemetry"
 GREATEST = {"window_s": DAY_S, "partition": 2**31 - 1}
-WORDS = ("fate", "cluster", "kind", "topic", "source")
-WORDS_OF_CLIENTS = ("client_rack", "client_id", "client_group", "principal")
-"""What tells a client's rack, in this order."""
+TEXTS = ("outcome", "cluster", "kind", "topic", "source")
+CLIENT_TEXTS = ("client_rack", "client_id", "client_group", "principal")
+"""Columns that give a client's rack, in order of precedence."""
 NUMBERS = ("window_s", "broker_id", "peer_broker_id", "partition", "bytes", "packets")
-NAMED = ("client_rack", "client_group", "topic")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def input_facts(
+def canonical_facts(
     bronze: DataFrame,
     fleet: Fleet,
     buckets: Buckets,
@@ -104,43 +109,41 @@ def input_facts(
     days: tuple[date, date] | None,
     clients: Mapping[str, Mapping[str, Rack]],
     is_exact: bool,
-    once: Once,
+    persist: Persist,
 ) -> DataFrame:
     """`schemas.FLOW_FACT`, `reason` and `PLACE` of every row of `schemas.BRONZE_INPUT`.
 
-    A column of it that `bronze` does not have is null in all rows.
-
-    `days`: first and last day, both kept. `clients`: `client_id`, `client_group` or `principal` ->
-    name -> rack. `is_exact`: there is also `same`, equal for rows that are equal in all columns.
-    `once`: see `flows.flow_facts`.
+    A column that `bronze` lacks is null in all rows. With `is_exact`, the result also has `same`,
+    which is equal for rows that are equal in all columns. For the other arguments, see
+    `formats.flow_facts`.
     """
     uris = read_files(bronze)
     numbered = with_file_numbers(_with_revisions(short_texts(bronze)), uris)
     instant = F.unix_micros("window_start").alias("window_start")
-    asked = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
+    needed = numbered.select(*(instant if n == "window_start" else n for n in numbered.columns))
     more = [StructField("window_start", LongType()), StructField("partition", LongType())]
     if is_exact:
-        own = [name for name in FLOW_INPUT.names if name in asked.columns]
-        asked = asked.withColumn("same", F.struct(*own))
-        more.append(asked.schema["same"])
+        own = [name for name in FLOW_INPUT.names if name in needed.columns]
+        needed = needed.withColumn("same", F.struct(*own))
+        more.append(needed.schema["same"])
     codes = fleet.codes
     bits = fact_bits(fleet) | {
         "source": (len(SOURCES) - 1).bit_length(),
         "client": len(codes.clients).bit_length(),
         "topic": len(codes.topics).bit_length(),
     }
-    columns = judged_columns(bits, more)
-    judge = _Judge(
+    columns = packed_columns(bits, more)
+    builder = _CanonicalBuilder(
         names={
             "cluster": codes.clusters,
             "topic": codes.topics,
             "client_group": codes.clients,
         },
-        told_racks=(
-            (WORDS_OF_CLIENTS[0], codes.racks),
+        rack_columns=(
+            (CLIENT_TEXTS[0], codes.racks),
             *(
                 (what, {name: codes.rack(rack) for name, rack in clients.get(what, {}).items()})
-                for what in WORDS_OF_CLIENTS[1:]
+                for what in CLIENT_TEXTS[1:]
             ),
         ),
         broker_ids=_BrokerIds(fleet),
@@ -148,11 +151,11 @@ def input_facts(
         client_racks=ClientRacks(fleet, buckets),
         days=days,
         bits=bits,
-        asked=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
+        needed=StructType([*BRONZE_INPUT.fields, StructField("is_old", BooleanType())]),
         columns=columns,
     )
-    judged = once(asked.mapInArrow(judge, columns), "row")
-    return judged.select(
+    facts = persist(needed.mapInArrow(builder, columns), "row")
+    return facts.select(
         *_facts(bits),
         "reason",
         file_named(uris).alias("source_file"),
@@ -161,56 +164,27 @@ def input_facts(
     )
 
 
-def names(bronze: DataFrame) -> DataFrame:
-    """The names in rows that need codes, each once: `what, cluster, name`.
-
-    `what` is client_rack, client_group or topic; `cluster` is set for topics alone.
-    """
-    none = F.lit(None).cast("string")
-    found = F.array(
-        *(
-            F.struct(
-                F.lit(what).alias("what"),
-                (F.col("cluster") if what == "topic" else none).alias("cluster"),
-                F.col(what).alias("name"),
-            )
-            for what in NAMED
-            if what in bronze.columns
-        )
-    )
-    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
-    return (
-        short_texts(bronze.select(*named))
-        .distinct()
-        .select(*(F.make_valid_utf8(name).alias(name) for name in named))
-        .select(F.explode(found).alias("found"))
-        .select("found.*")
-        .where(F.col("name").isNotNull())
-        .distinct()
-    )
-
-
 def _with_revisions(bronze: DataFrame) -> DataFrame:
-    """Adds `is_old`: what a row is part of was said again with a higher revision.
+    """Adds `is_old`: whether the row's emitter sent its window again with a higher revision.
 
-    Where nobody tells emitters and revisions, no row is.
+    Where rows have no emitter and revision, none is old.
     """
     if not {"emitter", "revision"} <= {*bronze.columns}:
         return bronze
-    said = F.xxhash64("emitter", F.unix_micros("window_start"))
+    window = F.xxhash64("emitter", F.unix_micros("window_start"))
     best = (
         bronze.where((F.col("revision") > 0) & F.col("emitter").isNotNull())
-        .groupBy(said.alias("_said"))
+        .groupBy(window.alias("_window"))
         .agg(F.max("revision").alias("_best"))
     )
-    key = F.when(F.col("emitter").isNotNull(), said)
+    key = F.when(F.col("emitter").isNotNull(), window)
     is_old = F.coalesce("revision", F.lit(0)) < F.col("_best")
-    found = bronze.withColumn("_said", key).join(F.broadcast(best), "_said", "left")
-    return found.withColumn("is_old", is_old).drop("_said", "_best")
+    found = bronze.withColumn("_window", key).join(F.broadcast(best), "_window", "left")
+    return found.withColumn("is_old", is_old).drop("_window", "_best")
 
 
 def _facts(bits: Mapping[str, int]) -> list[Column]:
-    """The columns of `schemas.FLOW_FACT`; of a row that is malformed most are null."""
+    """The columns of `schemas.FLOW_FACT`; most are null in a malformed row."""
     at = F.timestamp_micros("window_start")
     return fact_columns(bits, {"window_start": at, "day": day_of(F.unix_seconds(at))})
 
@@ -225,87 +199,90 @@ class _BrokerIds:
         self._codes = np.array([*codes.brokers.values(), 0], dtype=np.int64)
 
     def find(self, cluster: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The code of each, 0 where there is no such broker; shape (n,)."""
+        """The code of each broker, 0 where it does not exist; shape (n,)."""
         return self._codes[self._index.find(ids, cluster)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judge(Judge):
-    """Judges canonical rows.
-
-    `names`: column -> name -> code. `told_racks`: columns by which racks are told, in their order,
-    each with name -> rack code.
-    """
+class _CanonicalBuilder(FactBuilder):
+    """Builds facts from canonical rows."""
 
     names: Mapping[str, Mapping[str, int]]
-    told_racks: tuple[tuple[str, Mapping[str, int]], ...]
+    """Column -> name -> code."""
+    rack_columns: tuple[tuple[str, Mapping[str, int]], ...]
+    """Columns that give a client's rack, in order of precedence, each with name -> rack code."""
     broker_ids: _BrokerIds
-    brokers: Lookup
+    brokers: BrokerLookup
 
     @override
-    def judged(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
+    def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
         """The columns of the facts."""
-        rows = self._read(batch, reader)
+        rows = self._parse(batch, reader)
         reasons = _malformed(rows)
         is_sound = reasons.is_open
         self.add_other_day(reasons, rows.start)
         reasons.add("superseded", flags(batch.column("is_old")))
         reasons.add(KEPT, reasons.is_open)
-        words = reasons.words()
+        texts = reasons.column()
         is_copy = rows.codes["kind"] == REPLICATE
         ip = np.where(is_copy, NONE, rows.ip)
-        facts = {name: np.where(is_sound, values, 0) for name, values in self._placed(rows).items()}
-        made = {
+        facts = {
+            name: np.where(is_sound, values, 0)
+            for name, values in self._packed_values(rows).items()
+        }
+        facts_of_batch = {
             **{n: nullable(v, is_sound) for n, v in packed_arrays(facts, self.bits).items()},
             **{n: nullable(rows.numbers[n]) for n in ("bytes", "packets")},
-            "partition": nullable(rows.numbers["partition"], is_sound & rows.is_given["partition"]),
+            "partition": nullable(
+                rows.numbers["partition"], is_sound & rows.is_present["partition"]
+            ),
             **{n: batch.column(n) for n in ("window_start", "file", *PLACE[:2])},
             "client_ip": nullable(ip),
-            "reason": words.strings(),
-            "raw": _raw(batch, words),
+            "reason": texts.strings(),
+            "raw": _raw(batch, texts),
         }
         if "same" in self.columns.names:
-            made["same"] = batch.column("same")
-        return made
+            facts_of_batch["same"] = batch.column("same")
+        return facts_of_batch
 
-    def _read(self, batch: pa.RecordBatch, reader: AddressReader) -> _Rows:
-        words = {name: Words.of(batch.column(name)) for name in (*WORDS, *WORDS_OF_CLIENTS)}
+    def _parse(self, batch: pa.RecordBatch, reader: AddressReader) -> _CanonicalRows:
+        texts = {name: TextColumn.of(batch.column(name)) for name in (*TEXTS, *CLIENT_TEXTS)}
         numbers = {name: longs(batch.column(name)) for name in NUMBERS}
-        is_given = {
+        is_present = {
             name: flags(pc.is_valid(batch.column(name))) for name in (*NUMBERS, "client_address")
         }
-        codes = {name: words[name].numbers(known) for name, known in self.names.items()}
+        codes = {name: texts[name].numbers(known) for name, known in self.names.items()}
         kinds = {kind: code for code, kind in enumerate(KINDS)}
-        codes["kind"] = words["kind"].numbers(kinds, unknown=-1)
+        codes["kind"] = texts["kind"].numbers(kinds, unknown=-1)
         sources = {source: code for code, source in enumerate(SOURCES) if source}
         codes["source"] = np.where(
-            words["source"].is_given, words["source"].numbers(sources), sources[DEFAULT_SOURCE]
+            texts["source"].is_present, texts["source"].numbers(sources), sources[DEFAULT_SOURCE]
         )
         for name, into in (("broker_id", "broker"), ("peer_broker_id", "peer")):
             codes[into] = self.broker_ids.find(codes["cluster"], numbers[name])
         ip, prefix, places = reader.read_distinct(batch.column("client_address"))
-        return _Rows(
-            words=words,
+        return _CanonicalRows(
+            texts=texts,
             numbers=numbers,
-            is_given=is_given,
+            is_present=is_present,
             codes=codes,
             start=longs(batch.column("window_start")) // SECOND_US,
             ip=ip[places],
             subnet_rack=self.client_racks.by_subnet(ip, prefix)[places],
         )
 
-    def _placed(self, rows: _Rows) -> dict[str, NDArray[np.int64]]:
-        """What of the facts is packed; of rows that are not sound no matter what."""
+    def _packed_values(self, rows: _CanonicalRows) -> dict[str, NDArray[np.int64]]:
+        """The fields of the packed key, shape (n,) each; arbitrary for malformed rows."""
         cluster, hours = rows.codes["cluster"], np.maximum(rows.start, 0) // HOUR_S
         is_copy = rows.codes["kind"] == REPLICATE
         near = self.brokers.find(rows.codes["broker"], cluster, hours)
         far = self.brokers.find(np.where(is_copy, rows.codes["peer"], 0), cluster, hours)
         is_guess = near.is_estimated(hours) | (is_copy & far.is_estimated(hours))
         client_rack = np.zeros_like(cluster)
-        for name, known in self.told_racks:
+        for name, known in self.rack_columns:
             if not known:
                 continue
-            found = rows.words[name].numbers(known)
+            found = rows.texts[name].numbers(known)
             client_rack = np.where(client_rack == 0, found, client_rack)
         found = self.client_racks.by_member(rows.ip, cluster, rows.subnet_rack)
         client_rack = np.where(client_rack == 0, found, client_rack)
@@ -326,42 +303,43 @@ class _Judge(Judge):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """Rows as arrays of shape (n,).
+class _CanonicalRows:
+    """A batch of n rows; every array has shape (n,)."""
 
-    `numbers`: from 0; -1 where one is below or missing, which `is_given` tells. `codes`: 0 where a
-    name is unknown, of `kind` -1. `start`: epoch second, -1 where it is missing or below 0. `ip`:
-    of the client, as in `addresses`. `subnet_rack`: code of its subnet's rack, 0 of none.
-    """
-
-    words: Mapping[str, Words]
+    texts: Mapping[str, TextColumn]
     numbers: Mapping[str, NDArray[np.int64]]
-    is_given: Mapping[str, NDArray[np.bool_]]
+    """From 0; -1 where the value is negative or missing, which `is_present` tells apart."""
+    is_present: Mapping[str, NDArray[np.bool_]]
+    """Whether the column has a value."""
     codes: Mapping[str, NDArray[np.int64]]
+    """0 where a name is unknown; an unknown `kind` is -1."""
     start: NDArray[np.int64]
+    """Epoch second of the window; -1 where it is missing or negative."""
     ip: NDArray[np.int64]
+    """The client's address, as in `addresses`."""
     subnet_rack: NDArray[np.int64]
+    """Rack code of the client's subnet; 0 where no subnet holds the address."""
 
 
-def _malformed(rows: _Rows) -> Reasons:
-    """What the source has settled, else the first column that is wrong."""
-    codes, is_given = rows.codes, rows.is_given
+def _malformed(rows: _CanonicalRows) -> Reasons:
+    """The row's own outcome where it has one, else the first column that is wrong."""
+    codes, is_present = rows.codes, rows.is_present
 
     def is_out(name: str) -> NDArray[np.bool_]:
         number = rows.numbers[name]
-        return is_given[name] & ((number < 0) | (number > GREATEST.get(name, number)))
+        return is_present[name] & ((number < 0) | (number > GREATEST.get(name, number)))
 
-    racks = rows.words["client_rack"]
-    reasons = Reasons(rows.words["fate"])
+    racks = rows.texts["client_rack"]
+    reasons = Reasons(rows.texts["outcome"])
     for column, is_wrong in (
         ("cluster", codes["cluster"] == 0),
         ("window_start", (rows.start < 0) | (rows.start > LAST_SECOND)),
         ("window_s", is_out("window_s")),
         ("kind", codes["kind"] < 0),
-        ("client_address", is_given["client_address"] & (rows.ip == NONE)),
+        ("client_address", is_present["client_address"] & (rows.ip == NONE)),
         ("client_rack", racks.is_any(*(name for name in racks.names if not Rack(name).is_sound))),
         ("broker_id", codes["broker"] == 0),
-        ("peer_broker_id", is_given["peer_broker_id"] & (codes["peer"] == 0)),
+        ("peer_broker_id", is_present["peer_broker_id"] & (codes["peer"] == 0)),
         ("partition", is_out("partition")),
         ("bytes", rows.numbers["bytes"] < 0),
         ("packets", is_out("packets")),
@@ -371,17 +349,17 @@ def _malformed(rows: _Rows) -> Reasons:
     return reasons
 
 
-def _raw(batch: pa.RecordBatch, reasons: Words) -> pa.Array:
-    """Of malformed rows the line where there is one, else the columns as JSON."""
+def _raw(batch: pa.RecordBatch, reasons: TextColumn) -> pa.Array:
+    """Malformed rows as text: the line where there is one, else the columns as JSON."""
     is_malformed = [name.startswith(MALFORMED) for name in reasons.names]
     places = np.flatnonzero(np.array(is_malformed, dtype=np.bool_)[reasons.codes])
     bad = batch.take(pa.array(places))
     lines = read_texts(bad.column("raw"))
     cells = zip(*(read_texts(bad.column(name)) for name in FLOW_INPUT.names), strict=True)
-    made = [
+    shown = [
         line if line is not None else _as_json(row) for line, row in zip(lines, cells, strict=True)
     ]
-    return texts_at(places, made, batch.num_rows)
+    return texts_at(places, shown, batch.num_rows)
 
 
 def _as_json(cells: Iterable[str | int | None]) -> str:
@@ -392,7 +370,7 @@ def _as_json(cells: Iterable[str | int | None]) -> str:
 
 
 def _instant(micros: int) -> str | int:
-    """As text; as the number where no calendar holds it."""
+    """The instant as text, or as its number where no calendar has it."""
     try:
         return (EPOCH + timedelta(microseconds=micros)).isoformat()
     except OverflowError:

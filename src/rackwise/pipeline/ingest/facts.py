@@ -1,10 +1,10 @@
-"""What facts of every format have in common: how they travel from Python and become columns.
+"""Facts of every format: how they travel from Python and become columns.
 
-A fact is judged in numpy, batch by batch, and leaves Python as few longs: what of it is small lies
-side by side in `key1` and its like (see `packing`), the rest are `LONGS`. Such rows are what `Once`
-may store; the columns of `schemas.FLOW_FACT` are made where they are written.
+A fact is built in numpy, batch by batch, and leaves Python as a few longs: its small values lie
+side by side in `key1`, `key2` and so on (see `packing`), the others are `LONGS`. `Persist` may
+store such rows. The columns of `schemas.FLOW_FACT` are computed where they are written.
 
-What this does not do: judge rows of one format (`log_facts`, `input_facts`).
+What this does not do: decide about the rows of one format (`vpc_facts`, `canonical_facts`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
@@ -21,6 +22,7 @@ from rackwise.pipeline.columns.addresses import AddressReader
 from rackwise.pipeline.columns.arrays import as_batch, with_nulls
 from rackwise.pipeline.columns.clock import DAY_S, day_number
 from rackwise.pipeline.columns.packing import key_names, unpacked
+from rackwise.pipeline.ingest.row_outcomes import KEPT
 from rackwise.pipeline.schemas import ESTIMATED, FLOW_FACT, KINDS, LONGEST_TEXT
 
 if TYPE_CHECKING:
@@ -36,20 +38,21 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.fleet import Fleet
     from rackwise.pipeline.fleet.members import ClientRacks
 
-Once: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
+Persist: TypeAlias = "Callable[[DataFrame, str], DataFrame]"
+"""Takes rows and a name for them, and returns the same rows; it may store them."""
 
 LONGS = ("client_ip", "bytes", "packets")
-"""Columns of a fact that are large."""
+"""Columns of a fact that do not fit into a packed key."""
 PLACE = ("source_file", "row_offset", "raw")
 
 
-def as_planned(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Once`)
-    """Nothing is stored: Spark plans, and computes, the rows wherever they are needed."""
+def without_storing(df: DataFrame, name: str) -> DataFrame:  # noqa: ARG001 (the shape of `Persist`)
+    """Store nothing: Spark computes the rows again wherever they are read."""
     return df
 
 
 def fact_bits(fleet: Fleet) -> dict[str, int]:
-    """What of a fact is small and travels in few longs."""
+    """Field of a packed fact -> its width in bits."""
     racks, brokers = len(fleet.names.racks).bit_length(), len(fleet.names.brokers).bit_length()
     return {
         "kind": (len(KINDS) - 1).bit_length(),
@@ -65,9 +68,10 @@ def fact_bits(fleet: Fleet) -> dict[str, int]:
 
 
 def short_texts(rows: DataFrame) -> DataFrame:
-    """The same rows, their texts cut: a batch of them is thousands of times as long as a text.
+    """The same rows, with texts cut to `LONGEST_TEXT` characters.
 
-    Whoever looks names up has them cut alike, so that one name stays one.
+    A batch holds thousands of texts, so one text without limit could exhaust the memory. Whoever
+    looks names up cuts them in the same way, so that equal names stay equal.
     """
     return rows.select(
         *(
@@ -81,8 +85,11 @@ def short_texts(rows: DataFrame) -> DataFrame:
     )
 
 
-def judged_columns(bits: Mapping[str, int], more: Iterable[StructField]) -> StructType:
-    """What leaves Python: a packed fact, its fate, its place (see `files.with_file_numbers`)."""
+def packed_columns(bits: Mapping[str, int], more: Iterable[StructField]) -> StructType:
+    """The columns that leave Python: a packed fact, its reason, its place.
+
+    `file` is the number of the file (see `files.with_file_numbers`).
+    """
     return StructType(
         [
             *(StructField(name, LongType()) for name in (*key_names(bits), *LONGS)),
@@ -96,45 +103,52 @@ def judged_columns(bits: Mapping[str, int], more: Iterable[StructField]) -> Stru
     )
 
 
-def fact_columns(bits: Mapping[str, int], made: Mapping[str, Column]) -> list[Column]:
-    """The columns of `schemas.FLOW_FACT`: made, packed, or there by name."""
-    known = {**unpacked(bits), **made}
+def fact_columns(bits: Mapping[str, int], computed: Mapping[str, Column]) -> list[Column]:
+    """The columns of `schemas.FLOW_FACT`: computed, unpacked, or existing by name."""
+    known = {**unpacked(bits), **computed}
     return [
         known.get(field.name, F.col(field.name)).cast(field.dataType).alias(field.name)
         for field in FLOW_FACT.fields
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge(ABC):
-    """What turns batches of bronze rows into batches of facts; it travels to the workers.
+def without_equal_rows(facts: DataFrame) -> DataFrame:
+    """Of kept rows that are equal in `same`, the first stays; the others get `duplicate-row`."""
+    same = Window.partitionBy("reason", "same").orderBy("source_file", "row_offset")
+    is_again = (F.col("reason") == KEPT) & (F.row_number().over(same) > 1)
+    return facts.withColumn("reason", F.when(is_again, "duplicate-row").otherwise(F.col("reason")))
 
-    `days`: first and last day to keep, both kept. `bits`: see `packing`. `asked`: columns that are
-    judged, null in all rows where a batch does not have one. `columns`: see `judged_columns`.
-    """
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactBuilder(ABC):
+    """Turns batches of bronze rows into batches of facts; Spark sends it to the workers."""
 
     client_racks: ClientRacks
     days: tuple[date, date] | None
+    """First and last day to keep, both included; None keeps all days."""
     bits: Mapping[str, int]
-    asked: StructType
+    """Field -> width in bits, see `packing`."""
+    needed: StructType
+    """Columns that are read; one that a batch lacks is null in all its rows."""
     columns: StructType
+    """Columns of the result, see `packed_columns`."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of facts, one of each."""
+        """A batch of facts for each batch of rows."""
         reader = AddressReader()
-        asked, made = (
-            to_arrow_schema(columns, timezone="UTC") for columns in (self.asked, self.columns)
+        needed, result = (
+            to_arrow_schema(columns, timezone="UTC") for columns in (self.needed, self.columns)
         )
         for batch in batches:
-            judged = self.judged(with_nulls(batch, asked), reader)
-            yield as_batch(judged, made, batch.num_rows)
+            facts = self.build(with_nulls(batch, needed), reader)
+            yield as_batch(facts, result, batch.num_rows)
 
     @abstractmethod
-    def judged(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
-        """The columns of the batch's facts; one that is not there is null."""
+    def build(self, batch: pa.RecordBatch, reader: AddressReader) -> dict[str, pa.Array]:
+        """The columns of the batch's facts; a column that is left out is null."""
 
     def add_other_day(self, reasons: Reasons, start: NDArray[np.int64]) -> None:
-        """The reason of rows that start, as epoch seconds, outside the days to keep."""
+        """Add `other-day` to rows whose start, in epoch seconds, is outside the days to keep."""
         if self.days is not None:
             first, last = map(day_number, self.days)
             reasons.add("other-day", (start < first * DAY_S) | (start >= (last + 1) * DAY_S))

@@ -20,7 +20,7 @@ A line says who the client is to the broker, its principal. A client's Fetch say
 versions give topics by id, which snapshots turn into names. A client of a group is known by its
 client id, where that is of one group alone.
 
-The fate of a row is the first that holds, then that of `input_facts`:
+The outcome of a row is the first that holds, then that of `canonical_facts`:
 
 ```
 malformed:line charset json time connection     no such line                     (quarantine)
@@ -44,15 +44,17 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.pipeline.columns.address_columns import with_addresses
 from rackwise.pipeline.fleet.listeners import with_listeners
-from rackwise.pipeline.ingest.text import CHARSET, LINE
+from rackwise.pipeline.ingest.parquet_files import shaped
+from rackwise.pipeline.ingest.text import CHARSET, FILE, LINE, OF_FILE, marked_lines
 from rackwise.pipeline.schemas import BRONZE_INPUT, BRONZE_REQUEST, LONGEST_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.ingest.files import FlowFile
 
 MARK = "Completed request:"
 SOURCE = "request log"
@@ -80,6 +82,16 @@ _FETCHED = (
 )
 
 
+def read_request_logs(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
+    """`schemas.BRONZE_REQUEST` of text files. Raises `InvalidFlows` where no line is a request."""
+    lines, broken = marked_lines(spark, files, MARK)
+    strays = spark.createDataFrame(
+        [(FILE, file.uri, OF_FILE) for file in broken],
+        "outcome string, source_file string, row_offset long",
+    )
+    return request_rows(lines).unionByName(shaped(strays, BRONZE_REQUEST))
+
+
 def request_rows(lines: DataFrame) -> DataFrame:
     """`schemas.BRONZE_REQUEST` of lines: `value` and `source_file`."""
     value = F.col("value")
@@ -88,14 +100,14 @@ def request_rows(lines: DataFrame) -> DataFrame:
     asked = lines.where(value.contains(MARK)).select(
         "source_file",
         F.left(F.make_valid_utf8(value), F.lit(LONGEST_TEXT)).alias("raw"),
-        F.when(~is_short, LINE).when(~F.is_valid_utf8(value), CHARSET).alias("fate"),
+        F.when(~is_short, LINE).when(~F.is_valid_utf8(value), CHARSET).alias("outcome"),
         _instant(value).alias("window_start"),
         _json(F.when(is_text, F.regexp_extract(value, rf"(?s){MARK}\s*(\{{.*\}})", 1)), _LINE),
     )
     return _rows(_parsed(asked)).select(*BRONZE_REQUEST.names)
 
 
-def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
+def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     """`schemas.BRONZE_INPUT` of `schemas.BRONZE_REQUEST`: ends, ids and clients as names.
 
     There are no columns for what no request tells.
@@ -114,7 +126,7 @@ def request_inputs(bronze: DataFrame, fleet: Fleet) -> DataFrame:
         "topic": F.coalesce("topic_name", "_topic_of_id"),
         "client_group": F.when(F.col("kind") == "fetch", F.col("_group_of_id")),
         "source": F.lit(SOURCE),
-        "fate": F.coalesce("fate", F.when(F.col("broker_id").isNull(), NOT_KAFKA)),
+        "outcome": F.coalesce("outcome", F.when(F.col("broker_id").isNull(), NOT_KAFKA)),
     }
     return known.select(
         *(
@@ -141,7 +153,7 @@ def _json(text: Column, schema: str) -> Column:
 
 
 def _parsed(asked: DataFrame) -> DataFrame:
-    """Adds `api`, `ends`, `produced`, `fetch`, `fetched` and the first fates."""
+    """Adds `api`, `ends`, `produced`, `fetch`, `fetched` and the first outcomes."""
     line = F.col("json")
     api = line.getField("requestHeader").getField("requestApiKey")
     request, response = line.getField("request"), line.getField("response")
@@ -165,15 +177,15 @@ def _parsed(asked: DataFrame) -> DataFrame:
     is_broken = F.lit(0) == 1
     for part in ("produced", "fetch", "fetched"):
         is_broken = is_broken | F.col(part).getField("_bad").isNotNull()
-    fate = (
-        F.when(F.col("fate").isNotNull(), F.col("fate"))
+    outcome = (
+        F.when(F.col("outcome").isNotNull(), F.col("outcome"))
         .when(F.col("api").isNull() | is_broken, JSON)
         .when(F.col("window_start").isNull(), TIME)
         .when(~is_data, OTHER_REQUEST)
         .when(~F.coalesce(line.getField("connection"), F.lit("")).rlike(_CONNECTION), CONNECTION)
         .when(~is_told, NO_BYTES)
     )
-    return parsed.withColumn("fate", fate)
+    return parsed.withColumn("outcome", outcome)
 
 
 def _rows(parsed: DataFrame) -> DataFrame:
@@ -193,7 +205,7 @@ def _rows(parsed: DataFrame) -> DataFrame:
     )
     rows = parsed.select(
         *("source_file", "raw", "window_start"),
-        F.col("fate").alias("_fate"),
+        F.col("outcome").alias("_outcome"),
         kind.alias("kind"),
         ends[0].alias("broker_address"),
         ends[1].try_cast("int").alias("broker_port"),
@@ -203,17 +215,17 @@ def _rows(parsed: DataFrame) -> DataFrame:
         line["principal"].alias("principal"),
         F.when(is_copy, replica).alias("peer_broker_id"),
         F.concat_ws("/", connection, header["correlationId"]).alias("emitter"),
-        F.explode_outer(F.when(F.col("fate").isNull(), sizes)).alias("size"),
+        F.explode_outer(F.when(F.col("outcome").isNull(), sizes)).alias("size"),
     )
     size = F.col("size")
-    fate = F.coalesce(
-        "_fate",
+    outcome = F.coalesce(
+        "_outcome",
         F.when(size.isNull(), F.when(F.col("kind") == "produce", NO_BYTES).otherwise(NO_DATA)),
         F.when(size["bytes"].isNull(), NO_BYTES),
     )
     return rows.select(
         "*",
-        fate.alias("fate"),
+        outcome.alias("outcome"),
         *(size[name].alias(name) for name in ("topic_name", "topic_id", "partition", "bytes")),
         F.lit(None).cast("long").alias("row_offset"),
     )

@@ -1,16 +1,16 @@
-"""What became of every row and byte that came in, and the checks that nothing went missing.
+"""The outcome of every input row and byte, and checks that none is lost.
 
-Goals, in order: a byte that is lost stops the publication; a bad row is never dropped without a row
-in the quarantine or a count; the reasons are told.
+Goals, in order: a lost byte stops the publication; a bad row is never dropped without a row in the
+quarantine or a count; every reason is reported.
 
 ```
 rows_in  = kept + the rows of every other reason                  of the run, and of each file
 bytes_in = the same in bytes, where they are a number
 kept     = sum over the traffic                                   of the run
-traffic that is money = sum over the bill                         per cluster, day and kind
+traffic that is billed = sum over the bill                        per cluster, day and kind
 ```
 
-What this does not do: give rows their reasons (see `flows`).
+What this does not do: decide the reason of a row (see `formats`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ SIX_DIGITS = Decimal("0.000001")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fates:
-    """Rows and bytes by what became of them.
-
-    `by_reason`: (reason, rows, bytes or None where they are no number), kept first, then by name;
-    `by_file`: (file, rows, rows quarantined) by name; `rows_in`, `bytes_in`: counted on their own.
-    """
+class RowOutcomes:
+    """Rows and bytes by their outcome."""
 
     by_reason: tuple[tuple[str, int, int | None], ...] = ()
+    """(reason, rows, bytes or None where no row has a number); kept first, then by name."""
     by_file: tuple[tuple[str, int, int], ...] = ()
+    """(file, rows, rows quarantined), by name."""
     rows_in: int = 0
+    """Rows read, counted in a pass of its own."""
     bytes_in: int = 0
+    """Bytes read, counted in a pass of its own."""
 
     @classmethod
     def of(
@@ -51,7 +51,7 @@ class Fates:
         *,
         rows_in: int,
         bytes_in: int,
-    ) -> Fates:
+    ) -> RowOutcomes:
         """From (file, reason, rows, bytes) in any order."""
         reasons: dict[str, tuple[int, int | None]] = {}
         files: dict[str, tuple[int, int]] = {}
@@ -75,26 +75,26 @@ class Fates:
 
     @property
     def bytes_kept(self) -> int:
-        """Bytes of the rows that are traffic."""
+        """Bytes of the kept rows."""
         return sum(bytes_ or 0 for name, _, bytes_ in self.by_reason if name == KEPT)
 
     @property
     def rows_quarantined(self) -> int:
-        """Rows that are malformed."""
+        """Number of malformed rows."""
         return sum(rows for name, rows, _ in self.by_reason if name.startswith(MALFORMED))
 
     @property
     def share_quarantined(self) -> Decimal:
-        """Malformed rows of all rows, 0 of none."""
+        """Share of malformed rows; 0 where there are no rows."""
         return Decimal(self.rows_quarantined) / self.rows_in if self.rows_in else Decimal(0)
 
     @property
     def share_text(self) -> str:
-        """The share with six digits, rounded up: what is not nothing does not look so."""
+        """The share with six digits, rounded up, so that a share above 0 never prints as 0."""
         return str(self.share_quarantined.quantize(SIX_DIGITS, ROUND_CEILING))
 
     def check_quarantine(self, allowed: Decimal) -> None:
-        """Refuse more malformed rows than allowed. Raises `QuarantineExceeded` with the reasons."""
+        """Raise `QuarantineExceeded`, with the reasons, for more malformed rows than allowed."""
         if self.share_quarantined <= allowed:
             return
         bad = [(rows, name) for name, rows, _ in self.by_reason if name.startswith(MALFORMED)]
@@ -111,25 +111,25 @@ class Fates:
         )
 
     def check_kept(self, rows: int, bytes_: int) -> None:
-        """What was written is what was kept. Raises `BytesLost`."""
-        _same("rows of flow_fact", self.rows_of(KEPT), rows)
-        _same("bytes of flow_fact", self.bytes_kept, bytes_)
+        """Raise `BytesLost` where the written rows or bytes differ from the kept ones."""
+        _check_equal("rows of flow_fact", self.rows_of(KEPT), rows)
+        _check_equal("bytes of flow_fact", self.bytes_kept, bytes_)
 
     def check_conserved(self) -> None:
-        """Rows and bytes in are the sums over the reasons. Raises `BytesLost`."""
+        """Raise `BytesLost` where the input differs from the sum over the reasons."""
         rows = sum(rows for _, rows, _ in self.by_reason)
         bytes_ = sum(bytes_ or 0 for _, _, bytes_ in self.by_reason)
-        _same("rows of all outcomes", self.rows_in, rows)
-        _same("bytes of all outcomes", self.bytes_in, bytes_)
+        _check_equal("rows of all outcomes", self.rows_in, rows)
+        _check_equal("bytes of all outcomes", self.bytes_in, bytes_)
 
 
 def check_bytes(table: str, wanted: Mapping[str, int], had: Mapping[str, int]) -> None:
-    """Two sums by key are equal; a key with 0 bytes may be missing. Raises `BytesLost`."""
+    """Raise `BytesLost` where two sums by key differ; a key with 0 bytes may be missing."""
     for key in sorted({*wanted, *had}):
-        _same(f"bytes of {table} for {key}", wanted.get(key, 0), had.get(key, 0))
+        _check_equal(f"bytes of {table} for {key}", wanted.get(key, 0), had.get(key, 0))
 
 
-def _same(what: str, wanted: int, had: int) -> None:
+def _check_equal(what: str, wanted: int, had: int) -> None:
     if wanted != had:
         raise BytesLost(
             f"expected {wanted} {escaped(what)}, got {had}; nothing was published",

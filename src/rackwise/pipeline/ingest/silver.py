@@ -1,21 +1,21 @@
-"""From flow files to facts: every row once, with its fate, counted before anything is built on it.
+"""Writes facts: every row once, with its reason, counted before later steps use it.
 
-The rows that are traffic become the table `flow_fact`, the malformed ones `quarantine`, and of the
-others the counts remain. What text says is read once, into few numbers; whether the other side has
-logged a row too is cheaper to look up again than to keep:
+Kept rows become the table `flow_fact`, malformed rows become `quarantine`, and only counts remain
+of the others. Text is parsed once, into few numbers. Whether the other side logged a row is cheaper
+to look up again than to store:
 
 ```
-bronze        counted on its own                             rows_in, bytes_in
-_row          flows as numbers, racks and brokers found      (not for readers)
-_row_of_side  and whose they are, where no row says it       (not for readers)
-_logged       whose addresses are logged on which day        (not for readers)
-_flow_row     and which are equal, with `--dedupe exact`     (not for readers)
-              counted by file and reason                     fates
+bronze        counted in a pass of its own                   rows_in, bytes_in
+_row          flows as numbers, with racks and brokers       (temporary)
+_row_of_side  and their direction, where no row has it       (temporary)
+_logged       addresses that are logged, per day             (temporary)
+_flow_row     and which rows are equal (`--dedupe exact`)    (temporary)
+              counted by file and reason                     row outcomes
 flow_fact     kept
 quarantine    malformed:*
 ```
 
-What this does not do: tell a row's fate (`flows`); take away what is not for readers from a store
+What this does not do: decide the reason of a row (`formats`); remove temporary tables from a store
 behind a URI.
 """
 
@@ -31,11 +31,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
-from rackwise.core.racks import Rack
-from rackwise.pipeline.ingest.canonical_facts import names
 from rackwise.pipeline.ingest.files import literally
-from rackwise.pipeline.ingest.row_outcomes import KEPT, Fates
-from rackwise.pipeline.ingest.tables import quarantined, stored, write_table
+from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes
+from rackwise.pipeline.ingest.tables import store, write_table
+from rackwise.pipeline.ingest.text import with_line_numbers
 from rackwise.pipeline.runtime.session import large_batches
 from rackwise.pipeline.schemas import FLOW_FACT, QUARANTINE
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from rackwise.pipeline.ingest.facts import Once
+    from rackwise.pipeline.ingest.facts import Persist
     from rackwise.pipeline.ingest.files import FlowFile
 
 HALF_BITS = 32
@@ -52,42 +51,17 @@ GREATEST_SUM = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundNames:
-    """Names that flows tell and that stand perhaps in no snapshot."""
-
-    racks: tuple[Rack, ...] = ()
-    groups: tuple[str, ...] = ()
-    topics: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Silver:
-    """`facts`: FLOW_FACT as written; `seen`: first and last moment of the traffic, None of none."""
+    """The facts of a run, as written."""
 
     facts: DataFrame
-    fates: Fates
+    """FLOW_FACT."""
+    outcomes: RowOutcomes
     seen: tuple[datetime, datetime] | None
+    """First and last moment of the traffic; None where no row is kept."""
 
 
-def names_in(bronze: DataFrame) -> FoundNames:
-    """Racks, client groups and (cluster, topic) that flows tell, sorted; an action.
-
-    Texts that are no racks are left out: their rows are judged elsewhere.
-    """
-    found: dict[str, list[tuple[str | None, str]]] = {}
-    for row in names(bronze).collect():
-        found.setdefault(row.what, []).append((row.cluster, row.name))
-    racks = (Rack(name) for name in sorted(name for _, name in found.get("client_rack", ())))
-    return FoundNames(
-        racks=tuple(rack for rack in racks if rack.is_sound),
-        groups=tuple(sorted(name for _, name in found.get("client_group", ()))),
-        topics=tuple(
-            sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)
-        ),
-    )
-
-
-def counted(bronze: DataFrame) -> tuple[int, int]:
+def count_rows(bronze: DataFrame) -> tuple[int, int]:
     """Rows, and the sum of the bytes that are a number from 0; an action."""
     number = F.col("bytes")
     if isinstance(bronze.schema["bytes"].dataType, StringType):
@@ -96,39 +70,49 @@ def counted(bronze: DataFrame) -> tuple[int, int]:
     return row.rows, _whole(row) or 0
 
 
-def once_in(folder: str) -> Once:
-    """Stores what `flows.flow_facts` needs more than once below `folder`; `silver` removes it."""
-    return lambda df, name: stored(df, f"{folder}/_{name}")
+def store_in(folder: str) -> Persist:
+    """Store rows for `flow_facts` below `folder`; `write_silver` removes them."""
+    return lambda df, name: store(df, f"{folder}/_{name}")
 
 
-def silver(
+def quarantined_rows(facts: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
+    """The malformed rows of `flow_facts` as QUARANTINE, with the line numbers of text.
+
+    An action runs only where text has malformed lines.
+    """
+    bad = facts.where(F.col("reason").startswith(MALFORMED))
+    columns = bad.select(*(field.name for field in QUARANTINE))
+    return with_line_numbers(facts.sparkSession, columns, files)
+
+
+def write_silver(
     rows: DataFrame, *, counts: tuple[int, int], files: Sequence[FlowFile], folder: str
 ) -> Silver:
-    """Write what `flows.flow_facts` gives below `folder`; `counts`: of bronze, from `counted`.
+    """Write the rows of `flow_facts` below `folder`; `counts`: of bronze, from `count_rows`.
 
-    Raises `BytesLost` when rows or bytes went missing on the way, `InvalidFlows` when the bytes
-    have more than 63 bits.
+    Raises `BytesLost` when rows or bytes are missing, `InvalidFlows` when the bytes do not fit into
+    63 bits.
     """
     by_reason = _by_reason(rows)
-    fates = Fates.of(
+    outcomes = RowOutcomes.of(
         ((row.source_file or "", row.reason, row.rows, _whole(row)) for row in by_reason),
         rows_in=counts[0],
         bytes_in=counts[1],
     )
-    fates.check_conserved()
-    _check_fits(fates.bytes_kept)
-    if fates.rows_quarantined:
-        write_table(quarantined(rows, files), f"{folder}/quarantine", QUARANTINE)
+    outcomes.check_conserved()
+    _check_fits(outcomes.bytes_kept)
+    if outcomes.rows_quarantined:
+        write_table(quarantined_rows(rows, files), f"{folder}/quarantine", QUARANTINE)
     facts = rows.where(F.col("reason") == KEPT)
     counts_kept = write_table(facts, f"{folder}/flow_fact", FLOW_FACT)
-    fates.check_kept(counts_kept.rows, counts_kept.bytes or 0)
+    outcomes.check_kept(counts_kept.rows, counts_kept.bytes or 0)
     kept = [row for row in by_reason if row.reason == KEPT]
     if "://" not in folder:
         for stage in Path(folder).glob("_*"):
             shutil.rmtree(stage)
     return Silver(
         facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(literally(f"{folder}/flow_fact")),
-        fates=fates,
+        outcomes=outcomes,
         seen=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
         if kept
         else None,
@@ -136,7 +120,7 @@ def silver(
 
 
 def _by_reason(rows: DataFrame) -> list[Row]:
-    """Of each file and reason: rows, bytes in halves, first and last second; an action."""
+    """Rows, bytes in halves, first and last second of each file and reason; an action."""
     start = _epoch(F.col("window_start"))
     counts = rows.groupBy("source_file", "reason").agg(
         F.count("*").alias("rows"),
@@ -163,14 +147,14 @@ def _epoch(at: Column) -> Column:
 
 
 def _halves(number: Column) -> tuple[Column, Column]:
-    """The sum of longs from 0 in two longs, `high` and `low`: of 2^31 rows none overflows."""
+    """The sum of longs from 0 as two longs, `high` and `low`; 2^31 rows do not overflow them."""
     long = number.cast("long")
     low = long.bitwiseAND(F.lit((1 << HALF_BITS) - 1))
     return F.sum(F.shiftright(long, HALF_BITS)).alias("high"), F.sum(low).alias("low")
 
 
 def _whole(row: Row) -> int | None:
-    """The sum that `_halves` has cut in two; null where nothing was summed."""
+    """The sum that `_halves` cut in two; None where nothing was summed."""
     return None if row.high is None else (row.high << HALF_BITS) + row.low
 
 

@@ -1,11 +1,11 @@
-"""Flow logs as text: lines into columns by each file's own header, bad lines kept whole.
+"""Flow logs as text: lines split into columns by the header of each file, bad lines kept whole.
 
-Goals, in order: no line is lost; a person finds each bad line again, by file and line number;
-nothing of a hostile file ends the run, be it a line of 10 MB, a foreign charset, a second header or
-half a gzip member.
+Goals, in order: no line is lost; each bad line can be found again by file and line number; no
+hostile file ends the run, be it a line of 10 MB, another charset, a second header or half a gzip
+member.
 
-One pass looks for headers: lines that hold both `srcaddr` and `dstaddr`. The first of a file is its
-header, the others were pasted in. Files with equal headers are then read together:
+One pass searches for headers: lines that contain both `srcaddr` and `dstaddr`. The first in a file
+is its header, the others were pasted in. Files with equal headers are then read together:
 
 ```
 a.log   version ... bytes start end        -> group 1: 14 columns        a.log line 1   header
@@ -14,13 +14,13 @@ a.log   version ... bytes start end        -> group 1: 14 columns        a.log l
 b.log   bytes srcaddr dstaddr ...          -> group 2: 8 columns
 ```
 
-A gzip file that ends too early makes the read fail; then each gzip file is read alone, and those
-that fail are one bad row each (`malformed:file`) while the run goes on without them.
+A truncated gzip file makes the read fail. Then each gzip file is read alone. Each file that fails
+becomes one bad row (`malformed:file`), and the run continues without it.
 
-Spark tells no line numbers, so rows carry none; `located` finds those of the bad rows alone, by one
-more pass over the files that have any.
+Spark gives no line numbers, so rows have none. `with_line_numbers` finds those of bad rows only, in
+one more pass over the files that have bad rows.
 
-What this does not do: judge values (`flow_logs`); write anything.
+What this does not do: check values (`vpc_rows`); write anything.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 from rackwise.pipeline.schemas import LONGEST_TEXT
 
 LONGEST_LINE = 2**16
-"""Bytes; what is longer is no row of a flow log."""
+"""Bytes. A longer line is not a row of a flow log."""
 GZIP_WINDOW = 31
 Answer = TypeVar("Answer")
 OF_FILE = 0
@@ -59,11 +59,13 @@ FILE, LINE, CHARSET, COLUMNS, HEADER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A file with its header's column names, and the header lines that stand in it once more."""
+    """A text file with its header."""
 
     file: FlowFile
     columns: tuple[str, ...]
+    """Column names of the header."""
     pasted: tuple[tuple[str, int], ...]
+    """Further header lines in the file, and how often each occurs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +76,13 @@ class Texts:
     broken: tuple[FlowFile, ...]
 
 
-def surveyed(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
-    """The headers of text files; an action.
+def survey(spark: SparkSession, files: Sequence[FlowFile]) -> Texts:
+    """Find the headers of text files; an action.
 
     Raises `InvalidFlows` for a file with lines and no header, and when files cannot be read for
     another reason than a broken gzip member.
     """
-    headers, files, broken = _looked_at(spark, files, lambda whole: _headers(spark, whole))
+    headers, files, broken = _read_intact(spark, files, lambda whole: _headers(spark, whole))
     for file in files:
         if file.uri not in headers:
             _check_empty(spark, file)
@@ -106,7 +108,7 @@ def marked_lines(
         counts = (F.count_if(marked).alias("marked"), F.max(F.left("value", F.lit(200))))
         return _lines(spark, whole).agg(*counts).collect()
 
-    counts, whole, broken = _looked_at(spark, files, first_mark)
+    counts, whole, broken = _read_intact(spark, files, first_mark)
     if counts and not counts[0].marked:
         had = escaped(counts[0][1] or "")
         raise InvalidFlows(
@@ -121,12 +123,12 @@ def marked_lines(
     return _lines(spark, whole).select("value", place) if whole else empty, broken
 
 
-def _looked_at(
+def _read_intact(
     spark: SparkSession,
     files: Sequence[FlowFile],
     look: Callable[[Sequence[FlowFile]], Answer],
 ) -> tuple[Answer, Sequence[FlowFile], tuple[FlowFile, ...]]:
-    """What a look at the files that can be read gives; these files; and broken gzip files."""
+    """The result of `look` for the intact files, these files, and the broken gzip files."""
     try:
         return look(files), files, ()
     except spark_failures() as error:
@@ -143,8 +145,8 @@ def _looked_at(
 def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFrame:
     """The rows of text files: `columns` as text, null where a file has none, and their place.
 
-    `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null, see `located`,
-    but of a row for a whole file, which is 0.
+    `malformed`: reason or null; `raw`: the line; `source_file`; `row_offset`: null (see
+    `with_line_numbers`), or 0 for a row that stands for a whole file.
     """
     groups: dict[tuple[str, ...], list[FlowFile]] = {}
     for text in texts.files:
@@ -155,7 +157,7 @@ def text_rows(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> Data
     return rows
 
 
-def located(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
+def with_line_numbers(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> DataFrame:
     """Rows of `schemas.QUARANTINE` with line numbers in `row_offset` where it was null.
 
     Lines are counted from 1. Of equal lines the last ones are named. An action when there is such a
@@ -178,14 +180,14 @@ def located(spark: SparkSession, bad: DataFrame, files: Sequence[FlowFile]) -> D
 
 
 def spark_failures() -> tuple[type[Exception], ...]:
-    """What a failed action raises, on classic and on Connect."""
+    """The exceptions that a failed action raises, on classic Spark and on Connect."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     return (PySparkException, Py4JJavaError)
 
 
 def failure_line(error: Exception) -> str:
-    """The line of a failure that says what it is, which Spark begins with `[CONDITION]`."""
+    """The line of a failure that has its cause; in Spark it begins with `[CONDITION]`."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     line = next((line for line in lines if "[" in line), lines[0])
     return escaped(line[max(line.find("["), 0) :][:200])
@@ -211,7 +213,7 @@ def _is_header(value: Column) -> Column:
 
 
 def _headers(spark: SparkSession, files: Sequence[FlowFile]) -> dict[str, list[tuple[str, int]]]:
-    """File -> its header lines and how often each stands there, in order of appearance."""
+    """File -> its header lines and how often each occurs, in order of appearance."""
     if not files:
         return {}
     place = F.struct(F.col("_metadata.file_block_start"), F.monotonically_increasing_id())
@@ -301,7 +303,7 @@ def _strays(spark: SparkSession, texts: Texts, columns: Sequence[str]) -> DataFr
 
 
 def _broken(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[FlowFile, ...]:
-    """The gzip files that do not unpack."""
+    """The gzip files that cannot be decompressed."""
     if not files:
         return ()
     contents = spark.read.format("binaryFile").load([file.pattern for file in files])
@@ -324,7 +326,7 @@ def _unpacks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _is_gzip(content: memoryview) -> bool:
-    """Whether it is whole members and nothing after them."""
+    """Whether the content consists of whole gzip members and nothing else."""
     member = None
     try:
         for start in range(0, len(content), CHUNK):
@@ -340,7 +342,7 @@ def _is_gzip(content: memoryview) -> bool:
 
 
 def _line_numbers(spark: SparkSession, files: Sequence[FlowFile], wanted: DataFrame) -> DataFrame:
-    """`source_file, raw, nth, line` of lines that read as a wanted row does, last ones first."""
+    """`source_file, raw, nth, line` of the lines equal to a wanted row, last lines first."""
     lines = _lines(spark, files).select(
         F.col("_metadata.file_path").alias("source_file"),
         F.col("_metadata.file_block_start").alias("block"),

@@ -1,9 +1,9 @@
 """Which side logged a flow, and which of two rows of one flow is the duplicate.
 
-A flow between two logged interfaces stands in the logs twice: egress at the sender, ingress at the
-receiver. The own address of a row is its source when it is egress, its destination when it is
-ingress. Let E be the own addresses of a day, that is, who is logged then. A row is a duplicate when
-it is ingress and its source is in E: the source has logged the same flow itself.
+A flow between two logged interfaces has two rows in the logs: egress at the sender, ingress at the
+receiver. The own address of a row is its source when it is egress, and its destination when it is
+ingress. Let E be the own addresses of a day: the addresses that are logged on it. A row is a
+duplicate when it is ingress and its source is in E, because the source logged the same flow.
 
 ```
 K logged, U not        own     source in E        bytes
@@ -14,16 +14,18 @@ broker -> K egress     broker                      700   kept
 broker -> K ingress    K       broker yes          700   duplicate
 ```
 
-Flow logs before version 5 do not say the direction. There the own address of an interface is the
-one that stands in all its rows: with `lo` and `hi` the lesser and the greater address of a row, it
-can only be the greatest `lo` or the least `hi`, and a second look tells whether one of them is in
-every row. Where both are, all rows of the interface run between the same two addresses. Each of
-them belongs to one interface, so one that is another interface's for certain is left to it; of what
-remains, the first such interface takes the broker's address, the second the other. Where none is,
-the interface only forwards, and its rows count as ingress.
+Flow logs before version 5 have no direction. There, the own address of an interface is the address
+that all its rows have. With `lo` and `hi` the lesser and the greater address of a row, it can only
+be the greatest `lo` or the least `hi`; a second pass checks whether one of them is in every row.
 
-`egress` and `broker` take one side by decree: that of the sender, or that of the broker (between
-two brokers, the sender).
+- One is: it is the own address.
+- Both are: all rows of the interface run between the same two addresses. An address belongs to one
+  interface only, so an address that certainly belongs to another interface is not taken. Of the
+  rest, the first such interface takes the broker's address, the second takes the other.
+- None is: the interface only forwards, and its rows count as ingress.
+
+`egress` and `broker` select one side without looking: that of the sender, or that of the broker
+(between two brokers, the sender).
 
 What this does not do: drop a row.
 """
@@ -49,20 +51,20 @@ DAY_BITS = 24
 
 
 def with_direction(rows: DataFrame, fleet: Fleet) -> DataFrame:
-    """`is_egress` and `own_ip` also where the rows of `log_facts` do not say them.
+    """Rows of `vpc_facts` with `is_egress` and `own_ip` also where their log has no direction.
 
-    `own_ip` stays null where it is not known.
+    `own_ip` is null where it is not known.
     """
     found = rows.join(F.broadcast(_own_addresses(rows, fleet)), "interface", "left")
     is_sender = F.col("own_src_ip") == F.col("_own")
     inferred = F.when(is_sender, F.col("src_ip")).when(
         F.col("own_dst_ip") == F.col("_own"), F.col("dst_ip")
     )
-    is_told = F.col("is_egress").isNotNull()
+    has_direction = F.col("is_egress").isNotNull()
     return found.withColumns(
         {
             "is_egress": F.coalesce("is_egress", is_sender, F.lit(0) == 1),
-            "own_ip": F.when(is_told, F.col("own_ip")).otherwise(inferred),
+            "own_ip": F.when(has_direction, F.col("own_ip")).otherwise(inferred),
         }
     ).drop("_own")
 
@@ -81,7 +83,7 @@ def with_duplicates(rows: DataFrame, side: Side) -> DataFrame:
 
 
 def logged_addresses(rows: DataFrame) -> DataFrame:
-    """E: `_logged`, the key of each day and own address, once; -1 for rows that have none."""
+    """E: `_logged`, each key of a day and own address once; -1 for rows without own address."""
     key = day_key(F.col("own_ip"), F.col("start"))
     return rows.select(never_null(key).alias("_logged")).distinct()
 
@@ -92,7 +94,7 @@ def day_key(ip: Column, start: Column) -> Column:
 
 
 def _own_addresses(rows: DataFrame, fleet: Fleet) -> DataFrame:
-    """`interface`, `_own`: the address that stands in all rows of each interface."""
+    """`interface`, `_own`: the address that all rows of each interface have."""
     source, target = F.col("own_src_ip"), F.col("own_dst_ip")
     has_both = source.isNotNull() & target.isNotNull()
     bounds = rows.groupBy("interface").agg(
@@ -103,21 +105,21 @@ def _own_addresses(rows: DataFrame, fleet: Fleet) -> DataFrame:
         f"_is{name}": F.min(F.when(has_both, (source == F.col(name)) | (target == F.col(name))))
         for name in ("_a", "_b")
     }
-    judged = (
+    checked = (
         rows.join(F.broadcast(bounds), "interface", "left")
         .groupBy("interface", "_a", "_b")
         .agg(*(is_in.alias(name) for name, is_in in is_in_all.items()))
     )
     both = F.col("_is_a") & F.col("_is_b") & (F.col("_a") != F.col("_b"))
-    certain = judged.where(~both).select(
+    certain = checked.where(~both).select(
         "interface",
         F.when(F.col("_is_a"), F.col("_a")).when(F.col("_is_b"), F.col("_b")).alias("_own"),
     )
-    return certain.unionByName(_shared_out(judged.where(both), certain, fleet))
+    return certain.unionByName(_assign_pairs(checked.where(both), certain, fleet))
 
 
-def _shared_out(pairs: DataFrame, certain: DataFrame, fleet: Fleet) -> DataFrame:
-    """One address to each interface of those that see the same two addresses only."""
+def _assign_pairs(pairs: DataFrame, certain: DataFrame, fleet: Fleet) -> DataFrame:
+    """Assign one address to each interface whose rows have the same two addresses."""
     owned = certain.select(never_null(F.col("_own")).alias("_ip")).distinct()
     numbers = {address_number(text)[0] for b in fleet.seen_brokers for text in b.addresses}
     brokers = pairs.sparkSession.createDataFrame([(n,) for n in sorted(numbers)], "_ip long")
@@ -126,12 +128,12 @@ def _shared_out(pairs: DataFrame, certain: DataFrame, fleet: Fleet) -> DataFrame
         .join(F.broadcast(owned.withColumn("_is_owned", F.lit(1))), "_ip", "left")
         .join(F.broadcast(brokers.withColumn("_is_broker", F.lit(1))), "_ip", "left")
     )
-    wish = F.struct(
+    preference = F.struct(
         F.coalesce("_is_owned", F.lit(0)), -F.coalesce("_is_broker", F.lit(0)), F.col("_ip")
     )
     ranked = candidates.groupBy("interface", "_a", "_b").agg(
-        F.array_sort(F.collect_list(wish)).alias("_wishes")
+        F.array_sort(F.collect_list(preference)).alias("_preferences")
     )
     nth = F.row_number().over(Window.partitionBy("_a", "_b").orderBy("interface")) - 1
-    chosen = F.get("_wishes", F.least(nth, F.lit(1)))
+    chosen = F.get("_preferences", F.least(nth, F.lit(1)))
     return ranked.select("interface", chosen.getField("_ip").alias("_own"))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-FATES = ("accepted", "superseded", "duplicate")
+OUTCOMES = ("accepted", "superseded", "duplicate")
 SOURCE = "telemetry"
 FEW_MESSAGES = 100_000
 """A stream of fewer messages is a job for the profile `small`."""
@@ -77,8 +77,8 @@ class CompactCounts:
         return asdict(self)
 
 
-def with_fates(messages: DataFrame) -> DataFrame:
-    """Adds `fate`, `is_conflict` and `lateness_ms` to kept messages of `stream_messages`."""
+def with_outcomes(messages: DataFrame) -> DataFrame:
+    """Adds `outcome`, `is_conflict` and `lateness_ms` to kept messages of `stream_messages`."""
     content = F.xxhash64(*(name for name in TOLD if name != "revision"))
     same = Window.partitionBy("emitter", "window_start_ms").orderBy(
         F.desc("revision"), F.desc("kafka_offset"), F.desc("kafka_topic"), F.desc("kafka_partition")
@@ -91,12 +91,12 @@ def with_fates(messages: DataFrame) -> DataFrame:
         }
     )
     is_equal = F.col("revision") == F.col("best")
-    fate = (
+    outcome = (
         F.when(F.col("place") == 1, "accepted").when(is_equal, "duplicate").otherwise("superseded")
     )
-    is_conflict = (F.col("fate") == "duplicate") & (F.col("content") != F.col("told"))
+    is_conflict = (F.col("outcome") == "duplicate") & (F.col("content") != F.col("told"))
     return (
-        ranked.withColumn("fate", fate)
+        ranked.withColumn("outcome", outcome)
         .withColumn("is_conflict", is_conflict)
         .drop("content", "place", "best", "told")
     )
@@ -139,17 +139,17 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         raise _nothing(day, store)
     folders = [store.folder_of(each) for each in batches]
     of_day = spark.read.parquet(*folders).where(F.col("day") == number)
-    judged = with_fates(of_day.where(F.col("reason") == KEPT)).cache()
-    found = {row.fate: row for row in _counts(judged).collect()}
+    judged = with_outcomes(of_day.where(F.col("reason") == KEPT)).cache()
+    found = {row.outcome: row for row in _counts(judged).collect()}
     told = {row.reason: row["count"] for row in of_day.groupBy("reason").count().collect()}
     reasons = {reason: told[reason] for reason in sorted(told) if reason != KEPT}
     path = f"{store.out}/{STREAM}/_compacting-{day.isoformat()}"
     with large_batches(spark):
-        flows_of(judged.where("fate = 'accepted'")).write.mode("overwrite").parquet(path)
+        flows_of(judged.where("outcome = 'accepted'")).write.mode("overwrite").parquet(path)
     judged.unpersist()
     written = spark.read.schema(FLOW_INPUT).parquet(path)
     row = written.agg(F.count("*").alias("rows"), F.sum("bytes").alias("bytes")).collect()[0]
-    messages = {fate: found[fate].messages if fate in found else 0 for fate in FATES}
+    messages = {outcome: found[outcome].messages if outcome in found else 0 for outcome in OUTCOMES}
     accepted = found.get("accepted")
     if accepted is None:
         shutil.rmtree(path)
@@ -173,7 +173,7 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
 
 
 def _counts(judged: DataFrame) -> DataFrame:
-    return judged.groupBy("fate").agg(
+    return judged.groupBy("outcome").agg(
         F.count("*").alias("messages"),
         F.sum(F.col("is_conflict").cast("int")).alias("conflicts"),
         F.count(F.when(F.col("lateness_ms") > LATE_MS, 1)).alias("late"),

@@ -1,0 +1,88 @@
+"""The interface of a flow format: what its files are, and how they become facts.
+
+Formats import PySpark inside their methods, so that the command line can list them without it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from rackwise.core.racks import Rack
+    from rackwise.pipeline.fleet.fleet import Fleet
+    from rackwise.pipeline.fleet.subnet_racks import Buckets
+    from rackwise.pipeline.ingest.facts import Persist
+    from rackwise.pipeline.ingest.files import FlowFile
+    from rackwise.pipeline.ingest.names import FoundNames
+    from rackwise.pipeline.ingest.vpc_duplicates import Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactOptions:
+    """How rows become facts, for all formats."""
+
+    side: Side
+    """Which of two logs of one flow counts; only flow logs are written on both sides."""
+    days: tuple[date, date] | None
+    """First and last day to keep, both included; None keeps all days."""
+    clients: Mapping[str, Mapping[str, Rack]]
+    """`client_id`, `client_group` or `principal` -> name -> rack."""
+    is_exact: bool
+    """Whether facts need the column `same`, which is equal for equal rows."""
+    persist: Persist
+    """Stores rows that several lookups read."""
+
+
+class InputFormat(ABC):
+    """One format of flow files.
+
+    To add a format, write a subclass in a file of this package and add it to `FORMATS`.
+    """
+
+    name: ClassVar[str]
+    """The value of `--flow-format`."""
+    title: ClassVar[str]
+    """What the rows are, in the plural, for messages: `VPC flow logs`."""
+    files: ClassVar[str]
+    """The kinds of files, for the help: `text or Parquet`."""
+    names_brokers_by_address: ClassVar[bool]
+    """Whether rows name brokers by IP address, so that snapshots need addresses."""
+    client_columns: ClassVar[tuple[str, ...]]
+    """Columns of the table of clients that can match rows of this format."""
+    generated_as: ClassVar[tuple[str, ...]] = ()
+    """Formats of `rackwise generate` whose files are of this format."""
+    reasons: ClassVar[Mapping[str, str]]
+    """Reason why a row does not count -> what it means, in the order in which they are tested."""
+
+    @abstractmethod
+    def required_columns(self) -> tuple[str, ...]:
+        """The columns that a file must have; none for a format without columns."""
+
+    @abstractmethod
+    def bronze_schema(self) -> StructType:
+        """All columns that bronze rows of this format may have."""
+
+    @abstractmethod
+    def read(self, spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
+        """Bronze rows of listed files, without columns that no file has.
+
+        Raises `UnfitColumns`, and `InvalidFlows` for files that cannot be read.
+        """
+
+    @abstractmethod
+    def names(self, bronze: DataFrame) -> FoundNames:
+        """Names in the rows that need codes."""
+
+    @abstractmethod
+    def facts(
+        self, bronze: DataFrame, fleet: Fleet, buckets: Buckets, options: FactOptions
+    ) -> DataFrame:
+        """`schemas.FLOW_FACT`, `reason`, `source_file`, `row_offset` and `raw` of every row."""

@@ -1,0 +1,73 @@
+"""Names in flow rows that need codes: racks, client groups and topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.core.racks import Rack
+from rackwise.pipeline.ingest.facts import short_texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NAMED = ("client_rack", "client_group", "topic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundNames:
+    """Names in flow rows; snapshots may not have them. All are sorted."""
+
+    racks: tuple[Rack, ...] = ()
+    groups: tuple[str, ...] = ()
+    topics: tuple[tuple[str, str], ...] = ()
+    """(cluster, topic)."""
+
+
+def find_names(bronze: DataFrame) -> FoundNames:
+    """The names in bronze rows; an action.
+
+    Texts that are not racks are left out; their rows become malformed later.
+    """
+    found: dict[str, list[tuple[str | None, str]]] = {}
+    for row in distinct_names(bronze).collect():
+        found.setdefault(row.what, []).append((row.cluster, row.name))
+    racks = (Rack(name) for name in sorted(name for _, name in found.get("client_rack", ())))
+    return FoundNames(
+        racks=tuple(rack for rack in racks if rack.is_sound),
+        groups=tuple(sorted(name for _, name in found.get("client_group", ()))),
+        topics=tuple(
+            sorted((cluster, name) for cluster, name in found.get("topic", ()) if cluster)
+        ),
+    )
+
+
+def distinct_names(bronze: DataFrame) -> DataFrame:
+    """Each name in the rows once: `what, cluster, name`.
+
+    `what` is client_rack, client_group or topic; `cluster` is set for topics only.
+    """
+    none = F.lit(None).cast("string")
+    found = F.array(
+        *(
+            F.struct(
+                F.lit(what).alias("what"),
+                (F.col("cluster") if what == "topic" else none).alias("cluster"),
+                F.col(what).alias("name"),
+            )
+            for what in NAMED
+            if what in bronze.columns
+        )
+    )
+    named = [name for name in ("cluster", *NAMED) if name in bronze.columns]
+    return (
+        short_texts(bronze.select(*named))
+        .distinct()
+        .select(*(F.make_valid_utf8(name).alias(name) for name in named))
+        .select(F.explode(found).alias("found"))
+        .select("found.*")
+        .where(F.col("name").isNotNull())
+        .distinct()
+    )

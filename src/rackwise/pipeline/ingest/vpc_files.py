@@ -1,0 +1,84 @@
+"""VPC flow log files as bronze rows: text with a header line, Parquet, or both together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
+
+from rackwise.pipeline.ingest.parquet_files import (
+    INTEGERS,
+    UnfitColumns,
+    check_columns,
+    check_type,
+    existing_columns,
+    read_parquet,
+    shaped,
+)
+from rackwise.pipeline.ingest.text import survey, text_rows
+from rackwise.pipeline.ingest.vpc_rows import MISSING
+from rackwise.pipeline.schemas import BRONZE_VPC, VPC_NUMBERS, VPC_REQUIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rackwise.pipeline.ingest.files import FlowFile
+
+PARTIAL = "rackwise.partial"
+"""Metadata of a bronze column: whether some rows that need a value have none."""
+
+
+def read_vpc_files(spark: SparkSession, files: Sequence[FlowFile]) -> DataFrame:
+    """Bronze rows of flow logs, without columns that no file has.
+
+    Parquet columns have names with `_`. Raises `UnfitColumns`, `InvalidFlows`.
+    """
+    parquet = [file for file in files if file.is_parquet]
+    if len(parquet) == len(files) > 0:
+        rows, is_partial = _read_parquet(spark, parquet)
+    else:
+        rows, is_partial = _read_text(spark, [file for file in files if not file.is_parquet])
+        if parquet:
+            others, lacks = _read_parquet(spark, parquet)
+            rows = rows.unionByName(shaped(others, BRONZE_VPC).to(BRONZE_VPC))
+            is_partial = is_partial or lacks
+    mark = {PARTIAL: is_partial}
+    direction = F.col("flow_direction").alias("flow_direction", metadata=mark)
+    return rows.select(*(direction if n == "flow_direction" else n for n in rows.columns))
+
+
+def has_direction(bronze: DataFrame) -> bool:
+    """Whether every row with data says its direction, by the mark of `read_vpc_files`."""
+    return not bronze.schema["flow_direction"].metadata.get(PARTIAL, True)
+
+
+def _read_text(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
+    texts = survey(spark, files)
+    for text in texts.files:
+        columns, where = text.columns, text.file.uri
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise UnfitColumns(
+                where=where, columns=columns, required=VPC_REQUIRED, fault=f"{twice[0]} twice"
+            )
+        check_columns(columns, VPC_REQUIRED, where)
+    rows = text_rows(spark, texts, [field.name for field in BRONZE_VPC][:-4])
+    return rows, any("flow_direction" not in text.columns for text in texts.files)
+
+
+def _read_parquet(spark: SparkSession, files: Sequence[FlowFile]) -> tuple[DataFrame, bool]:
+    raw, where = read_parquet(spark, files), files[0].uri
+    rows = raw.toDF(*(name.replace("-", "_").lower() for name in raw.columns))
+    check_columns(rows.columns, VPC_REQUIRED, where)
+    for field in rows.schema.fields:
+        if field.name in BRONZE_VPC.names and field.name != "row_offset":
+            is_number = field.name in VPC_NUMBERS
+            check_type(field, (*INTEGERS, "string") if is_number else ("string",), where)
+    if "flow_direction" not in rows.columns:
+        without = rows.withColumn("flow_direction", F.lit(None).cast("string"))
+        return existing_columns(without, BRONZE_VPC), True
+    is_missing = F.coalesce(F.col("flow_direction") == MISSING, F.lit(1) == 1)
+    lacks = (F.col("log_status") == "OK") & is_missing
+    return existing_columns(rows, BRONZE_VPC), rows.where(lacks).count() > 0
