@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from laws import check_blast_radius
 from rackwise.core import audit
-from rackwise.core.blast import PartitionRows, blast_radius
+from rackwise.core.blast import TablePartitions, blast_radius
 from rackwise.core.model import Cluster
 from rackwise.core.policy import Policy, RackPolicy
 from small_clusters import small_cluster
@@ -144,7 +144,7 @@ def test_partitions_are_a_sequence():
     (loss,) = blast_radius(cluster)
     assert list(loss.offline) == [("t", 0), ("t", 1), ("u", 7)]
     assert loss.offline[-1] == ("u", 7)
-    assert isinstance(loss.offline[1:], PartitionRows)
+    assert isinstance(loss.offline[1:], TablePartitions)
     assert list(loss.offline[1:]) == [("t", 1), ("u", 7)]
-    assert repr(loss.offline) == "PartitionRows(3)"
+    assert repr(loss.offline) == "TablePartitions(3)"
     assert loss.offline.rows.tolist() == [0, 1, 2]

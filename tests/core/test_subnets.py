@@ -13,10 +13,10 @@ from rackwise.core.racks import Rack
 from rackwise.core.subnets import (
     Subnet,
     buckets_of,
-    cut,
     ipv4,
     length_classes,
     parse_subnets,
+    prefix_classes,
     rack_of,
 )
 
@@ -34,7 +34,7 @@ NESTED = "10.0.0.0/16,/eu/a\n10.0.5.0/24,/eu/b\n10.0.5.16/28,/eu/c"
     ],
 )
 def test_the_cut_has_the_fewest_buckets(networks, classes, buckets):
-    assert cut(networks) == classes
+    assert prefix_classes(networks) == classes
     assert buckets_of(networks, classes) == buckets
 
 

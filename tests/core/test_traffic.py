@@ -16,13 +16,13 @@ from rackwise.core.traffic import (
     RateRow,
     apportion,
     csv_line,
+    exact_usd_text,
     named_levels,
     per_month,
     price_of,
     prices_of,
     rates_of,
     usd_nano,
-    usd_text,
 )
 
 DAY = date(2026, 11, 1)
@@ -83,7 +83,7 @@ def test_money_is_within_half_a_nano_dollar(bytes_, price, gb):
     ],
 )
 def test_dollars_have_nine_digits(nano, text):
-    assert usd_text(nano) == text
+    assert exact_usd_text(nano) == text
 
 
 def test_a_day_is_scaled_to_thirty():

@@ -1,17 +1,17 @@
-"""What the loss of a rack does: all its brokers die at once.
+"""Computes what the loss of a rack does, that is, when all its brokers die at once.
 
-Goals, in order: say for every rack, at every level, which partitions go offline and which stop
-taking writes with acks=all; where the load lands; what must be copied to be whole again. A million
-partitions cost a few array passes per level.
+Goals, in order: for every rack at every level, say which partitions go offline and which stop
+accepting writes with acks=all; which broker gets the load; how many bytes must be copied to restore
+all replicas. A million partitions cost a few array passes per level.
 
 Rules. A partition that has a leader now is
 
 - offline, if no live replica in sync is left outside the rack;
-- under min ISR, if some are left, but fewer than min.insync.replicas (also where that is so
-  already).
+- under min ISR, if some are left, but fewer than min.insync.replicas (even if that is so already).
 
-The next leader is the first live replica in sync, in list order, outside the rack: the preferred
-one where it survives. Lost are all replicas on brokers of the rack, those on dead brokers too.
+The next leader is the first live replica in sync outside the rack, in list order; that is the
+preferred leader if it survives. All replicas on brokers of the rack are lost, including those on
+dead brokers.
 
 ```
 min.insync.replicas 2             lose /e (1 2 3)         lose /e/b (3)
@@ -20,7 +20,7 @@ orders-2  [1 3 5], ISR 1 3        offline                 1 left: under, led by 
 ```
 
 What this does not do: assume unclean election or eligible leader replicas (KIP-966), lose more than
-one rack, or know what traffic the survivors can take.
+one rack, or know how much traffic the survivors can handle.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, PartitionTable
 
 
-class PartitionRows(Sequence[tuple[str, int]]):
-    """Partitions as (topic, partition), made when asked for; `rows`: of the table, rising."""
+class TablePartitions(Sequence[tuple[str, int]]):
+    """Some partitions of a table as (topic, partition) pairs, created on demand."""
 
     def __init__(self, table: PartitionTable, rows: NDArray[np.int64]) -> None:
         self._table = table
         self.rows = rows
+        """Rows of the table, rising."""
 
     @override
     def __len__(self) -> int:
@@ -57,11 +58,11 @@ class PartitionRows(Sequence[tuple[str, int]]):
     @overload
     def __getitem__(self, index: int) -> tuple[str, int]: ...
     @overload
-    def __getitem__(self, index: slice) -> PartitionRows: ...
+    def __getitem__(self, index: slice) -> TablePartitions: ...
     @override
-    def __getitem__(self, index: int | slice) -> tuple[str, int] | PartitionRows:
+    def __getitem__(self, index: int | slice) -> tuple[str, int] | TablePartitions:
         if isinstance(index, slice):
-            return PartitionRows(self._table, self.rows[index])
+            return TablePartitions(self._table, self.rows[index])
         row = self.rows[index]
         return self._table.topics[self._table.topic[row]], int(self._table.partition[row])
 
@@ -74,65 +75,68 @@ class PartitionRows(Sequence[tuple[str, int]]):
 
     @override
     def __repr__(self) -> str:
-        return f"PartitionRows({len(self)})"
+        return f"TablePartitions({len(self)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RackLoss:
-    """What happens when all brokers of one rack die.
-
-    `level`: from 1, the coarsest; `brokers`: ids below the rack, dead ones too, rising;
-    `leaders_lost`: partitions led from inside; `top_survivor`: the surviving broker that then
-    leads most, and how many, the lowest id of equals, None where nobody leads; `replicas_lost`:
-    placed inside; `bytes_to_restore`: of those whose size is known; `unknown_sizes`: replicas of
-    which it is not.
-    """
+    """What happens when all brokers of one rack die."""
 
     rack: str
     level: int
+    """From 1, the coarsest."""
     level_name: str
     brokers: tuple[int, ...]
-    offline: PartitionRows
-    under_min_isr: PartitionRows
+    """Ids below the rack, rising; dead brokers too."""
+    offline: TablePartitions
+    under_min_isr: TablePartitions
     leaders_lost: int
+    """Partitions whose leader is in the rack."""
     top_survivor: tuple[int, int] | None
+    """The surviving broker that then leads most partitions, and how many; of equals the lowest id.
+
+    None if no broker leads any.
+    """
     replicas_lost: int
     bytes_to_restore: int
+    """Bytes of the lost replicas whose size is known."""
     unknown_sizes: int
+    """Lost replicas whose size is not known."""
 
 
 def blast_radius(cluster: Cluster, policy: Policy = DEFAULT_POLICY) -> tuple[RackLoss, ...]:
-    """What the loss of each rack that has a broker would do, every level, ordered by path.
+    """What the loss of each rack with a broker would do, at every level, ordered by path.
 
-    Of the policy only `racks` counts. Raises `InvalidRack` for a malformed `broker.rack`.
+    Only the `racks` section of the policy is used. Raises `InvalidRack` for a malformed rack.
     """
     view = View(cluster, policy)
-    held, led = _held(view), tuple(_led(view))
+    held, led = _held(view), tuple(_led_rows(view))
     found: list[tuple[tuple[int, ...], RackLoss]] = []
     for level, names in enumerate(view.tree.names):
         paths = np.stack([view.tree.ancestors(level, above) for above in range(level + 1)], axis=1)
-        after = _after(view, level, led)
+        losses = _level_losses(view, level, led)
         for node in range(len(names)):
-            loss = _loss(view, level, node, held, after)
+            loss = _loss(view, level, node, held, losses)
             found.append((tuple(paths[node].tolist()), loss))
     return tuple(loss for _, loss in sorted(found, key=lambda pair: pair[0]))
 
 
 class _Held(NamedTuple):
-    """By place: placed replicas, their bytes where known, and how many sizes are not.
-
-    Bytes are summed in halves, as a million sizes of 63 bits leave 64.
-    """
+    """What the broker at each place holds."""
 
     replicas: NDArray[np.int64]
+    """Placed replicas, [places]."""
     bytes: tuple[int, ...]
+    """Bytes of the replicas whose size is known, [places]."""
     unknown: NDArray[np.int64]
+    """Replicas whose size is not known, [places]."""
 
 
 def _held(view: View) -> _Held:
     places, count = view.placed_places, len(view.live)
     sizes = np.repeat(view.table.bytes, view.placed.lengths)
     is_known = sizes >= 0
+    # A million sizes of 63 bits do not fit into int64: sum the upper and lower halves separately.
     halves = np.zeros((2, count), dtype=np.int64)
     np.add.at(halves[0], places[is_known], sizes[is_known] >> 32)
     np.add.at(halves[1], places[is_known], sizes[is_known] & 0xFFFFFFFF)
@@ -143,21 +147,22 @@ def _held(view: View) -> _Held:
     )
 
 
-class _Led(NamedTuple):
-    """Rows with a leader, equal in the lengths of their lists; places of brokers throughout.
-
-    `leader` [rows]; `in_sync` [rows, members], the last place for members that are not live;
-    `replicas` [rows, replicas] in list order; `can_lead`: whether that replica is live and in sync.
-    """
+class _LedRows(NamedTuple):
+    """Partitions with a leader whose lists have equal lengths; brokers are given by place."""
 
     rows: NDArray[np.int64]
+    """Rows of the partition table, [rows]."""
     leader: NDArray[np.int64]
+    """[rows]."""
     in_sync: NDArray[np.int64]
+    """Members of the ISR, [rows, members]; the last place for members that are not live."""
     replicas: NDArray[np.int64]
+    """[rows, replicas], in list order."""
     can_lead: NDArray[np.bool_]
+    """Whether the replica is live and in sync, [rows, replicas]."""
 
 
-def _led(view: View) -> Iterator[_Led]:
+def _led_rows(view: View) -> Iterator[_LedRows]:
     table = view.table
     replica_places = view.tree.places(table.replicas.values)
     rows_led = np.flatnonzero(table.leader >= 0)
@@ -165,7 +170,7 @@ def _led(view: View) -> Iterator[_Led]:
         members, replicas = view.isr_places[isr], replica_places[listed]
         ids, in_sync_ids = table.replicas.values[listed], table.isr.values[isr]
         is_in_sync = (ids[:, :, None] == in_sync_ids[:, None, :]).any(axis=2)
-        yield _Led(
+        yield _LedRows(
             rows,
             view.tree.places(table.leader[rows]),
             np.where(view.live[members], members, len(view.live) - 1),
@@ -174,43 +179,46 @@ def _led(view: View) -> Iterator[_Led]:
         )
 
 
-class _After(NamedTuple):
-    """What the loss of each node of one level does.
-
-    `offline`, `under`: (node, row) pairs as two columns, sorted, perhaps more than once, of
-    partitions that the loss itself touches; `always_offline`, `always_under`: rows that are so
-    whatever is lost; `leads` [places]: leaders now; `gained` [nodes, places]: leaders that come
-    from the node.
-    """
+class _LevelLosses(NamedTuple):
+    """What the loss of each node of one level does."""
 
     offline: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """(node, row) pairs as two sorted columns: partitions that the loss takes offline.
+
+    A pair may occur more than once.
+    """
     under: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """As `offline`: partitions that the loss puts under min ISR."""
     always_offline: NDArray[np.int64]
+    """Rows that are offline whatever is lost."""
     always_under: NDArray[np.int64]
+    """Rows that are under min ISR whatever is lost."""
     leads: NDArray[np.int64]
+    """Partitions that each broker leads now, [places]."""
     gained: NDArray[np.int64]
+    """Partitions whose leadership moves from each node to each broker, [nodes + 1, places]."""
 
 
-def _after(view: View, level: int, led: Sequence[_Led]) -> _After:
+def _level_losses(view: View, level: int, led: Sequence[_LedRows]) -> _LevelLosses:
     nodes = view.tree.nodes[level].astype(np.int64)
     places, count = len(view.live), len(view.tree.names[level])
     offline, under = [], []
     leads = np.zeros(places, dtype=np.int64)
     gained = np.zeros((count + 1, places), dtype=np.int64)
     for group in led:
-        lying = nodes[group.in_sync]
-        left = view.in_sync[group.rows][:, None] - matches(lying).sum(axis=2)
-        offline.append(_pairs(lying, group.rows, left == 0))
+        racks = nodes[group.in_sync]
+        left = view.in_sync[group.rows][:, None] - matches(racks).sum(axis=2)
+        offline.append(_pairs(racks, group.rows, left == 0))
         is_under = (left > 0) & (left < view.min_isr[group.rows][:, None])
-        under.append(_pairs(lying, group.rows, is_under))
+        under.append(_pairs(racks, group.rows, is_under))
         leads += np.bincount(group.leader, minlength=places)
         lost = nodes[group.leader]
-        heirs = group.can_lead & (nodes[group.replicas] != lost[:, None])
-        moved = np.flatnonzero((lost >= 0) & heirs.any(axis=1))
-        heir = group.replicas[moved, heirs[moved].argmax(axis=1)]
-        np.add.at(gained, (lost[moved], heir), 1)
+        successors = group.can_lead & (nodes[group.replicas] != lost[:, None])
+        moved = np.flatnonzero((lost >= 0) & successors.any(axis=1))
+        successor = group.replicas[moved, successors[moved].argmax(axis=1)]
+        np.add.at(gained, (lost[moved], successor), 1)
     total, has_leader = view.in_sync, view.table.leader >= 0
-    return _After(
+    return _LevelLosses(
         _sorted(offline),
         _sorted(under),
         np.flatnonzero(has_leader & (total == 0)),
@@ -244,20 +252,20 @@ def _of(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], node: int) -> NDArra
     return pairs[1][first:last]
 
 
-def _loss(view: View, level: int, node: int, held: _Held, after: _After) -> RackLoss:
+def _loss(view: View, level: int, node: int, held: _Held, losses: _LevelLosses) -> RackLoss:
     inside = view.inside(level, node)
-    offline = _of(after.offline, node)
-    under = np.union1d(_of(after.under, node), np.setdiff1d(after.always_under, offline))
-    then = np.where(view.live & ~inside, after.leads + after.gained[node], 0)[:-1]
+    offline = _of(losses.offline, node)
+    under = np.union1d(_of(losses.under, node), np.setdiff1d(losses.always_under, offline))
+    then = np.where(view.live & ~inside, losses.leads + losses.gained[node], 0)[:-1]
     top = int(then.argmax())
     return RackLoss(
         rack=view.tree.names[level][node],
         level=level + 1,
         level_name=view.levels[level],
         brokers=tuple(view.tree.brokers[inside[:-1]].tolist()),
-        offline=PartitionRows(view.table, np.union1d(offline, after.always_offline)),
-        under_min_isr=PartitionRows(view.table, under),
-        leaders_lost=int(after.leads[inside].sum()),
+        offline=TablePartitions(view.table, np.union1d(offline, losses.always_offline)),
+        under_min_isr=TablePartitions(view.table, under),
+        leaders_lost=int(losses.leads[inside].sum()),
         top_survivor=(int(view.tree.brokers[top]), int(then[top])) if then[top] else None,
         replicas_lost=int(held.replicas[inside].sum()),
         bytes_to_restore=sum(held.bytes[place] for place in np.flatnonzero(inside).tolist()),

@@ -1,28 +1,28 @@
-"""The range of replicas that each rack may hold, from the rules of one topic.
+"""Computes the range of replicas that each rack may hold under the rules of one topic.
 
-Every rack has a box `low..high`; the root holds exactly the replicas of the partition. From the
-coarsest level down:
+Every rack has a box `low..high`; the root holds exactly the replicas of the partition. The boxes
+are computed from the coarsest level down:
 
 ```
 off, at_least   0..replicas
 distinct        0..1
-even            least and greatest share that water filling gives over the parent's box
-count           the numbers given; racks beside the counted ones 0..0 (none) or free (any);
-                at a level that is distinct as well, at most 1
+even            least and greatest share that water filling gives, over the parent's box
+count           the given numbers; racks that are not named: 0..0 (none) or 0..replicas (any);
+                at most 1 if the level is distinct as well
 ```
 
-`even` shares out what the nearest coarser level that is not off holds. No box is higher than the
-usable brokers below it; then what the siblings cannot take is forced, and what they must take is
-not there:
+`even` divides what the nearest coarser level that is not `off` holds. No box is higher than the
+number of usable brokers below it. Then each box is tightened by its siblings: what they cannot hold
+is forced on it, and what they must hold is not available to it:
 
 ```
-3 replicas, distinct, racks /a /b /c     0..1 each; the other two take 2 at most, so 1..1 each
+3 replicas, distinct, racks /a /b /c     0..1 each; the other two hold 2 at most, so 1..1 each
 3 replicas, even, racks /e /w            1..2 each
 below /e (1..2), even over /e/a /e/b     0..1 each from 1, 1..1 from 2: 0..1
 ```
 
-What this does not do: say which sets of brokers are legal (at_least and pins are not boxes), or
-judge a placement: an audit asks what is even below the number that is really there.
+What this does not do: say which sets of brokers are legal (`at_least` and `pin` are no boxes), or
+check a placement: the audit compares below the number of replicas that a rack actually holds.
 """
 
 from __future__ import annotations
@@ -43,18 +43,20 @@ if TYPE_CHECKING:
 
 
 class Boxes(NamedTuple):
-    """`low`, `high`: int64 [nodes] of one level."""
+    """The boxes of one level."""
 
     low: NDArray[np.int64]
+    """Least number of replicas, [nodes]."""
     high: NDArray[np.int64]
+    """Greatest number of replicas, [nodes]."""
 
 
 def boxes(
     tree: RackTree, usable: Sequence[NDArray[np.int64]], rules: TopicRules, replicas: int
 ) -> tuple[Boxes, ...] | None:
-    """Boxes of every level, coarsest first; None if the rules cannot be met.
+    """The boxes of every level, coarsest first; None if the rules cannot be met.
 
-    `usable`: usable brokers below each node, per level; `replicas`: of the partition.
+    `usable`: per level, the usable brokers below each node. `replicas`: of the partition.
     """
     found: list[Boxes] = []
     root = Boxes(np.array([replicas]), np.array([replicas]))
@@ -74,17 +76,17 @@ def boxes(
 
 
 def level_above(rules: TopicRules, counted: set[int], level: int) -> int:
-    """The nearest coarser level that is counted or not off; -1 is the root."""
-    judged = (
+    """The nearest coarser level in `counted` or not `off`; -1 is the root."""
+    coarser_levels = (
         coarser
         for coarser in range(level - 1, -1, -1)
         if coarser in counted or rules.spread[coarser] != "off"
     )
-    return next(judged, -1)
+    return next(coarser_levels, -1)
 
 
 def counted_racks(tree: RackTree, rules: TopicRules) -> list[tuple[int, int]]:
-    """Level and node of each rack that `count` names, those the tree lacks left out."""
+    """Level and node of each rack that `count` names; racks missing from the tree are left out."""
     return [place for rack in rules.count if (place := tree.find(rack.rack)) is not None]
 
 
@@ -96,7 +98,7 @@ def _raw(
     level: int,
     above: Sequence[Boxes],
 ) -> Boxes | None:
-    """What the rule of one level says by itself; `above`: the root and the coarser levels."""
+    """The boxes from the rule of one level alone; `above`: the root and the coarser levels."""
     counted = counted_racks(tree, rules)
     levels = {place[0] for place in counted}
     nodes = len(tree.names[level])
@@ -119,7 +121,7 @@ def _raw(
 
 
 def _touching(tree: RackTree, counted: Sequence[tuple[int, int]], level: int) -> NDArray[np.bool_]:
-    """Which nodes of a level are in, or hold, a counted rack (level, node)."""
+    """Which nodes of a level are in, or contain, a counted rack (level, node), bool [nodes]."""
     found = np.zeros(len(tree.names[level]), dtype=np.bool_)
     for at, node in counted:
         if at <= level:
@@ -146,7 +148,7 @@ def _even(up: NDArray[np.int64], usable: NDArray[np.int64], parents: Boxes) -> B
 
 
 def _tightened(box: Boxes, parents: Boxes, up: NDArray[np.int64]) -> Boxes:
-    """What siblings cannot take is forced; what they must take is not there."""
+    """The boxes, narrowed to what the parent's box and the siblings' boxes leave."""
     all_low = np.bincount(up, box.low, len(parents.low)).astype(np.int64)
     all_high = np.bincount(up, box.high, len(parents.low)).astype(np.int64)
     low = np.maximum(box.low, (parents.low - all_high)[up] + box.high)

@@ -133,13 +133,13 @@ def length_classes(subnets: Iterable[Subnet]) -> tuple[LengthClass, ...]:
     made: list[LengthClass] = []
     for version in (4, 6):
         family = [subnet for subnet in by_network if subnet.network.version == version]
-        lengths = cut(Counter(subnet.network.prefixlen for subnet in family))
+        lengths = prefix_classes(Counter(subnet.network.prefixlen for subnet in family))
         _check_size(family, lengths)
         made += [_length_class(version, length, family, lengths) for length in reversed(lengths)]
     return tuple(made)
 
 
-def cut(networks: Mapping[int, int]) -> tuple[int, ...]:
+def prefix_classes(networks: Mapping[int, int]) -> tuple[int, ...]:
     """Prefix length -> number of networks, cut into classes: the lengths of the classes, ascending.
 
     The fewest buckets win, then the shortest lengths. `{8: 1, 16: 1, 24: 1, 32: 1}` -> `8 16 32`.

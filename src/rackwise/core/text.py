@@ -37,7 +37,16 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "rack"), counted(2, "rack")
     ('1 rack', '2 racks')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {plural(number, noun)}"
+
+
+def plural(number: int | None, noun: str, many: str | None = None) -> str:
+    """A noun in the form that goes with a number; `many`: the plural where it is not noun + s.
+
+    >>> plural(1, "rack"), plural(2, "rack"), plural(2, "axis", "axes")
+    ('rack', 'racks', 'axes')
+    """
+    return noun if number == 1 else many or f"{noun}s"
 
 
 def alternatives(words: Sequence[str]) -> str:

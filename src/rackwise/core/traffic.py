@@ -144,10 +144,10 @@ def usd_nano(bytes_: int, nano_per_gb: int, gb_bytes: int) -> int:
     return (2 * bytes_ * nano_per_gb + gb_bytes) // (2 * gb_bytes)
 
 
-def usd_text(nano: int) -> str:
+def exact_usd_text(nano: int) -> str:
     """Dollars with nine digits: `0.420000000`.
 
-    >>> usd_text(420_000_000), usd_text(-1)
+    >>> exact_usd_text(420_000_000), exact_usd_text(-1)
     ('0.420000000', '-0.000000001')
     """
     whole, rest = divmod(abs(nano), NANO)

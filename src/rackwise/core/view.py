@@ -1,28 +1,28 @@
-"""A cluster seen through a policy, as columns of small integers that rules can be counted on.
+"""A cluster under a policy, as columns of small integers that checks compute with.
 
-Goals, in order: every judge (the audit, the blast radius) reads the same words the same way; a
-million partitions cost a few passes over arrays; nothing is computed that no rule asks for.
+Goals, in order: every check (the audit, the blast radius) uses the same terms in the same meaning;
+a million partitions cost a few passes over arrays; nothing is computed that no rule needs.
 
-Words:
+Terms:
 
 - placed: the replicas without those that a running reassignment adds (KIP-455);
-- place: the column of a broker in the rack tree, the last one for any broker that is not listed;
+- place: the column of a broker in the rack tree; all brokers that are not listed share the last;
 - live: listed and not fenced; usable: live and not to be drained;
-- in sync: members of the ISR on live brokers, added replicas included, as Kafka counts them;
+- in sync: members of the ISR on live brokers, including added replicas, as Kafka counts them;
 - preferred: the first placed replica.
 
-Distinct patterns. Most partitions of a cluster look alike from far away: with three racks, three
-replicas have ten ways to lie in them. Rules are therefore judged, and their texts written, once for
-each distinct row of codes:
+Distinct patterns. Most partitions of a cluster are alike: three replicas can be spread over three
+racks in only ten ways. Therefore rules are checked, and texts written, once for each distinct row
+of codes:
 
 ```
-row    racks     sorted     pattern        patterns   judged
-0      a b c     a b c      0              0 a b c    even
-1      c a b     a b c      0              1 a a b    off: wanted "/a 1, /c 1", had "/a 2, /c 0"
+row    racks     sorted     pattern        patterns   result
+0      a b c     a b c      0              0 a b c    ok
+1      c a b     a b c      0              1 a a b    wanted "/a 1, /c 1", had "/a 2, /c 0"
 2      a b a     a a b      1
 ```
 
-What this does not do: judge.
+What this does not do: check anything.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ if TYPE_CHECKING:
 
 NO_LIMITS = FairLoads()
 _TABLE_SIZE = 1 << 22
-"""Codes below this are numbered by a table, others by sorting."""
+"""`distinct` numbers codes below this with a table (32 MiB of int64), and others by sorting."""
 
 
 class RackPatterns(NamedTuple):
-    """Partitions with the same rules and number of replicas, by how they lie in the finest racks.
-
-    `pattern`: of each row; `nodes` int64 [patterns, replicas]: rising, -1 = rack not known;
-    `unusable` bool: whether the replica is on a broker that is dead or to be drained.
-    """
+    """The distinct spreads over the finest racks, of rows with equal rules and replication."""
 
     rules: TopicRules
     rows: NDArray[np.int64]
+    """Rows of the partition table, [rows]."""
     pattern: NDArray[np.int64]
+    """Pattern of each row, [rows]."""
     nodes: NDArray[np.int64]
+    """Rack of each replica, rising, [patterns, replicas]; -1 = not known."""
     unusable: NDArray[np.bool_]
+    """Whether the replica's broker is dead or to be drained, [patterns, replicas]."""
 
 
 class View:
-    """Columns of one cluster under one policy; each is computed when it is first read."""
+    """The columns of one cluster under one policy; each is computed when it is first read."""
 
     def __init__(self, cluster: Cluster, policy: Policy, fair: FairLoads = NO_LIMITS) -> None:
         self.cluster = cluster
@@ -78,18 +78,18 @@ class View:
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
-        """By place: whether the broker is live; false for what is not listed."""
+        """Whether the broker is live, [places]; false for brokers that are not listed."""
         live = {broker.id: broker.is_live for broker in self.cluster.brokers}
         return np.array([*(live[id_] for id_ in self.tree.brokers.tolist()), False])
 
     @cached_property
     def drained(self) -> NDArray[np.bool_]:
-        """By place: whether the broker should hold nothing; false for what is not listed."""
+        """Whether the broker is to be drained, [places]; false for brokers that are not listed."""
         return np.append(np.isin(self.tree.brokers, self.policy.brokers.drain), False)
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """By place: live and not drained."""
+        """Whether the broker is live and not to be drained, [places]."""
         return self.live & ~self.drained
 
     @cached_property
@@ -99,7 +99,7 @@ class View:
 
     @cached_property
     def preferred(self) -> NDArray[np.int64]:
-        """Broker id of the first placed replica, int64 [rows], -1 where there is none."""
+        """Broker id of the first placed replica, int64 [rows]; -1 if there is no replica."""
         firsts = self.placed.offsets[:-1]
         ids = np.append(self.placed.values, np.int32(-1))[firsts].astype(np.int64)
         return np.where(self.placed.lengths > 0, ids, -1)
@@ -151,7 +151,7 @@ class View:
 
     @property
     def rules(self) -> tuple[TopicRules, ...]:
-        """The distinct rules that topics of this cluster have."""
+        """The distinct rules of this cluster's topics."""
         return self._ruled[0]
 
     @property
@@ -166,8 +166,9 @@ class View:
 
     @cached_property
     def rack_patterns(self) -> tuple[RackPatterns, ...]:
-        """All rows, by rules and number of placed replicas."""
+        """The patterns of all rows, in groups of equal rules and number of placed replicas."""
         leaf = self.tree.nodes[-1].astype(np.int64)
+        # One code for each replica: 0 = rack not known, else 2 * (rack + 1), + 1 if not usable.
         codes = np.where(leaf >= 0, (leaf + 1) * 2 + ~self.usable, 0)[self.placed_places]
         found = []
         for number, rules in enumerate(self.rules):
@@ -175,31 +176,31 @@ class View:
             for chosen, (index,) in blocks(self.placed, rows=rows):
                 if not index.shape[1]:
                     continue
-                lying = np.sort(codes[index], axis=1)
-                pattern, examples = distinct(list(lying.T))
-                kept = lying[examples]
+                sorted_codes = np.sort(codes[index], axis=1)
+                pattern, examples = distinct(list(sorted_codes.T))
+                kept = sorted_codes[examples]
                 found.append(RackPatterns(rules, chosen, pattern, kept // 2 - 1, kept % 2 == 1))
         return tuple(found)
 
     def usable_below(self, level: int) -> NDArray[np.int64]:
-        """Usable brokers below each node of a level."""
+        """Number of usable brokers below each node of a level, int64 [nodes]."""
         nodes = self.tree.nodes[level]
         inside = self.usable & (nodes >= 0)
         return np.bincount(nodes[inside], minlength=len(self.tree.names[level]))
 
     def inside(self, level: int, node: int) -> NDArray[np.bool_]:
-        """By place: whether the broker lies below a node."""
+        """Whether the broker is below a node, [places]."""
         inside: NDArray[np.bool_] = self.tree.nodes[level] == node
         return inside
 
     def below(self, rack: str) -> NDArray[np.bool_]:
-        """By place: whether the broker lies below the rack with this text, if there is one."""
+        """Whether the broker is below the rack with this text, [places]; false for no such rack."""
         place = self.tree.find(rack)
         return np.zeros(len(self.live), dtype=np.bool_) if place is None else self.inside(*place)
 
     @staticmethod
     def sums(rows: Ragged, values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum over each row of one value per ragged value."""
+        """Sum of each row's `values`, int64 [rows]; `values`: one for each value of `rows`."""
         totals = np.zeros(len(values) + 1, dtype=np.int64)
         np.cumsum(values, out=totals[1:])
         return totals[rows.offsets[1:]] - totals[rows.offsets[:-1]]
@@ -208,9 +209,10 @@ class View:
 def blocks(
     *columns: Ragged, rows: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-    """Rows of equal lengths together: `rows, [index of each value: rows x length, per column]`.
+    """Groups of rows whose lists have equal lengths, as dense arrays.
 
-    `rows`: only these, rising; all where None. The indices point into the columns' values.
+    Yields the rows [n], and for each column the indices [n, length] of their values in the column.
+    `rows`: only these, rising; None = all.
     """
     wanted = np.arange(len(columns[0]), dtype=np.int64) if rows is None else rows
     if not len(wanted):
@@ -230,9 +232,10 @@ def blocks(
 def distinct(
     columns: Sequence[NDArray[np.signedinteger]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the distinct rows of one column or more: `code of each row, an example row of each`.
+    """Number the distinct rows of one or more columns of equal length, one or more rows.
 
-    All columns have one length, one or more. Codes rise with the rows read as numbers.
+    Returns the code of each row, and for each code the index of a row that has it. Codes rise in
+    the lexicographic order of the rows.
     """
     key = np.zeros(len(columns[0]), dtype=np.int64)
     space = 1
@@ -252,20 +255,26 @@ def distinct(
 
 
 def matches(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values of a row are equal and not negative: bool [rows, length, length]."""
+    """Which values of a row are equal and not negative, bool [rows, length, length]."""
     return np.equal(codes[:, :, None], codes[:, None, :]) & (codes >= 0)[:, None, :]
 
 
 def firsts(same: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Of `matches`: whether a value is there and stands first among its equals: [rows, length]."""
+    """Whether a value is not negative and the first among its equals, bool [rows, length].
+
+    `same`: what `matches` returned.
+    """
     length = same.shape[1]
     earlier = np.tri(length, length, -1, dtype=np.bool_)
-    there = np.diagonal(same, axis1=1, axis2=2)
-    return there & ~(same & earlier).any(axis=2)
+    is_known = np.diagonal(same, axis1=1, axis2=2)
+    return is_known & ~(same & earlier).any(axis=2)
 
 
 def joined(rows: Ragged) -> tuple[NDArray[np.int64], list[str]]:
-    """Rows of ids as texts, ids rising: `code of each row, texts`; an empty row is `none`."""
+    """The rows of ids as texts: `code of each row, text of each code`.
+
+    Ids rise within a text; the text of an empty row is `none`.
+    """
     code = np.zeros(len(rows), dtype=np.int64)
     texts: list[str] = []
     for chosen, (index,) in blocks(rows):

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.audit import RULES
-from rackwise.core.traffic import NANO, per_month, usd_text
+from rackwise.core.traffic import NANO, exact_usd_text, per_month
 from rackwise.pipeline.audit.findings import worst
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill
 from rackwise.pipeline.bill.savings import savings_part
@@ -136,7 +136,7 @@ def plans_part(plans: Plans | None) -> dict[str, Any] | None:
         "moves": sum(row["moves"] for row in planned),
         "partitions": sum(row["partitions"] for row in planned),
         "bytes": None if None in sizes else sum(sizes),
-        "usd": usd_text(int(sum(dollars, Decimal(0)) * NANO)) if is_priced else None,
+        "usd": exact_usd_text(int(sum(dollars, Decimal(0)) * NANO)) if is_priced else None,
         "rows": _plain_rows(plans.rows),
     }
 
@@ -144,7 +144,7 @@ def plans_part(plans: Plans | None) -> dict[str, Any] | None:
 def plain(value: object) -> object:
     """A value as JSON has it: dollars with nine digits, days and times as ISO 8601."""
     if isinstance(value, Decimal):
-        return usd_text(int(value * NANO))
+        return exact_usd_text(int(value * NANO))
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return value.isoformat() if isinstance(value, date) else value
@@ -248,8 +248,8 @@ def _totals(bill: Bill | None) -> dict[str, Any]:
     return {
         "bytes_total": bytes_.total(),
         **{f"bytes_{name}": bytes_[name] for name in ("local", "cross", "unknown")},
-        "usd": usd_text(nano) if dollars else None,
-        "usd_30d": usd_text(per_month(nano, seconds(bill))) if dollars else None,
+        "usd": exact_usd_text(nano) if dollars else None,
+        "usd_30d": exact_usd_text(per_month(nano, seconds(bill))) if dollars else None,
     }
 
 
@@ -292,8 +292,8 @@ def _prices(bill: Bill) -> list[dict[str, Any]]:
             "region": price.region,
             "level": price.level,
             "kind": price.kind,
-            "usd_per_gb_out": usd_text(price.nano_usd_per_gb_out),
-            "usd_per_gb_in": usd_text(price.nano_usd_per_gb_in),
+            "usd_per_gb_out": exact_usd_text(price.nano_usd_per_gb_out),
+            "usd_per_gb_in": exact_usd_text(price.nano_usd_per_gb_in),
             "gb_bytes": price.gb_bytes,
             "valid_from": plain(price.valid_from),
             "valid_to": plain(price.valid_to),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rackwise.report.formats import (
     NOT_KNOWN,
     bytes_text,
+    count_of,
     count_text,
-    counted,
     duration_text,
     name_text,
     share_of,
@@ -85,7 +85,7 @@ def _crossing_card(summary: Summary) -> Card:
     return Card(
         "Bytes that cross racks",
         share_text(share),
-        f"{counted(totals['bytes_cross'], 'byte')} of {counted(totals['bytes_total'], 'byte')}",
+        f"{count_of(totals['bytes_cross'], 'byte')} of {count_of(totals['bytes_total'], 'byte')}",
         f"{crossing} of {every}",
     )
 
@@ -96,8 +96,8 @@ def _safety_card(summary: Summary) -> Card:
     return Card(
         "Partitions not rack-safe",
         count_text(unsafe),
-        f"{counted(unsafe, 'partition')} with a finding of severity error",
-        f"of {count_text(partitions)}; {counted(totals['findings'], 'finding')} in all",
+        f"{count_of(unsafe, 'partition')} with a finding of severity error",
+        f"of {count_text(partitions)}; {count_of(totals['findings'], 'finding')} in all",
         "bad" if unsafe else "good",
     )
 
@@ -108,7 +108,7 @@ def _loss_card(summary: Summary) -> tuple[Card, ...]:
         Card(
             "Offline if one rack is lost",
             count_text(row["partitions_offline"]),
-            f"{counted(row['partitions_offline'], 'partition')} offline",
+            f"{count_of(row['partitions_offline'], 'partition')} offline",
             f"worst: {_place(row, is_fleet(summary))}; "
             f"{count_text(row['partitions_below_min_isr'])} below min ISR",
             "bad" if row["partitions_offline"] else "good",
@@ -126,7 +126,7 @@ def _plans_card(summary: Summary) -> tuple[Card, ...]:
         Card(
             f"Replicas to move, {part['goal']}",
             count_text(part["moves"]),
-            counted(part["moves"], "replica"),
+            count_of(part["moves"], "replica"),
             outcome(summary).partition("; ")[2],
             "good" if is_proved else "bad",
         ),

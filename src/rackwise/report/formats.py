@@ -10,7 +10,7 @@ import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from rackwise.core.text import escaped
+from rackwise.core.text import escaped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,13 +36,13 @@ def count_text(count: int | None) -> str:
     return NOT_KNOWN if count is None else f"{count:,}"
 
 
-def counted(count: int | None, noun: str, plural: str | None = None) -> str:
-    """A count with its noun in the right number.
+def count_of(count: int | None, noun: str, many: str | None = None) -> str:
+    """A count with separators, and its noun in the singular or the plural.
 
-    >>> counted(1, "partition"), counted(1200, "partition")
+    >>> count_of(1, "partition"), count_of(1200, "partition")
     ('1 partition', '1,200 partitions')
     """
-    return f"{count_text(count)} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count_text(count)} {plural(count, noun, many)}"
 
 
 def byte_unit(largest: int) -> tuple[str, int]:
@@ -67,7 +67,7 @@ def bytes_text(count: int | None) -> str:
         return NOT_KNOWN
     unit, size = byte_unit(abs(count))
     if size == 1:
-        return counted(count, "byte")
+        return count_of(count, "byte")
     return f"{_rounded(count, UNITS.index(unit)):,} {unit}"
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rackwise.report.formats import counted, cut, name_text
+from rackwise.report.formats import count_of, cut, name_text
 from rackwise.report.tables import Cell, bytes_cell, total, usd_cell
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _head(rack: str) -> Cell:
 
 
 def _hidden(racks: int) -> str | None:
-    return f"{counted(racks, 'more rack')} in csv/by_pair.csv" if racks else None
+    return f"{count_of(racks, 'more rack')} in csv/by_pair.csv" if racks else None
 
 
 def _cell(row: Row, hottest: int) -> HeatCell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from rackwise.report.formats import bytes_text, count_text, counted, name_text, usd_text
+from rackwise.report.formats import bytes_text, count_of, count_text, name_text, usd_text
 from rackwise.report.sentences import is_fleet
 from rackwise.report.tables import (
     Column,
@@ -96,14 +96,14 @@ def outcome(summary: Summary) -> str:
     """What all plans together move and cost, and whether that is proved, as a sentence."""
     part = summary["plans"]
     missing = part["clusters"] - part["planned"]
-    without = f"no plan for {counted(missing, 'cluster')}"
+    without = f"no plan for {count_of(missing, 'cluster')}"
     if not part["planned"]:
         return without
-    said = [f"{part['goal']} moves {counted(part['moves'], 'replica')}" + _price(part)]
+    said = [f"{part['goal']} moves {count_of(part['moves'], 'replica')}" + _price(part)]
     if part["proved"] == part["planned"]:
         said.append("proved: less would not do")
     else:
-        said.append(f"{count_text(part['proved'])} of {counted(part['planned'], 'plan')} proved")
+        said.append(f"{count_text(part['proved'])} of {count_of(part['planned'], 'plan')} proved")
     return "; ".join([*said, *([without] if missing else [])])
 
 

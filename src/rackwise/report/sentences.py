@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rackwise.report.formats import (
     bytes_text,
+    count_of,
     count_text,
-    counted,
     duration_text,
     name_text,
     share_of,
@@ -126,12 +126,12 @@ def _safety(totals: Row) -> tuple[Phrase, ...]:
     partitions, unsafe = totals["partitions"], totals["partitions_unsafe"]
     if not unsafe:
         return (
-            Phrase(f"all {counted(partitions, 'partition')}", is_strong=True),
+            Phrase(f"all {count_of(partitions, 'partition')}", is_strong=True),
             Phrase(" are rack-safe"),
         )
     verb = "is" if unsafe == 1 else "are"
     return (
-        Phrase(f"{count_text(unsafe)} of {counted(partitions, 'partition')}", is_strong=True),
+        Phrase(f"{count_text(unsafe)} of {count_of(partitions, 'partition')}", is_strong=True),
         Phrase(f" {verb} not rack-safe"),
     )
 
@@ -144,10 +144,10 @@ def _repair(summary: Summary) -> tuple[Phrase, ...]:
     if not part["moves"]:
         return (Phrase("; no plan mends that"),)
     is_whole = part["planned"] == part["clusters"]
-    where = f" in {count_text(part['planned'])} of {counted(part['clusters'], 'cluster')}"
+    where = f" in {count_text(part['planned'])} of {count_of(part['clusters'], 'cluster')}"
     return (
         Phrase(f"; {name_text(part['goal'])} moves "),
-        Phrase(counted(part["moves"], "replica"), is_strong=True),
+        Phrase(count_of(part["moves"], "replica"), is_strong=True),
         *(() if is_whole else (Phrase(where),)),
     )
 
@@ -193,7 +193,7 @@ def _of_bytes(label: str, count: int | None, total: int | None, meaning: str) ->
     return Trust(
         label,
         share_text(share_of(count, total)),
-        f"{count_text(count)} of {counted(total, 'byte')}",
+        f"{count_text(count)} of {count_of(total, 'byte')}",
         "good" if count and label == "measured" else state,
         meaning,
     )
@@ -203,7 +203,7 @@ def _quarantined(quality: Row) -> Trust:
     rows = quality["rows_quarantined"]
     return Trust(
         "quarantined",
-        counted(rows, "row"),
+        count_of(rows, "row"),
         f"{quality['share_quarantined']} of all rows",
         "note" if rows else "nothing",
         "malformed rows, kept aside with their reason",
@@ -213,8 +213,8 @@ def _quarantined(quality: Row) -> Trust:
 def _undercount(rows: int) -> Trust:
     return Trust(
         "known undercount",
-        counted(rows, "row"),
-        counted(rows, "SKIPDATA row"),
+        count_of(rows, "row"),
+        count_of(rows, "SKIPDATA row"),
         "note",
         "the flow log itself says that it lost traffic (SKIPDATA)",
     )
@@ -223,8 +223,8 @@ def _undercount(rows: int) -> Trust:
 def _unread(snapshots: int) -> Trust:
     return Trust(
         "not read",
-        counted(snapshots, "snapshot"),
-        counted(snapshots, "snapshot"),
+        count_of(snapshots, "snapshot"),
+        count_of(snapshots, "snapshot"),
         "note",
         "left out of everything here; see the method section",
     )
@@ -270,7 +270,7 @@ def loss(row: Row, *, with_cluster: bool) -> str:
     if with_cluster:
         rack += f" of {name_text(row['cluster'])}"
     return (
-        f"losing rack {rack} takes {counted(row['partitions_offline'], 'partition')} offline, "
+        f"losing rack {rack} takes {count_of(row['partitions_offline'], 'partition')} offline, "
         f"leaves {count_text(row['partitions_below_min_isr'])} below min ISR "
-        f"and moves {counted(row['leaders_lost'], 'leader')}"
+        f"and moves {count_of(row['leaders_lost'], 'leader')}"
     )

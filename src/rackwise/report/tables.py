@@ -15,8 +15,8 @@ from rackwise.report.formats import (
     NOT_PRICED,
     NOT_THERE,
     bytes_text,
+    count_of,
     count_text,
-    counted,
     name_text,
     share_text,
     usd_text,
@@ -158,7 +158,7 @@ def table(
         rows=tuple(
             tuple(column.render(row.get(column.key)) for column in columns) for row in shown
         ),
-        more=f"{counted(rest, 'more row')} in {file}" if rest else None,
+        more=f"{count_of(rest, 'more row')} in {file}" if rest else None,
         sums={key.replace("_", "-"): total(row[key] for row in shown) for key in sums},
     )
 

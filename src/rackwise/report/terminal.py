@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rackwise.report.formats import (
     bytes_text,
     columns,
+    count_of,
     count_text,
-    counted,
     cut,
     duration_text,
     name_text,
@@ -155,10 +155,10 @@ def _subject(summary: Mapping[str, Any]) -> str:
     if len(clusters) == 1:
         cluster = clusters[0]
         what = f"{cut(name_text(cluster['name']), _NAME)}: " + ", ".join(
-            counted(cluster[f"{noun}s"], noun) for noun in ("broker", "rack", "topic", "partition")
+            count_of(cluster[f"{noun}s"], noun) for noun in ("broker", "rack", "topic", "partition")
         )
     else:
-        what = counted(len(clusters), "cluster")
+        what = count_of(len(clusters), "cluster")
     observed = summary["observed"]
     if observed is None:
         return what
@@ -212,8 +212,8 @@ def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:
         out.prose("findings", "none: no rule is broken")
         out.gap()
         return
-    every = counted(summary["verdict"]["findings"], "finding")
-    out.lines.append(f"{'findings':<{_HEAD}}{every} by {counted(len(broken), 'rule')}")
+    every = count_of(summary["verdict"]["findings"], "finding")
+    out.lines.append(f"{'findings':<{_HEAD}}{every} by {count_of(len(broken), 'rule')}")
     fitting = room - 2
     shown = broken if len(broken) <= fitting else broken[: max(0, fitting - 1)]
     width = max((columns(name_text(row["rule"])) for row in shown), default=0)
@@ -221,8 +221,8 @@ def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:
         out.lines.append(_rule(out, row, min(width, _RULE, out.width - _RULE)))
     rest = broken[len(shown) :]
     if rest and fitting > 0:
-        left_out = counted(sum(row["count"] for row in rest), "finding")
-        text = f"  {'..':<9}{counted(len(rest), 'more rule')} with {left_out}"
+        left_out = count_of(sum(row["count"] for row in rest), "finding")
+        text = f"  {'..':<9}{count_of(len(rest), 'more rule')} with {left_out}"
         out.lines.append(cut(text, out.width))
     out.gap()
 

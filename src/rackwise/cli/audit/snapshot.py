@@ -11,7 +11,7 @@ import typer
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, cluster_of_brokers, utc_now
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from rackwise.core.model import Cluster
@@ -113,11 +113,11 @@ def _show(shell: Shell, cluster: Cluster, out: Path) -> None:
         shell.document(document)
         return
     counts = ", ".join(
-        _counted(document[f"{noun}s"], noun)
+        counted(document[f"{noun}s"], noun)
         for noun in ("broker", "rack", "topic", "partition", "group")
         if noun != "group" or cluster.groups
     )
-    shell.text(f"{escaped(str(out))}: {counts}, {_counted(len(cluster.notes), 'note')}")
+    shell.text(f"{escaped(str(out))}: {counts}, {counted(len(cluster.notes), 'note')}")
 
 
 def _summary(cluster: Cluster, out: Path) -> dict[str, Any]:
@@ -137,7 +137,3 @@ def _summary(cluster: Cluster, out: Path) -> dict[str, Any]:
         "groups": len(cluster.groups),
         "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
     }
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

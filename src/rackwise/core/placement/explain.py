@@ -149,8 +149,8 @@ def explain(placement: Placement, brokers: Sequence[Broker]) -> Report:
     Raises `InvalidRack`.
     """
     tree = Tree.of(brokers, pad=True)
-    held = tree.counted(placement.rows)
-    led = tree.counted(placement.rows[:, :1])
+    held = tree.replica_counts(placement.rows)
+    led = tree.replica_counts(placement.rows[:, :1])
     by_id = np.argsort(tree.brokers).tolist()
     return Report(
         partitions=len(placement),

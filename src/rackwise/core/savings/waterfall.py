@@ -58,7 +58,7 @@ from rackwise.core.savings.producers import produced_near
 from rackwise.core.savings.spread import spread
 from rackwise.core.savings.tariff import Row, Sum, Tariff, sums, total
 from rackwise.core.text import escaped
-from rackwise.core.traffic import usd_text
+from rackwise.core.traffic import exact_usd_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -260,7 +260,7 @@ class _Levers:
 
     def _reason(self, saved: Sum) -> str | None:
         if saved.nano < 0:
-            return f"not taken: it would cost {usd_text(-saved.nano)} USD"
+            return f"not taken: it would cost {exact_usd_text(-saved.nano)} USD"
         if saved.unpriced < 0 and self._is_priced:
             return f"not taken: {-saved.unpriced} bytes would cross where no price is known"
         if saved.nano == 0 and saved.cross < 0:

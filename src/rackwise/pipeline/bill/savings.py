@@ -26,7 +26,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.savings import CONDITIONS, EPS, WATERFALL, Flow, Layout
 from rackwise.core.savings import savings as savings_of
-from rackwise.core.traffic import NANO, per_month, usd_text
+from rackwise.core.traffic import NANO, exact_usd_text, per_month
 from rackwise.pipeline.fleet.layouts import cluster_of, layout_table
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.runtime.session import large_batches
@@ -185,7 +185,7 @@ def _sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _dollars(values: Iterable[Decimal | None]) -> str | None:
     known = [value for value in values if value is not None]
-    return usd_text(int(sum(known, Decimal(0)) * NANO)) if known else None
+    return exact_usd_text(int(sum(known, Decimal(0)) * NANO)) if known else None
 
 
 def _told(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

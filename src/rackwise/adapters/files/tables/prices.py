@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.tables.csv import Row, table_of
 from rackwise.core.errors import InvalidPrices
-from rackwise.core.traffic import ANY, NANO, Price
+from rackwise.core.traffic import ANY, NANO, Price, exact_usd_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,8 +89,8 @@ def price_table(prices: Iterable[Price]) -> str:
             price.region,
             price.level,
             price.kind,
-            _usd(price.nano_usd_per_gb_out),
-            _usd(price.nano_usd_per_gb_in),
+            exact_usd_text(price.nano_usd_per_gb_out),
+            exact_usd_text(price.nano_usd_per_gb_in),
             str(price.gb_bytes),
             price.valid_from.isoformat(),
             "" if price.valid_to is None else price.valid_to.isoformat(),
@@ -102,10 +102,6 @@ def price_table(prices: Iterable[Price]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *lines] if lines else [])
     return text.getvalue()
-
-
-def _usd(nano: int) -> str:
-    return f"{nano // NANO}.{nano % NANO:09d}"
 
 
 def _price(row: Row) -> Price:

@@ -13,7 +13,7 @@ from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, shown_topics
 from rackwise.core.fleet.flows.columns import FlowFile, Numbers, Words
 from rackwise.core.fleet.flows.faults import faults_of, spoiled
-from rackwise.core.fleet.flows.tally import Tally, counted, summed, tallied
+from rackwise.core.fleet.flows.tally import Tally, outcome_totals, summed, tallied
 from rackwise.core.fleet.flows.traffic import (
     EPOCH_ORDINAL,
     REPLICATE,
@@ -239,7 +239,7 @@ def _spoiled(fleet: Fleet, told: _Told, index: int) -> tuple[FlowFile, Tally]:
     cells = {name: column[is_kept] for name, column in told.cells.items()}
     cells["day"] = np.full(int(is_kept.sum()), day)
     names = (*FATES, *(fault.reason for fault in faults))
-    tally = tallied(cells, bytes_[is_kept], counted(day, fate, bytes_, names))
+    tally = tallied(cells, bytes_[is_kept], outcome_totals(day, fate, bytes_, names))
     name = f"{options.first_day + timedelta(index // options.files_per_day)}-{index:05d}"
     return FlowFile(name=name, columns=columns, spoiled=in_text), tally
 

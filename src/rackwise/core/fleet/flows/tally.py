@@ -2,7 +2,7 @@
 
 Bytes are summed per cell. A cell is all that can matter to a bill: day, cluster, kind, topic, the
 two brokers of a replicate flow, client group, and the racks of sender and receiver; -1 where the
-flow does not say or has none. Rows and bytes are also counted per day and fate.
+flow does not say or has none. Rows and bytes are also outcome_totals per day and fate.
 
 ```
 day    cluster kind topic broker peer group from to   bytes
@@ -70,7 +70,7 @@ def summed(tallies: Iterable[Tally]) -> Tally:
     )
 
 
-def counted(
+def outcome_totals(
     day: int, fate: NDArray[np.int64], bytes_: NDArray[np.int64], names: Sequence[str]
 ) -> dict[tuple[int, str], tuple[int, int]]:
     """(day, fate) -> rows, bytes.

@@ -27,7 +27,7 @@ from rackwise.core.fleet.flows.traffic import EPOCH_ORDINAL, KINDS, REPLICATE
 from rackwise.core.fleet.world.endpoints import NOBODY
 from rackwise.core.fleet.world.violations import violations
 from rackwise.core.racks import Rack, crossing_level
-from rackwise.core.traffic import REGION, apportion, price_of, usd_nano, usd_text
+from rackwise.core.traffic import REGION, apportion, exact_usd_text, price_of, usd_nano
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,7 +120,7 @@ def totals(bill: Ledger, *columns: str) -> list[dict[str, Any]]:
             **dict(zip(columns, key, strict=True)),
             "bytes": sums["local"] + sums["cross"] + sums["unknown"],
             **{f"bytes_{place}": sums[place] for place in PLACES},
-            "usd": usd_text(sums["nano"]) if sums["priced rows"] else None,
+            "usd": exact_usd_text(sums["nano"]) if sums["priced rows"] else None,
         }
         for key, sums in sorted(found.items(), key=itemgetter(0))
     ]

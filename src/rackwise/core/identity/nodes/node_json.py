@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
-from rackwise.core.ids import GREATEST_ID
 from rackwise.core.json.strict import NotStrict, read_object
+from rackwise.core.model import GREATEST_ID
 from rackwise.core.text import escaped
 
 SHOWN = 200

@@ -156,6 +156,6 @@ class ByteCount:
         )
 
 
-def counted(counts: Mapping[str, int]) -> Mapping[str, int]:
+def nonzero_counts(counts: Mapping[str, int]) -> Mapping[str, int]:
     """Counts that no longer change, those of 0 left out, by name."""
     return MappingProxyType({name: counts[name] for name in sorted(counts) if counts[name]})

@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rackwise.core.partitioner.choice.counters import ByteCount, PartitionerCounters, counted
+from rackwise.core.partitioner.choice.counters import ByteCount, PartitionerCounters, nonzero_counts
 from rackwise.core.partitioner.choice.java_client import UpstreamChoice
 from rackwise.core.partitioner.choice.keys import BATCH_OVERHEAD
 from rackwise.core.partitioner.choice.kip1123 import DRAW_BITS, Candidates, KipChoice
@@ -246,9 +246,9 @@ class TopicPartitioner:
         return PartitionerCounters(
             steered=self._steered.snapshot(common=common, size=left if is_placed else 0),
             unsteered=self._unsteered.snapshot(),
-            windows=counted(self._windows),
-            switches=counted(self._switches),
-            fallbacks=counted(self._fallbacks),
+            windows=nonzero_counts(self._windows),
+            switches=nonzero_counts(self._switches),
+            fallbacks=nonzero_counts(self._fallbacks),
             exclusions=ledger.exclusions if ledger else 0,
             readmissions=ledger.readmissions if ledger else 0,
             probes=ledger.probes if ledger else 0,

@@ -97,7 +97,7 @@ class Levels:
         rows = layout.rows()
         led = np.zeros(len(tree.brokers), dtype=np.int64)
         if request.existing is not None:
-            led = tree.counted(request.existing.leaders)
+            led = tree.replica_counts(request.existing.leaders)
         load = {} if request.load is None else request.load.leaders
         ranks = tie_ranks(_by_leaf(tree, load), layout.turn)
         return tree.brokers[with_leaders(rows, led, ranks)]
@@ -136,7 +136,7 @@ class _Layout:
         self.turn = _turn(request.rng)
         held = np.zeros(len(tree.brokers), dtype=np.int64)
         if request.existing is not None:
-            held = tree.counted(request.existing.rows)
+            held = tree.replica_counts(request.existing.rows)
         load = {} if request.load is None else request.load.replicas
         self._held = _sums(held)
         self._load = _sums(_by_leaf(tree, load))

@@ -110,7 +110,7 @@ class Tree:
         found = np.minimum(np.searchsorted(ordered, ids), len(order) - 1)
         return np.where(ordered[found] == ids, order[found], -1)
 
-    def counted(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    def replica_counts(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
         """How often each leaf's broker stands in `ids`, int64 [brokers]; strangers are left out."""
         leaves = self.leaves(ids).ravel()
         return np.bincount(leaves[leaves >= 0], minlength=len(self.brokers)).astype(np.int64)
