@@ -320,7 +320,7 @@ class TestWhatGoesWrong:
 
     def test_a_key_that_is_another_message_is_refused(self):
         for key in (3, 18, -1, 1 << 15):
-            with pytest.raises(InvalidConfig, match="an api key from 0 to 32767"):
+            with pytest.raises(InvalidConfig, match="invalid api key: expected 0 to 32767"):
                 ReplicaAssignmentClient(api_key=key, bootstrap_servers="127.0.0.1:1")
 
     def test_the_registry_of_responses_is_the_same_before_and_after(self):

@@ -263,7 +263,7 @@ class TestWorkers:
             response = response_of(answer)[1]
             assert (response.error_code, response.error_message) == (
                 7,
-                "an answer within 50 ms was asked; there is none yet",
+                "no answer within 50 ms",
             )
             (answer,) = said(server.port, framed(assignment(timeout_ms=-1)))
             assert "within 1 ms" in response_of(answer)[1].error_message
@@ -290,7 +290,7 @@ class TestWorkers:
             response = response_of(answer)[1]
             assert (response.error_code, response.error_message) == (
                 7,
-                "1 requests wait already; ask again later",
+                "1 requests are waiting already; try again later",
             )
             may_go.set()
             for sock in (first, second):

@@ -327,9 +327,9 @@ class TestGroupsThatCannotBeJudged:
         assert code == 2
         assert out.startswith(HEADLINE)
         assert err == (
-            "warning: left out: expected group empty with members, got it has none\n"
-            "warning: left out: expected group moving in state Stable, got "
-            "it is in PreparingRebalance\n"
+            "warning: left out: invalid group empty: expected at least 1 member, got none\n"
+            "warning: left out: invalid group moving: expected state Stable, got "
+            "PreparingRebalance\n"
         )
         told = document(call("simulate", value, "--json", "--quiet")[1])
         assert [each["group"] for each in told["left_out"]] == ["empty", "moving"]
@@ -337,9 +337,9 @@ class TestGroupsThatCannotBeJudged:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("empty", "expected group empty with members, got it has none"),
-            ("moving", "expected group moving in state Stable, got it is in PreparingRebalance"),
-            ("nobody", "expected group nobody, got it is not among 2 consumer groups"),
+            ("empty", "invalid group empty: expected at least 1 member, got none"),
+            ("moving", "invalid group moving: expected state Stable, got PreparingRebalance"),
+            ("nobody", "group nobody is not among the 2 consumer groups"),
         ],
     )
     def test_by_name_they_are_errors(self, call, name, message):

@@ -14,7 +14,7 @@ from refusals import called, check_refused
 DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
 USAGE = "rackwise --help, or rackwise COMMAND --help"
 ROWS = "write brokers as 5:4,3:2, preferred leader first, one group for each partition"
-STRANGERS = "mend the placer, or place with a built-in one such as levels"
+STRANGERS = "fix the placer, or use a built-in one such as levels"
 
 
 class TestOptions:
@@ -67,12 +67,20 @@ class TestOptions:
             ),
             (
                 ["create", NAME, "--partitions", "1.0", "--replication-factor", 1],
+<<<<<<< HEAD
                 "invalid partitions: expected an integer of 1 or more, got 1.0",
+=======
+                "invalid partitions: expected at least 1, got 1.0",
+>>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 None,
             ),
             (
                 ["ensure", NAME, "--partitions", 1, "--replication-factor", "x"],
+<<<<<<< HEAD
                 "invalid replication: expected an integer of 1 or more, got x",
+=======
+                "invalid replication: expected at least 1, got x",
+>>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 None,
             ),
             (
@@ -107,11 +115,11 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("words", "message", "hint"),
         [
-            (sized(0, 1), "partitions must be at least 1; 0 was given", None),
+            (sized(0, 1), "invalid partitions: expected at least 1, got 0", None),
             (sized(1, -1), "replication must be at least 1; -1 was given", None),
             (
                 sized(1, 5),
-                "replication 5 asks for 5 unfenced brokers; {brokers} are in the cluster",
+                "replication 5 needs 5 unfenced brokers; the cluster has {brokers}",
                 "use fewer replicas, or add brokers",
             ),
             (
@@ -136,7 +144,7 @@ class TestBadInput:
             ),
             (
                 ["--replica-assignment", "0:1,1:1"],
-                "different brokers are wanted for partition 1; 1 came twice",
+                "invalid replicas of partition 1: expected different brokers, got 1 more than once",
                 ROWS,
             ),
             (
@@ -146,12 +154,12 @@ class TestBadInput:
             ),
             (
                 ["--replica-assignment", "0:-1"],
-                'a broker id of 0 to 2147483647 is wanted for partition 0; "-1" was given',
+                'invalid broker id of partition 0: expected 0 to 2147483647, got "-1"',
                 ROWS,
             ),
             (
                 ["--replica-assignment", ""],
-                'a broker id of 0 to 2147483647 is wanted for partition 0; "" was given',
+                'invalid broker id of partition 0: expected 0 to 2147483647, got ""',
                 ROWS,
             ),
         ],
@@ -183,7 +191,7 @@ class TestBadInput:
         monkeypatch.syspath_prepend(str(DISTRIBUTION))
         command = ["topic", "ensure", NAME, "--bootstrap-server", cluster.bootstrap]
         for size, noun in ((sized(0, 1), "partitions"), (sized(1, 0), "replication")):
-            check_refused([*command, *size], f"{noun} must be at least 1; 0 was given", None)
+            check_refused([*command, *size], f"invalid {noun}: expected at least 1, got 0", None)
         check_refused(
             [*command, *sized(2, 2), "--placer", "stuck"],
             'placer "stuck" put partition 0 twice on one broker: 0:0',

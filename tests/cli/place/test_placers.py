@@ -114,38 +114,39 @@ class TestBuiltIn:
             (
                 "kip36",
                 {"start": "-1"},
-                "start must be an integer from 0 on; -1 was given",
+                "invalid start: expected an integer >= 0, got -1",
                 "0 is the first broker of the ring",
             ),
             (
                 "unaware",
                 {"start": "1", "shift": "-2"},
-                "shift must be an integer from 0 on; -2 was given",
+                "invalid shift: expected an integer >= 0, got -2",
                 "0 is the first broker of the ring",
             ),
             (
                 "kip36",
                 {"continuation": "other"},
-                'continuation must be one of upstream, aligned; "other" was given',
-                "upstream adds partitions as Kafka does, aligned as if all were made at once",
+                'invalid continuation: expected one of upstream, aligned, got "other"',
+                ("use upstream to add partitions as Kafka does, aligned to place them as if all "
+                "were created at once"),
             ),
             (
                 "ring",
                 {"start": "-1"},
-                "start must be an integer from 0 on; -1 was given",
+                "invalid start: expected an integer >= 0, got -1",
                 "0 is the first child of each node",
             ),
             (
                 "ring",
                 {"skip": "all"},
-                "skip must be one of subtree, root, none; all was given",
-                "subtree repeats no broker and keeps the levels as spread as they can be",
+                "invalid skip: expected one of subtree, root, none, got all",
+                "use subtree: it repeats no broker and spreads each level as far as possible",
             ),
             (
                 "levels",
                 {"balance": "even"},
-                "balance must be brokers or racks; even was given",
-                "brokers evens out what each broker holds, racks what each rack holds",
+                "invalid balance: expected brokers or racks, got even",
+                "use brokers for even brokers, racks for even racks",
             ),
         ],
     )
@@ -177,7 +178,7 @@ class TestAnotherDistribution:
         ("placer", "message"),
         [
             ("stuck", 'placer "stuck" put partition 0 twice on one broker: 0:0:0'),
-            ("wide", 'placer "wide" returned float64 [6, 3]; int32 [6, 3] is wanted'),
+            ("wide", 'invalid rows of placer "wide": expected int32 [6, 3], got float64 [6, 3]'),
             ("broken", 'placer "broken" raised ZeroDivisionError: 6 by zero'),
         ],
     )
@@ -186,7 +187,7 @@ class TestAnotherDistribution:
         check_refused(
             ["place", *snapshot, *size, "--placer", placer],
             message,
-            "mend the placer, or place with a built-in one such as levels",
+            "fix the placer, or use a built-in one such as levels",
         )
 
     def test_another_process_finds_them_as_well(self, snapshot):
@@ -262,4 +263,6 @@ class TestDistributionsThatAreWrong:
             "place", *snapshot, "--partitions", 1, "--replication-factor", 1, "--placer", "mine"
         )
         assert (code, out) == (1, "")
-        assert err.startswith("error: a placer has a name and a method place; ")
+        assert err.startswith(
+            "error: invalid placer: expected an object with a name and a method place, got "
+        )

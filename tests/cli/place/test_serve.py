@@ -284,28 +284,29 @@ class TestRefused:
         [
             (
                 ["--listen", "127.0.0.1:9092"],
-                "a port other than 9092 is wanted: brokers listen there",
-                "for example --listen 127.0.0.1:19092",
+                "invalid port: expected one other than 9092, where brokers listen, got 9092",
+                "write for example --listen 127.0.0.1:19092",
             ),
             (
                 ["--listen", "0.0.0.0:19092"],
-                "TLS with certificates of clients is wanted on 0.0.0.0; it is no loopback address",
-                "give --tls-cert, --tls-key and --tls-client-ca, or say --insecure-i-know",
+                ("0.0.0.0 is not a loopback address: listening there requires TLS with "
+                "client certificates"),
+                "give --tls-cert, --tls-key and --tls-client-ca, or --insecure-i-know",
             ),
             (
                 ["--listen", "nonsense"],
-                "--listen wants HOST:PORT; nonsense was given",
-                "for example --listen 127.0.0.1:19092",
+                "invalid --listen: expected HOST:PORT, got nonsense",
+                "write for example --listen 127.0.0.1:19092",
             ),
             (
                 ["--advertised", "rows:0"],
-                "--advertised wants HOST:PORT; rows:0 was given",
-                "for example --advertised 127.0.0.1:19092",
+                "invalid --advertised: expected HOST:PORT, got rows:0",
+                "write for example --advertised 127.0.0.1:19092",
             ),
             (
                 ["--api-key", "18"],
-                "expected an api key from 0 to 32767, not 3 or 18, got 18",
-                "KIP-879 has 68; client and server must be given the same",
+                "invalid api key: expected 0 to 32767, not 3 or 18, got 18",
+                "use 68 as KIP-879 does, and give client and server the same key",
             ),
             (
                 ["--tls-cert", "cert.pem"],
@@ -337,7 +338,11 @@ class TestRefused:
             ),
             (
                 ["--broker-list", "1,1"],
+<<<<<<< HEAD
                 "invalid --broker-list: expected each broker once, got 1 twice",
+=======
+                "broker 1 appears twice",
+>>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 "name each broker once",
             ),
         ],
@@ -357,7 +362,7 @@ class TestRefused:
         with running() as server:
             check_refused(
                 asked(server.bootstrap, 1, 7),
-                "replication 7 asks for 7 brokers; 6 are there; use fewer replicas, or name more "
+                "replication 7 needs 7 brokers; 6 are available; use fewer replicas, or name more "
                 "brokers",
                 None,
             )

@@ -155,22 +155,22 @@ class TestRefused:
             ),
             (
                 ["--eps", "-1"],
-                "expected eps of 0 or more, got -1.0",
+                "invalid eps: expected 0 or more, got -1.0",
                 "0.1 lets a rack take a tenth more than its even part",
             ),
             (
                 ["--eps", "nan"],
-                "expected eps of 0 or more, got nan",
+                "invalid eps: expected 0 or more, got nan",
                 "0.1 lets a rack take a tenth more than its even part",
             ),
             (
                 ["--usd-per-gib", "inf"],
-                "expected a price of 0 to 2^63 usd per GiB, got inf",
+                "invalid price: expected 0 to 2^63 usd per GiB, got inf",
                 "0.02 is both sides of a crossing between zones at the list price of many clouds",
             ),
             (
                 ["--sticky-bytes", "0"],
-                "expected sticky_bytes above 0, up to 2^63, got 0",
+                "invalid sticky_bytes: expected a number above 0, up to 2^63, got 0",
                 "use the producer's batch.size",
             ),
             (
@@ -232,8 +232,8 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN, topic="gone"))
         check_refused(
             ["producer", "simulate", *given],
-            "expected a topic of the cluster, got gone is not in it",
-            "look at its spelling, and whether the principal may describe it",
+            "topic gone is not in the cluster",
+            "check the spelling, and whether the principal may describe the topic",
         )
 
     def test_leaders_that_are_missing(self, tmp_path):
@@ -241,7 +241,7 @@ class TestRefused:
         given = written(tmp_path, cluster, rates_text(UNEVEN))
         check_refused(
             ["producer", "simulate", *given],
-            "expected a rack with a weight above 0, got there is none",
+            "invalid weights: expected at least one rack with a weight above 0, got none",
             "are the leaders missing in the snapshot?",
         )
 
@@ -249,7 +249,7 @@ class TestRefused:
         given = written(tmp_path, three_racks(2), rates_text(UNEVEN, f"{AZ[2]} 5"))
         check_refused(
             ["producer", "simulate", *given],
-            "leaders are wanted where bytes are pinned; use1-az3 has 5.0 bytes_per_s and weight 0",
+            "rack use1-az3 receives 5.0 pinned bytes_per_s but has weight 0",
             "are the leaders missing in the snapshot?",
         )
 
@@ -257,7 +257,7 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text("/eu/a 1"))
         check_refused(
             ["producer", "simulate", *given],
-            "expected racks of one depth, got /eu/a has 2 and use1-az1 has 1",
+            "invalid rack use1-az1: expected 2 levels like /eu/a, got 1",
             "write all racks as paths of the same number of levels, or none as a path",
         )
 
@@ -269,7 +269,7 @@ class TestRefused:
             f"invalid {tmp_path / 'r.json'} at $.free_bytes_per_s.use1-az1: expected "
             f"bytes_per_s, a number from 0 "
             "to 2^63, got -5",
-            "measure it again; a rack that sends nothing has 0",
+            "measure it again, and use 0 for a rack that sends nothing",
             file=tmp_path / "r.json",
         )
 
@@ -277,8 +277,8 @@ class TestRefused:
         given = written(tmp_path, three_racks(), rates_text(UNEVEN, topic="or\u202eders"))
         check_refused(
             ["producer", "simulate", *given],
-            "expected a topic of the cluster, got or\\u202eders is not in it",
-            "look at its spelling, and whether the principal may describe it",
+            "topic or\\u202eders is not in the cluster",
+            "check the spelling, and whether the principal may describe the topic",
         )
 
     def test_both_sources_or_none(self, tmp_path):

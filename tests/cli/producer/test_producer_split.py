@@ -209,9 +209,9 @@ class TestTheGuide:
         found = parse_rack_rates(text.encode(), where="producers.md")
         assert found.rates.free == {AZ[0]: MIB, AZ[1]: MIB, AZ[2]: 0}
 
-    def test_what_it_says_of_prices_and_counters_runs(self):
+    def test_what_it_says_of_penalties_and_counters_runs(self):
         blocks = re.findall(r"```python\n(.*?)```", self.GUIDE.read_text(), re.DOTALL)
-        values = [text for text in blocks if "price_step(" in text or "producer_metrics(" in text]
+        values = [text for text in blocks if "penalty_step(" in text or "producer_metrics(" in text]
         assert len(values) == 2
         for text in values:
             exec(compile(text, "producers.md", "exec"), {})  # noqa: S102 (our own text)

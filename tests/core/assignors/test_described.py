@@ -24,7 +24,7 @@ class TestWhichGroup:
 
     def test_an_unknown_one(self):
         with pytest.raises(
-            GroupNotFound, match="expected group x, got it is not among 2"
+            GroupNotFound, match="group x is not among the 2 consumer groups"
         ) as raised:
             named_group([billing(), Group(group="b\n")], "x")
         assert raised.value.hint == r"known: b\x0a, billing"
@@ -35,7 +35,7 @@ class TestWhichGroup:
     @pytest.mark.parametrize("group", [Group(group="g"), billing(state="Dead")])
     def test_one_without_members(self, group):
         with pytest.raises(
-            GroupNotFound, match=r"expected group \w+ with members, got it has none"
+            GroupNotFound, match=r"invalid group \w+: expected at least 1 member, got none"
         ):
             check_group(group)
 
@@ -44,7 +44,7 @@ class TestWhichGroup:
         with pytest.raises(GroupNotStable) as raised:
             check_group(billing(protocol=protocol, state="PreparingRebalance"))
         assert raised.value.message == (
-            "expected group billing in state Stable, got it is in PreparingRebalance"
+            "invalid group billing: expected state Stable, got PreparingRebalance"
         )
         assert raised.value.hint == "try again, or give a snapshot"
 

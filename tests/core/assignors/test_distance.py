@@ -40,7 +40,7 @@ def test_short_paths_are_padded_and_texts_that_are_no_path_are_one_level():
 def test_what_is_refused():
     check_target("nearest")
     check_weights(None, {})
-    with pytest.raises(InvalidConfig, match="target must be one of"):
+    with pytest.raises(InvalidConfig, match="invalid target: expected one of"):
         check_target("far")
     with pytest.raises(InvalidWeights, match="integer bytes_per_s"):
         check_weights({("t", 0): -1}, {"t": [[]]})

@@ -42,7 +42,7 @@ class TestMember:
 
     def test_one_text_is_no_list_of_topics(self):
         with pytest.raises(
-            InvalidMember, match='expected topics in a list, got the text "t1"'
+            InvalidMember, match='invalid topics: expected a list, got the text "t1"'
         ) as it:
             Member(topics="t1")
         assert it.value.hint == "write topics=(name,)"
@@ -92,26 +92,38 @@ class TestBadMembers:
     @pytest.mark.parametrize(
         ("member", "sentence"),
         [
-            (Member(topics=(), owned=[("t", -1)]), "expected partition >= 0, got -1"),
-            (Member(topics=(), owned=[("t", True)]), "expected partition >= 0, got True"),
-            (Member(topics=(), owned=[(1, 0)]), "topic: expected a text, got 1"),
-            (Member(topics=("t", None)), "topic: expected a text, got None"),
-            (Member(topics=(["t"],)), r"topic: expected a text, got \['t'\]"),
-            (Member(topics=(), rack=7), "rack: expected a text or None, got 7"),
+            (
+                Member(topics=(), owned=[("t", -1)]),
+                "invalid owned partition of member m: expected an integer >= 0, got -1",
+            ),
+            (
+                Member(topics=(), owned=[("t", True)]),
+                "invalid owned partition of member m: expected an integer >= 0, got True",
+            ),
+            (
+                Member(topics=(), owned=[(1, 0)]),
+                "invalid owned topic of member m: expected a text, got 1",
+            ),
+            (Member(topics=("t", None)), "invalid topic of member m: expected a text, got None"),
+            (Member(topics=(["t"],)), r"invalid topic of member m: expected a text, got \['t'\]"),
+            (Member(topics=(), rack=7), "invalid rack of member m: expected a text or None, got 7"),
             (
                 Member(topics=(), instance_id=b"i"),
-                "instance id: expected a text or None, got b'i' was",
+                "invalid instance id of member m: expected a text or None, got b'i'",
             ),
-            (Member(topics=(), generation="1"), "generation: expected an integer, got '1'"),
+            (
+                Member(topics=(), generation="1"),
+                "invalid generation of member m: expected an integer, got '1'",
+            ),
         ],
     )
     def test_each_fault_names_the_member(self, member, sentence):
-        with pytest.raises(InvalidMember, match=f"^member m: {sentence}") as raised:
+        with pytest.raises(InvalidMember, match=f"^{sentence}") as raised:
             rack_sets({"ok": Member(topics=()), "m": member}, {})
         assert raised.value.where == "member m"
 
     def test_ids_are_texts(self):
-        with pytest.raises(InvalidMember, match="invalid member 5: id: expected a text, got 5"):
+        with pytest.raises(InvalidMember, match="invalid id of member 5: expected a text, got 5"):
             check_members({5: Member(topics=())})
 
     def test_a_kind_of_text_is_a_text(self):
@@ -152,7 +164,7 @@ class TestRackSets:
         with pytest.raises(InvalidReplicaRacks, match=f"expected {wanted}, got ") as raised:
             rack_sets(group_of("t", m="a"), {"t": partitions})
         assert raised.value.where == path
-        assert str(raised.value).startswith(f"{path}: ")
+        assert str(raised.value).startswith(f"invalid {path}: ")
 
 
 @given(consumer_groups())

@@ -36,18 +36,18 @@ def test_rows_that_a_topic_can_have_are_taken():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (np.zeros((2, 2)), 'placer "x" returned float64 [2, 2]; int32 [2, 2] is wanted'),
-        (int32((0, 1)), 'placer "x" returned int32 [1, 2]; int32 [2, 2] is wanted'),
-        (int32(0, 1), 'placer "x" returned int32 [2]; int32 [2, 2] is wanted'),
-        ([[0, 1], [1, 2]], 'placer "x" returned list; int32 [2, 2] is wanted'),
-        (None, 'placer "x" returned NoneType; int32 [2, 2] is wanted'),
+        (np.zeros((2, 2)), 'invalid rows of placer "x": expected int32 [2, 2], got float64 [2, 2]'),
+        (int32((0, 1)), 'invalid rows of placer "x": expected int32 [2, 2], got int32 [1, 2]'),
+        (int32(0, 1), 'invalid rows of placer "x": expected int32 [2, 2], got int32 [2]'),
+        ([[0, 1], [1, 2]], 'invalid rows of placer "x": expected int32 [2, 2], got list'),
+        (None, 'invalid rows of placer "x": expected int32 [2, 2], got NoneType'),
         (
             int32((0, 1), (1, 3)),
-            'placer "x" put partition 8 on broker 3; brokers of the request are wanted',
+            'placer "x" put partition 8 on broker 3, which is not in the request',
         ),
         (
             int32((0, 1), (-1, 2)),
-            'placer "x" put partition 8 on broker -1; brokers of the request are wanted',
+            'placer "x" put partition 8 on broker -1, which is not in the request',
         ),
         (int32((0, 1), (2, 2)), 'placer "x" put partition 8 twice on one broker: 2:2'),
         (KeyError("rack"), "placer \"x\" raised KeyError: 'rack'"),
@@ -81,5 +81,5 @@ def test_a_strangers_own_refusal_passes():
 def test_what_is_no_placer_is_refused(placer):
     with pytest.raises(InvalidPlacer) as caught:
         place(BROKERS, 1, 1, placer=placer)
-    assert "a placer has a name and a method place" in str(caught.value)
+    assert "expected an object with a name and a method place" in str(caught.value)
     assert "Kip36(start=0)" in caught.value.hint

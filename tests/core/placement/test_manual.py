@@ -37,13 +37,16 @@ def test_what_is_written_is_read(rows, first):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1:2,5:5:7:7", "different brokers are wanted for partition 4; 5, 7 came twice"),
+        (
+            "1:2,5:5:7:7",
+            "invalid replicas of partition 4: expected different brokers, got 5, 7 more than once",
+        ),
         ("1:2,5", "partition 4 has 1 replicas; partition 3 has 2"),
-        ("1:2,5:b\x1b", 'a broker id of 0 to 2147483647 is wanted for partition 4; "b\\x1b" was '),
-        ("2147483648", 'wanted for partition 3; "2147483648" was given'),
-        ("-1", 'wanted for partition 3; "-1" was given'),
-        ("1_0", 'wanted for partition 3; "1_0" was given'),
-        ("\u0661", "wanted for partition 3"),
+        ("1:2,5:b\x1b", 'invalid broker id of partition 4: expected 0 to 2147483647, got "b\\x1b"'),
+        ("2147483648", 'partition 3: expected 0 to 2147483647, got "2147483648"'),
+        ("-1", 'partition 3: expected 0 to 2147483647, got "-1"'),
+        ("1_0", 'partition 3: expected 0 to 2147483647, got "1_0"'),
+        ("\u0661", "partition 3: expected 0 to 2147483647, got "),
     ],
 )
 def test_text_that_is_no_rows_says_which_partition(text, message):

@@ -35,7 +35,7 @@ class TestPlacement:
     def test_a_gap_between_partitions_is_refused(self):
         with pytest.raises(InvalidAssignment) as caught:
             Placement.of({0: [1], 1: [1], 3: [1]})
-        assert str(caught.value) == "expected consecutive partitions, got 2 is missing before 3"
+        assert str(caught.value) == "invalid rows: expected partition 2, got 3"
 
     def test_no_rows_are_an_empty_placement(self):
         placement = Placement.of({})
@@ -51,7 +51,7 @@ class TestPlacement:
     def test_rows_of_one_dimension_are_refused(self):
         with pytest.raises(InvalidAssignment) as caught:
             Placement(rows=np.array([1, 2]))
-        assert str(caught.value) == "expected rows of two dimensions, got 1"
+        assert str(caught.value) == "invalid rows: expected 2 dimensions, got 1"
 
     @pytest.mark.parametrize("partition", [4, 7, -1])
     def test_a_partition_outside_is_a_key_error(self, partition):

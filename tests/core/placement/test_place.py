@@ -61,23 +61,21 @@ class TestRefusals:
     def test_numbers_that_count_nothing(self, number):
         with pytest.raises(InvalidPartitions) as caught:
             place(SIX, number, 1, placer=KIP36)
-        assert str(caught.value) == f"partitions must be at least 1; {number} was given"
+        assert str(caught.value) == f"invalid partitions: expected at least 1, got {number}"
         with pytest.raises(InvalidReplication) as caught:
             place(SIX, 1, number, placer=KIP36)
-        assert str(caught.value) == f"replication must be at least 1; {number} was given"
+        assert str(caught.value) == f"invalid replication: expected at least 1, got {number}"
 
     @pytest.mark.parametrize(("partitions", "first"), [(2**31, 0), (1, 2**31 - 1), (1, 0.5)])
     def test_partition_ids_that_kafka_does_not_have(self, partitions, first):
-        with pytest.raises(InvalidPartitions, match="must be integers below 2147483647"):
+        with pytest.raises(InvalidPartitions, match="expected integers below 2147483647"):
             place(SIX, partitions, 1, placer=KIP36, first_partition=first)
 
     def test_too_few_unfenced_brokers_names_the_fenced(self):
         brokers = [*racked(*"abca"), broker(9, fenced=True), broker(7, fenced=True)]
         with pytest.raises(NotEnoughBrokers) as caught:
             place(brokers, 1, 5, placer=KIP36)
-        assert (
-            str(caught.value) == "replication 5 asks for 5 unfenced brokers; 4 are in the cluster"
-        )
+        assert str(caught.value) == "replication 5 needs 5 unfenced brokers; the cluster has 4"
         assert caught.value.hint == "use fewer replicas, or start the fenced brokers: 7, 9"
 
     def test_too_few_brokers_where_none_is_fenced(self):
@@ -88,7 +86,7 @@ class TestRefusals:
 
     def test_racks_are_judged_last(self):
         brokers = [*racked("a", None), broker(1, "a")]
-        with pytest.raises(InvalidAssignment, match="broker 1 is listed twice"):
+        with pytest.raises(InvalidAssignment, match="broker 1 appears twice"):
             place(brokers, 1, 9, placer=KIP36)
 
     def test_a_rack_mode_may_be_its_text_and_no_other(self):
@@ -145,9 +143,18 @@ class TestAddPartitions:
     @pytest.mark.parametrize(
         ("existing", "message"),
         [
-            (Placement.of({1: [1]}), "partition 0 is wanted to continue from; the first of 1 is 1"),
-            (Placement.of({}), "partition 0 is wanted to continue from; the first of 0 is 0"),
-            (Placement.of({0: []}), "partition 0 is wanted to continue from; the first of 1 is 0"),
+            (
+                Placement.of({1: [1]}),
+                "expected 1 rows from partition 0 on, each with replicas, got first partition 1",
+            ),
+            (
+                Placement.of({}),
+                "expected 0 rows from partition 0 on, each with replicas, got first partition 0",
+            ),
+            (
+                Placement.of({0: []}),
+                "expected 1 rows from partition 0 on, each with replicas, got first partition 0",
+            ),
         ],
     )
     def test_without_partition_0_there_is_nothing_to_continue(self, existing, message):
@@ -163,7 +170,7 @@ class TestAddPartitions:
     def test_partitions_can_only_become_more(self, count, total):
         with pytest.raises(InvalidPartitions) as caught:
             add_partitions(Placement.of({0: [0], 1: [1]}), SIX, count, placer=KIP36, topic="orders")
-        assert str(caught.value) == f"partitions to add must be at least 1; {count} was given"
+        assert str(caught.value) == f"invalid partitions to add: expected at least 1, got {count}"
         assert caught.value.upstream == (
             "org.apache.kafka.common.errors.InvalidPartitionsException",
             (
@@ -205,7 +212,7 @@ class TestChangeReplication:
             change_replication(self.EXISTING, SIX, 3, placer=placer)
         assert (
             str(caught.value)
-            == f'expected a placer that changes the replication, got "{placer.name}" does not'
+            == f'placer "{placer.name}" cannot change the replication of existing partitions'
         )
         assert caught.value.hint == "--placer levels"
 
@@ -213,10 +220,7 @@ class TestChangeReplication:
     def test_a_broker_that_is_gone_or_fenced_is_named(self, brokers):
         with pytest.raises(UnknownBroker) as caught:
             change_replication(self.EXISTING, brokers, 1)
-        assert (
-            str(caught.value)
-            == "expected unfenced brokers of the cluster, got partition 4 is on broker 2"
-        )
+        assert str(caught.value) == "partition 4 is on broker 2, which is missing or fenced"
         assert "start that broker" in caught.value.hint
 
     def test_rows_of_different_length_are_refused(self):

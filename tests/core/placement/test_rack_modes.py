@@ -79,9 +79,9 @@ def test_the_order_of_brokers_changes_nothing(brokers, mode):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([3, 4, 4], "broker 4 is listed twice"),
-        ([0, -1], "expected a broker id of 0 to 2147483647, got -1"),
-        ([2**31], "expected a broker id of 0 to 2147483647, got 2147483648"),
+        ([3, 4, 4], "broker 4 appears twice"),
+        ([0, -1], "invalid broker id: expected 0 to 2147483647, got -1"),
+        ([2**31], "invalid broker id: expected 0 to 2147483647, got 2147483648"),
     ],
 )
 def test_ids_that_no_cluster_has_are_refused(ids, message):

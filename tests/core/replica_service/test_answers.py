@@ -84,17 +84,17 @@ class TestCodes:
     @pytest.mark.parametrize("count", [0, -1, -(2**31)])
     def test_37(self, count):
         assert asked(count, 0, node_ids=(9, 9)) == refused(
-            37, f"partitions must be at least 1; {count} was given"
+            37, f"invalid partitions: expected at least 1, got {count}"
         )
 
     def test_38(self):
         assert asked(1, 0, node_ids=(9, 9)) == refused(
-            38, "replication must be at least 1; 0 was given"
+            38, "invalid replication: expected at least 1, got 0"
         )
         more = "use fewer replicas, or name more brokers"
-        assert asked(1, 7) == refused(38, f"replication 7 asks for 7 brokers; 6 are there; {more}")
+        assert asked(1, 7) == refused(38, f"replication 7 needs 7 brokers; 6 are available; {more}")
         assert asked(1, 3, node_ids=(0, 1)) == refused(
-            38, f"replication 3 asks for 3 brokers; 2 are there; {more}"
+            38, f"replication 3 needs 3 brokers; 2 are available; {more}"
         )
 
     def test_38_leaves_brokers_out_that_may_not_serve(self):
@@ -115,13 +115,12 @@ class TestCodes:
 
     def test_39(self):
         assert asked(1, 1, node_ids=(1, 0, 1)) == refused(
-            39, "broker 1 is listed twice; name each broker once"
+            39, "broker 1 appears twice; name each broker once"
         )
         for id_ in (9, -1):
             assert asked(1, 1, node_ids=(0, id_)) == refused(
                 39,
-                f"expected brokers of the cluster, got node id {id_} is none; leave it out, or "
-                f"wait "
+                f"unknown node id {id_}: no broker of the cluster has it; leave it out, or wait "
                 "until the service has read the cluster again",
             )
 
@@ -138,8 +137,8 @@ class TestCodes:
         service = replace(SERVICE, limits=limits)
         assert asked(6, 3, of=service, node_ids=(0, 1, 2, 3)) == refused(
             42,
-            f"at most {most} {noun} are answered; {had} were asked; ask for less, or start the "
-            "service with a higher limit",
+            f"invalid request: expected at most {most} {noun}, got {had}; ask for less, or start "
+            "the service with a higher limit",
         )
 
     def test_a_limit_may_be_reached(self):

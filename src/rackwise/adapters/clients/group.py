@@ -347,7 +347,7 @@ def mismatch(told: str | None, fetched: str | None) -> RackMismatch:
     """The error for a client that reads from another rack than its assignor tells the group."""
     wanted, had = escaped(told or ""), escaped(fetched or "")
     return RackMismatch(
-        f'client_rack "{wanted}" is wanted, as the assignor tells it; "{had}" was given',
+        f'invalid client_rack: expected "{wanted}" as the assignor reports it, got "{had}"',
         wanted=told,
         had=fetched,
         hint="pass client_rack=rack, or use rack_consumer",

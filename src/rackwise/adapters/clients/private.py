@@ -55,7 +55,7 @@ def unsupported(client: str, version: str) -> UnsupportedClient:
     first, end = SUPPORTED[client]
     wanted = f"{client} >={_dotted(first)},<{_dotted(end)}"
     return UnsupportedClient(
-        f"{wanted} is wanted; {version} is installed",
+        f"unsupported {client}: expected {wanted}, got {version}",
         wanted=wanted,
         had=version,
         hint=f"pip install '{wanted.replace(' ', '')}'",

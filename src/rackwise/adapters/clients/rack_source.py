@@ -58,8 +58,8 @@ def unanswered(error: Exception) -> RackSourceError:
         return error
     said = str(error) or type(error).__name__
     return RackSourceError(
-        f"the racks of the brokers are wanted; their source says {said}",
+        f"the source of the brokers' racks failed: {said}",
         wanted="broker id -> rack",
         had=said,
-        hint="say them with fixed_racks, or look whether the brokers answer DescribeCluster",
+        hint="give the racks with fixed_racks, or check that the brokers answer DescribeCluster",
     )

@@ -168,10 +168,10 @@ def join_all(
             raise mismatch(assignor.rack, fetched)
         if assignor.attached() not in {None, consumer}:
             raise InvalidConfig(
-                f"an assignor for each consumer is wanted; this {assignor.name} has another one",
+                f"this {assignor.name} is already attached to another consumer",
                 wanted="an assignor for each consumer",
                 had=assignor.name,
-                hint="make a new one: it remembers what its consumer has",
+                hint="create one assignor for each consumer: it remembers what its consumer has",
             )
     for assignor in every:
         assignor.join_to(consumer, min_interval_ms=min_interval_ms)

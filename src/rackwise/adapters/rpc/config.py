@@ -100,10 +100,10 @@ def address_of(text: str, *, option: str, least_port: int = 0) -> tuple[str, int
     is_host = host.isprintable() and 0 < len(host) <= _MOST_HOST
     if not is_host or not is_number or not least_port <= int(port) < _PORT_END:
         raise InvalidConfig(
-            f"{option} wants HOST:PORT; {escaped(text)[:_SHOWN] or 'nothing'} was given",
+            f"invalid {option}: expected HOST:PORT, got {escaped(text)[:_SHOWN] or 'nothing'}",
             wanted="HOST:PORT",
             had=text[:_SHOWN],
-            hint=f"for example {option} 127.0.0.1:{DEFAULT_PORT}",
+            hint=f"write for example {option} 127.0.0.1:{DEFAULT_PORT}",
         )
     return host, int(port)
 
@@ -116,10 +116,11 @@ def listening_socket(config: ServeConfig) -> socket.socket:
     """
     if config.port == BROKERS_PORT:
         raise InvalidConfig(
-            f"a port other than {BROKERS_PORT} is wanted: brokers listen there",
+            f"invalid port: expected one other than {BROKERS_PORT}, where brokers listen, got "
+            f"{BROKERS_PORT}",
             wanted=DEFAULT_PORT,
             had=BROKERS_PORT,
-            hint=f"for example --listen {config.host}:{DEFAULT_PORT}",
+            hint=f"write for example --listen {config.host}:{DEFAULT_PORT}",
         )
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -140,10 +141,10 @@ def check_api_key(api_key: int) -> None:
     """Raises `InvalidConfig` for a key that is none, or is taken by another message we answer."""
     if not 0 <= api_key < _KEY_END or api_key in RESERVED_KEYS:
         raise InvalidConfig(
-            f"expected an api key from 0 to {_KEY_END - 1}, not 3 or 18, got {api_key}",
+            f"invalid api key: expected 0 to {_KEY_END - 1}, not 3 or 18, got {api_key}",
             wanted=API_KEY,
             had=api_key,
-            hint=f"KIP-879 has {API_KEY}; client and server must be given the same",
+            hint=f"use {API_KEY} as KIP-879 does, and give client and server the same key",
         )
 
 
@@ -178,29 +179,28 @@ def _check_secured(config: ServeConfig, address: str) -> None:
     if is_loopback or is_mutual or config.may_be_insecure:
         return
     raise InvalidConfig(
-        f"TLS with certificates of clients is wanted on {escaped(config.host)}; it is no loopback "
-        "address",
+        f"{escaped(config.host)} is not a loopback address: listening there requires TLS with "
+        "client certificates",
         wanted="--tls-client-ca",
         had=config.host,
-        hint="give --tls-cert, --tls-key and --tls-client-ca, or say --insecure-i-know",
+        hint="give --tls-cert, --tls-key and --tls-client-ca, or --insecure-i-know",
     )
 
 
 def _cannot_load(options: str, files: str, error: OSError) -> NoReturn:
     raise InvalidConfig(
-        f"PEM files are wanted for {options}; {escaped(files)} cannot be loaded: "
+        f"invalid {options}: expected PEM files, got {escaped(files)}: "
         f"{escaped(error.strerror or str(error))}",
         wanted="PEM",
         had=files,
-        hint="give a certificate, its key without a password, and the authority of the clients",
+        hint="give a certificate, its key without a password, and the clients' CA certificate",
     ) from None
 
 
 def _cannot_listen(config: ServeConfig, error: OSError | UnicodeError) -> NoReturn:
     told = error.strerror if isinstance(error, OSError) else None
     raise Unreachable(
-        f"{escaped(config.host)}:{config.port} cannot be listened on: "
-        f"{escaped(told or str(error))}",
+        f"cannot listen on {escaped(config.host)}:{config.port}: {escaped(told or str(error))}",
         wanted="a free port of this host",
         had=config.port,
         hint="give another --listen, or --listen 127.0.0.1:0 for any free port",

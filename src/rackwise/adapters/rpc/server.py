@@ -304,7 +304,7 @@ class Server:
             return _failed(
                 call,
                 ErrorCode.REQUEST_TIMED_OUT,
-                f"{guards.waiting} requests wait already; ask again later",
+                f"{guards.waiting} requests are waiting already; try again later",
             )
         limit_ms = wait_ms(call.request, guards.wait_ms)
         try:
@@ -314,7 +314,7 @@ class Server:
             return _failed(
                 call,
                 ErrorCode.REQUEST_TIMED_OUT,
-                f"an answer within {limit_ms} ms was asked; there is none yet",
+                f"no answer within {limit_ms} ms",
             )
 
     def _count(self, reason: str, peer: str, detail: str = "", *, is_told: bool = True) -> None:

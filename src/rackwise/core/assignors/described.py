@@ -64,7 +64,7 @@ def named_group(groups: Iterable[Group], name: str) -> Group:
         return known[name]
     some = [_shortened(escaped(group)) for group in sorted(known)[:SHOWN]]
     raise GroupNotFound(
-        f"group {escaped(name)} is wanted; it is not among {len(known)} consumer groups",
+        f"group {escaped(name)} is not among the {len(known)} consumer groups",
         wanted=name,
         had=len(known),
         hint=f"known: {', '.join(some)}" if some else "a snapshot has groups if --groups is given",
@@ -84,14 +84,14 @@ def check_group(group: Group) -> None:
     name = escaped(group.group)
     if not group.members or group.state in ENDED:
         raise GroupNotFound(
-            f"group {name} with members is wanted; it has none",
+            f"invalid group {name}: expected at least 1 member, got none",
             wanted="at least 1 member",
             had=group.state,
             hint="try again when its consumers run, or give a snapshot of such a moment",
         )
     if group.protocol in {CLASSIC, None} and group.state not in {STABLE, None}:
         raise GroupNotStable(
-            f"group {name} in state {STABLE} is wanted; it is in {escaped(group.state)}",
+            f"invalid group {name}: expected state {STABLE}, got {escaped(group.state)}",
             wanted=STABLE,
             had=group.state,
             hint="try again, or give a snapshot",

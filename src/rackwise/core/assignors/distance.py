@@ -92,7 +92,7 @@ def check_target(target: object) -> None:
     """Raises `InvalidConfig` for a target that is none."""
     if target not in TARGETS:
         raise InvalidConfig(
-            f'target must be one of {", ".join(TARGETS)}; "{target}" was given',
+            f'invalid target: expected one of {", ".join(TARGETS)}, got "{target}"',
             wanted=", ".join(TARGETS),
             had=target,
             hint="follower is what brokers with RackAwareReplicaSelector do",
@@ -107,7 +107,7 @@ def check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRa
         if topic not in racks or not 0 <= partition < len(racks[topic]):
             name = escaped(f"{topic}-{partition}")
             raise InvalidWeights(
-                f"{name}: a partition with metadata is wanted; it is not there",
+                f"invalid weight of {name}: expected a partition with metadata, got an unknown one",
                 wanted="a partition with metadata",
                 had=name,
                 hint="leave out the weights of other topics",
@@ -121,10 +121,11 @@ def check_weight(tp: tuple[str, int], weight: object) -> None:
         topic, partition = tp
         name = escaped(f"{topic}-{partition}")
         raise InvalidWeights(
-            f"invalid {name}: expected integer bytes_per_s >= 0, got {escaped(repr(weight))}",
+            f"invalid weight of {name}: expected integer bytes_per_s >= 0, got "
+            f"{escaped(repr(weight))}",
             wanted="integer bytes_per_s >= 0",
             had=weight,
-            hint="round them",
+            hint="round the weights to integers",
             where=name,
         )
 

@@ -171,13 +171,13 @@ def check_members(members: Members) -> None:
         raise InvalidMember("expected at least 1 member, got 0", wanted="at least 1 member", had=0)
     for member_id, member in members.items():
         if not isinstance(member_id, str):
-            raise _wrong(member_id, "id: a text", member_id)
+            raise _wrong(member_id, "id", "a text", member_id)
         _check_topics(member_id, member.topics)
         for what, name in (("rack", member.rack), ("instance id", member.instance_id)):
             if not isinstance(name, str | None):
-                raise _wrong(member_id, f"{what}: a text or None", name)
+                raise _wrong(member_id, what, "a text or None", name)
         if type(member.generation) is not int:
-            raise _wrong(member_id, "generation: an integer", member.generation)
+            raise _wrong(member_id, "generation", "an integer", member.generation)
         _check_owned(member_id, member.owned)
 
 
@@ -267,21 +267,21 @@ def _check_topics(member_id: str, topics: Sequence[str]) -> None:
     if set(map(type, topics)) != {str}:
         for topic in topics:
             if not isinstance(topic, str):
-                raise _wrong(member_id, "topic: a text", topic)
+                raise _wrong(member_id, "topic", "a text", topic)
 
 
 def _check_owned(member_id: str, owned: Iterable[TopicPartition]) -> None:
     for topic, partition in owned:
         if not isinstance(topic, str):
-            raise _wrong(member_id, "topic: a text", topic)
+            raise _wrong(member_id, "owned topic", "a text", topic)
         if type(partition) is not int or partition < 0:
-            raise _wrong(member_id, "partition >= 0", partition)
+            raise _wrong(member_id, "owned partition", "an integer >= 0", partition)
 
 
 def _listed(topics: Iterable[str]) -> tuple[str, ...]:
     if isinstance(topics, str):
         raise InvalidMember(
-            f'expected topics in a list, got the text "{escaped(topics)}"',
+            f'invalid topics: expected a list, got the text "{escaped(topics)}"',
             wanted="a list of topics",
             had=topics,
             hint="write topics=(name,)",
@@ -306,10 +306,10 @@ def _pairs(owned: Iterable[Iterable[object]]) -> tuple[TopicPartition, ...]:
         ) from None
 
 
-def _wrong(member_id: object, wanted: str, had: object) -> InvalidMember:
+def _wrong(member_id: object, field: str, wanted: str, had: object) -> InvalidMember:
     name = escaped(str(member_id))
     return InvalidMember(
-        f"invalid member {name}: expected {wanted}, got {escaped(repr(had))}",
+        f"invalid {field} of member {name}: expected {wanted}, got {escaped(repr(had))}",
         wanted=wanted,
         had=had,
         where=f"member {name}",

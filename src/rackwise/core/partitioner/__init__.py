@@ -16,7 +16,7 @@ from rackwise.core.partitioner.choice.counters import Bytes, PartitionerCounters
 from rackwise.core.partitioner.choice.keys import murmur2, partition_for_key, record_bytes
 from rackwise.core.partitioner.choice.kip1123 import Candidates
 from rackwise.core.partitioner.choice.ledger import WindowLedger
-from rackwise.core.partitioner.choice.rack_penalties import price_step, shares_from_prices
+from rackwise.core.partitioner.choice.rack_penalties import penalty_step, shares_from_penalties
 from rackwise.core.partitioner.choice.schedule import SplitSchedule
 from rackwise.core.partitioner.choice.sticky import TopicPartitioner
 from rackwise.core.partitioner.choice.view import (
@@ -105,11 +105,11 @@ __all__ = [
     "least_eps",
     "murmur2",
     "partition_for_key",
-    "price_step",
+    "penalty_step",
     "produce_cost",
     "rack_weights",
     "record_bytes",
-    "shares_from_prices",
+    "shares_from_penalties",
     "simulate_producers",
     "split_advice",
     "split_by_balance",

@@ -43,7 +43,7 @@ def read_options(options: Mapping[str, object]) -> dict[str, Any]:
         elif name.startswith(OWN_PREFIXES) and name != PARTITIONER_CLASS:
             nearest = get_close_matches(name, [*OPTIONS, PARTITIONER_CLASS], n=1, cutoff=0)[0]
             raise PartitionerConfigError(
-                f"no option is called {escaped(name)}; {nearest} is",
+                f"unknown option {escaped(name)}: did you mean {nearest}?",
                 wanted=nearest,
                 had=escaped(name),
                 hint=HINT,
@@ -55,7 +55,11 @@ def read_options(options: Mapping[str, object]) -> dict[str, Any]:
 def _refused(name: str, wanted: str, value: object) -> PartitionerConfigError:
     had = escaped(str(value))
     return PartitionerConfigError(
-        f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=HINT, where=name
+        f"invalid {name}: expected {wanted}, got {had}",
+        wanted=wanted,
+        had=had,
+        hint=HINT,
+        where=name,
     )
 
 

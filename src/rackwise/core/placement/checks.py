@@ -32,14 +32,14 @@ ERRORS = "org.apache.kafka.common.errors."
 TOO_FEW = ERRORS + "InvalidReplicationFactorException"
 MOST_PARTITIONS = 2**31 - 1
 FENCED_HINT = "use fewer replicas, or start the fenced brokers: "
-STRANGER_HINT = "mend the placer, or place with a built-in one such as levels"
+STRANGER_HINT = "fix the placer, or use a built-in one such as levels"
 
 
 def check_partitions(partitions: int, first: int) -> None:
     """Raises `InvalidPartitions` where a topic cannot have so many."""
     if type(partitions) is not int or partitions < 1:
         raise InvalidPartitions(
-            f"partitions must be at least 1; {partitions!r} was given",
+            f"invalid partitions: expected at least 1, got {partitions!r}",
             wanted=1,
             had=partitions,
             upstream=(
@@ -49,8 +49,8 @@ def check_partitions(partitions: int, first: int) -> None:
         )
     if type(first) is not int or first + partitions > MOST_PARTITIONS:
         raise InvalidPartitions(
-            f"partition ids must be integers below {MOST_PARTITIONS}; "
-            f"{partitions} from {first!r} on were asked",
+            f"invalid partition ids: expected integers below {MOST_PARTITIONS}, got "
+            f"{partitions} from {first!r} on",
             wanted=MOST_PARTITIONS,
             had=first,
         )
@@ -60,7 +60,7 @@ def check_replication(replication: int, upstream: str) -> None:
     """Raises `InvalidReplication`, carrying Kafka's text, where it is no positive number."""
     if type(replication) is not int or replication < 1:
         raise InvalidReplication(
-            f"replication must be at least 1; {replication!r} was given",
+            f"invalid replication: expected at least 1, got {replication!r}",
             wanted=1,
             had=replication,
             upstream=(TOO_FEW, upstream),
@@ -71,8 +71,8 @@ def check_unfenced(replication: int, usable: Sequence[Broker], fenced: Sequence[
     """Raises `NotEnoughBrokers` where replicas would have to go to fenced brokers."""
     if replication > len(usable):
         raise NotEnoughBrokers(
-            f"replication {replication} asks for {replication} unfenced brokers; "
-            f"{len(usable)} are in the cluster",
+            f"replication {replication} needs {replication} unfenced brokers; "
+            f"the cluster has {len(usable)}",
             wanted=replication,
             had=len(usable),
             hint=_fenced_hint(fenced),
@@ -88,7 +88,7 @@ def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequenc
     registered = len(usable) + len(fenced)
     if not usable:
         raise NotEnoughBrokers(
-            f"an unfenced broker is wanted for each leader; 0 of {registered} are unfenced",
+            f"a leader needs an unfenced broker; 0 of {registered} brokers are unfenced",
             wanted=1,
             had=0,
             hint=_fenced_hint(fenced),
@@ -96,8 +96,8 @@ def check_registered(replication: int, usable: Sequence[Broker], fenced: Sequenc
         )
     if replication > registered:
         raise NotEnoughBrokers(
-            f"replication {replication} asks for {replication} brokers; "
-            f"{registered} are in the cluster, fenced ones counted",
+            f"replication {replication} needs {replication} brokers; "
+            f"the cluster has {registered}, including fenced ones",
             wanted=replication,
             had=registered,
             hint="use fewer replicas, or add brokers",
@@ -139,8 +139,8 @@ def check_known(existing: Placement, brokers: Sequence[Broker], topic: str | Non
         row, column = np.argwhere(strange)[0]
         broker = int(existing.rows[row, column])
         raise UnknownBroker(
-            f"unfenced brokers of the cluster are wanted; {_of(topic)}partition "
-            f"{existing.first + row} is on broker {broker}",
+            f"{_of(topic)}partition {existing.first + row} is on broker {broker}, which is missing "
+            "or fenced",
             wanted="a broker of the cluster",
             had=broker,
             hint="start that broker, or move the replica away first",
@@ -159,7 +159,7 @@ def check_rows(name: str, rows: object, request: Request) -> None:
         had = f"{rows.dtype} {list(rows.shape)}"
     if not isinstance(rows, np.ndarray) or had != f"int32 {shape}":
         raise InvalidPlacer(
-            f'placer "{name}" returned {had}; int32 {shape} is wanted',
+            f'invalid rows of placer "{name}": expected int32 {shape}, got {had}',
             wanted=f"int32 {shape}",
             had=had,
             hint=STRANGER_HINT,
@@ -169,7 +169,7 @@ def check_rows(name: str, rows: object, request: Request) -> None:
         row, column = np.argwhere(~known)[0]
         raise InvalidPlacer(
             f'placer "{name}" put partition {request.first_partition + row} on broker '
-            f"{rows[row, column]}; brokers of the request are wanted",
+            f"{rows[row, column]}, which is not in the request",
             wanted="a broker of the request",
             had=int(rows[row, column]),
             hint=STRANGER_HINT,

@@ -34,8 +34,8 @@ def parse_assignment(text: str, *, first: int = 0) -> Placement:
         if repeats:
             told = ",".join(map(str, repeats))
             raise InvalidAssignment(
-                f"different brokers are wanted for partition {partition}; "
-                f"{told.replace(',', ', ')} came twice",
+                f"invalid replicas of partition {partition}: expected different brokers, got "
+                f"{told.replace(',', ', ')} more than once",
                 wanted=len(row),
                 had=len(set(row)),
                 hint=HINT,
@@ -64,8 +64,8 @@ def _broker(text: str, partition: int) -> int:
     if BROKER.fullmatch(text) and int(text) < ID_END:
         return int(text)
     raise InvalidAssignment(
-        f"a broker id of 0 to {ID_END - 1} is wanted for partition {partition}; "
-        f'"{escaped(text)}" was given',
+        f"invalid broker id of partition {partition}: expected 0 to {ID_END - 1}, got "
+        f'"{escaped(text)}"',
         wanted=f"0 to {ID_END - 1}",
         had=escaped(text),
         hint=HINT,

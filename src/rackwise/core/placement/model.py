@@ -51,7 +51,7 @@ class Placement:
         rows = np.ascontiguousarray(self.rows, dtype=np.int32).view()
         if rows.ndim != 2:  # noqa: PLR2004 (partitions and replicas)
             raise InvalidAssignment(
-                f"expected rows of two dimensions, got {rows.ndim}",
+                f"invalid rows: expected 2 dimensions, got {rows.ndim}",
                 wanted=2,
                 had=rows.ndim,
             )
@@ -70,7 +70,7 @@ class Placement:
         for wanted, had in enumerate(partitions, start=first):
             if wanted != had:
                 raise InvalidAssignment(
-                    f"consecutive partitions are wanted; {wanted} is missing before {had}",
+                    f"invalid rows: expected partition {wanted}, got {had}",
                     wanted=wanted,
                     had=had,
                 )

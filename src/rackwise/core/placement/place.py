@@ -154,7 +154,7 @@ def change_replication(
     _check_placer(placer)
     if not isinstance(placer, Widener):
         raise InvalidPlacer(
-            f'a placer that changes the replication is wanted; "{placer.name}" does not',
+            f'placer "{placer.name}" cannot change the replication of existing partitions',
             wanted="change",
             had=placer.name,
             hint="--placer levels",
@@ -178,7 +178,7 @@ def change_replication(
 def _check_placer(placer: object) -> None:
     if isinstance(placer, type) or not isinstance(placer, Placer):
         raise InvalidPlacer(
-            f"a placer has a name and a method place; {placer!r} has not both",
+            f"invalid placer: expected an object with a name and a method place, got {placer!r}",
             wanted="a placer",
             had=repr(placer),
             hint="give an instance, such as Kip36(start=0)",
@@ -192,8 +192,8 @@ def _check_row_0(existing: Placement, topic: str | None) -> None:
         f"Unexpected existing replica assignment for topic '{topic}', partition id 0 is missing."
     )
     raise InvalidAssignment(
-        f"partition 0 is wanted to continue from; the first of {len(existing)} is "
-        f"{existing.first}{'' if not len(existing) else ' or has no replica'}",
+        f"invalid existing rows: expected {len(existing)} rows from partition 0 on, each with "
+        f"replicas, got first partition {existing.first}",
         wanted=0,
         had=existing.first,
         hint="give all rows of the topic",
@@ -206,7 +206,7 @@ def _check_increase(existing: int, count: int, topic: str | None) -> None:
         return
     total = existing + count if type(count) is int else count
     raise InvalidPartitions(
-        f"partitions to add must be at least 1; {count!r} was given",
+        f"invalid partitions to add: expected at least 1, got {count!r}",
         wanted=1,
         had=count,
         upstream=(

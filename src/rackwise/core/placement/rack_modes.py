@@ -89,12 +89,12 @@ def by_id(brokers: Sequence[Broker]) -> tuple[Broker, ...]:
     for broker in brokers:
         if not 0 <= broker.id < ID_END:
             raise InvalidAssignment(
-                f"expected a broker id of 0 to {ID_END - 1}, got {broker.id}",
+                f"invalid broker id: expected 0 to {ID_END - 1}, got {broker.id}",
                 wanted=f"0 to {ID_END - 1}",
                 had=broker.id,
             )
     ordered = sorted(brokers, key=lambda broker: broker.id)
     for before, after in pairwise(ordered):
         if before.id == after.id:
-            raise InvalidAssignment(f"broker {after.id} is listed twice", wanted=1, had=2)
+            raise InvalidAssignment(f"broker {after.id} appears twice", wanted=1, had=2)
     return tuple(ordered)

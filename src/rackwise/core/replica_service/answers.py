@@ -168,8 +168,8 @@ def _check_replication(service: Service, request: AssignmentRequest) -> None:
     left = len(named - barred)
     if request.replication_factor > left:
         raise NotEnoughBrokers(
-            f"replication {request.replication_factor} asks for {request.replication_factor} "
-            f"brokers; {left} are there",
+            f"replication {request.replication_factor} needs {request.replication_factor} "
+            f"brokers; {left} are available",
             wanted=request.replication_factor,
             had=left,
             hint="use fewer replicas, or name more brokers",
@@ -184,11 +184,11 @@ def _chosen(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
     for id_ in request.node_ids:
         if id_ in seen:
             raise InvalidAssignment(
-                f"broker {id_} is listed twice", wanted=1, had=2, hint="name each broker once"
+                f"broker {id_} appears twice", wanted=1, had=2, hint="name each broker once"
             )
         if id_ not in known:
             raise UnknownBroker(
-                f"brokers of the cluster are wanted; node id {id_} is none",
+                f"unknown node id {id_}: no broker of the cluster has it",
                 wanted="a broker of the cluster",
                 had=id_,
                 hint="leave it out, or wait until the service has read the cluster again",
@@ -207,7 +207,7 @@ def _check_limits(limits: Limits, request: AssignmentRequest) -> None:
     ):
         if had > most:
             raise InvalidConfig(
-                f"at most {most} {noun} are answered; {had} were asked",
+                f"invalid request: expected at most {most} {noun}, got {had}",
                 wanted=most,
                 had=had,
                 hint="ask for less, or start the service with a higher limit",

@@ -341,10 +341,10 @@ def _check_shares(unkeyed: Mapping[str, float]) -> None:
     for topic, share in unkeyed.items():
         if not 0 <= share <= 1:
             raise SplitError(
-                f"a share of records without a key from 0 to 1 is wanted; "
-                f"{escaped(topic)} has {share}",
+                f"invalid share of records without a key of topic {escaped(topic)}: expected 0 to "
+                f"1, got {share}",
                 wanted="0 to 1",
                 had=share,
-                hint="0.8 says that four bytes of five belong to records without a key",
+                hint="use 0.8 where 80 % of the bytes belong to records without a key",
                 where=topic,
             )

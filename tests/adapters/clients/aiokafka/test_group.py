@@ -191,7 +191,7 @@ class TestAttach:
     @pytest.mark.parametrize("client_rack", [None, "b"])
     def test_to_a_consumer_in_another_rack_is_refused(self, client_rack):
         member = RackRange("a")
-        with pytest.raises(RackMismatch, match='"a" is wanted'):
+        with pytest.raises(RackMismatch, match='expected "a" as the assignor reports it'):
             with_consumer(lambda made: attach(made, member), member, client_rack=client_rack)
 
     def test_of_one_assignor_to_two_consumers_is_refused(self):
@@ -200,7 +200,7 @@ class TestAttach:
         def use(first, second):
             for _ in range(2):
                 attach(first, member)
-            with pytest.raises(InvalidConfig, match="an assignor for each consumer"):
+            with pytest.raises(InvalidConfig, match="already attached to another consumer"):
                 attach(second, member)
 
         with_consumer(use, member, count=2, client_rack="a")

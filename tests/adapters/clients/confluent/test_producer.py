@@ -189,7 +189,9 @@ def test_a_source_that_fails_at_the_start_is_an_error_and_later_leaves_the_last_
     def silent():
         raise OSError("nobody")
 
-    with pytest.raises(RackSourceError, match="their source says nobody") as caught:
+    with pytest.raises(
+        RackSourceError, match="source of the brokers' racks failed: nobody"
+    ) as caught:
         make(racks=silent)
     assert "fixed_racks" in caught.value.hint
     answers = iter([RACKS])

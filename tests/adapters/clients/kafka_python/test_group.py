@@ -126,7 +126,7 @@ class TestWhatAMemberSays:
             attach(made, *both)
 
     def test_in_a_mode_there_is_not_is_refused(self):
-        with pytest.raises(InvalidConfig, match='one of eager, cooperative; "lazy"'):
+        with pytest.raises(InvalidConfig, match='one of eager, cooperative, got "lazy"'):
             RackCooperativeSticky("a", mode="lazy")
 
 
@@ -279,7 +279,7 @@ class TestAttach:
         with (
             consumer(member, client_rack=client_rack) as made,
             pytest.raises(
-                RackMismatch, match=f'"{rack or ""}" is wanted.*"{client_rack}" was'
+                RackMismatch, match=f'expected "{rack or ""}" as .*, got "{client_rack}"'
             ) as caught,
         ):
             attach(made, member)
@@ -287,7 +287,7 @@ class TestAttach:
 
     def test_to_a_client_of_another_version_is_refused(self):
         with pytest.raises(
-            UnsupportedClient, match=r"expected >=3\.0\.12,<3\.1, got 3\.1\.0 is inst"
+            UnsupportedClient, match=r"expected kafka-python >=3\.0\.12,<3\.1, got 3\.1\.0"
         ):
             private.check_version("kafka-python", "3.1.0")
 
@@ -361,7 +361,7 @@ class TestMistakes:
         member = RackRange("a")
         with (
             closing(rack_consumer("t", rack="a", assignor=member, **OFFLINE)),
-            pytest.raises(InvalidConfig, match="an assignor for each consumer"),
+            pytest.raises(InvalidConfig, match="already attached to another consumer"),
         ):
             rack_consumer("t", rack="a", assignor=member, **OFFLINE)
 

@@ -47,7 +47,9 @@ def test_racks_are_left_out_where_a_group_would_not_settle():
 
 
 def test_an_unknown_assignor():
-    with pytest.raises(InvalidConfig, match=r'assignor must be one of range, .*; "uniform" was'):
+    with pytest.raises(
+        InvalidConfig, match=r'invalid assignor: expected one of range, .*, got "uniform"'
+    ):
         simulated("uniform", GROUP, RACKS)
     assert "uniform" not in ASSIGNORS
 
@@ -71,5 +73,7 @@ class TestChanged:
         }
 
     def test_a_stranger_to_remove(self):
-        with pytest.raises(InvalidMember, match="expected a member to remove, got x is none"):
+        with pytest.raises(
+            InvalidMember, match="invalid member to remove: expected a member of the group, got x"
+        ):
             changed(GROUP, add={}, remove=["x"])

@@ -131,7 +131,9 @@ class TestTargets:
         assert crossings(evaluate(made, members, racks)) == [1]
 
     def test_an_unknown_target_is_refused(self):
-        with pytest.raises(InvalidConfig, match='one of follower, leader, nearest; "far"') as it:
+        with pytest.raises(
+            InvalidConfig, match='one of follower, leader, nearest, got "far"'
+        ) as it:
             evaluate(self.MADE, self.MEMBERS, PATHS, target="far")
         assert it.value.hint == "follower is what brokers with RackAwareReplicaSelector do"
 
@@ -154,13 +156,17 @@ class TestWeights:
 
     @pytest.mark.parametrize("weight", [-1, 1.5, True, None])
     def test_weights_are_integers_from_0_on(self, weight):
-        with pytest.raises(InvalidWeights, match="t-0: expected integer bytes_per_s >= 0") as it:
+        with pytest.raises(
+            InvalidWeights, match="invalid weight of t-0: expected integer bytes_per_s >= 0"
+        ) as it:
             evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={("t", 0): weight})
-        assert (it.value.hint, it.value.where) == ("round them", "t-0")
+        assert (it.value.hint, it.value.where) == ("round the weights to integers", "t-0")
 
     @pytest.mark.parametrize("tp", [("t", 2), ("t", -1), ("x", 0)])
     def test_weights_are_of_partitions_that_are_there(self, tp):
-        with pytest.raises(InvalidWeights, match="expected a partition with metadata") as it:
+        with pytest.raises(
+            InvalidWeights, match="expected a partition with metadata, got an unknown one"
+        ) as it:
             evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={tp: 1})
         assert it.value.hint == "leave out the weights of other topics"
 
@@ -284,7 +290,7 @@ class TestReport:
     )
     def test_a_stranger_cannot_have_partitions(self, made):
         with pytest.raises(
-            InvalidMember, match=r"expected a member of the group, got z\\x0a"
+            InvalidMember, match=r"invalid assignment: expected members of the group, got z\\x0a"
         ) as it:
             evaluate(made, self.MEMBERS, self.RACKS)
         assert it.value.hint == "give the members that the assignment was made for"

@@ -143,7 +143,7 @@ class TestTargetsAndLevels:
 
     @pytest.mark.parametrize("level", [0, 3])
     def test_no_such_level(self, level):
-        with pytest.raises(InvalidConfig, match=f"level must be from 1 to 2; {level} was given"):
+        with pytest.raises(InvalidConfig, match=f"invalid level: expected 1 to 2, got {level}"):
             explain(self.MEMBERS, self.racks(), level=level)
 
     def test_no_such_target(self):

@@ -26,6 +26,6 @@ def test_a_broker_that_is_not_listed_has_no_rack():
 
 
 def test_an_unknown_selector_is_refused():
-    with pytest.raises(InvalidConfig, match='one of rack-aware, leader; "near" was given') as it:
+    with pytest.raises(InvalidConfig, match='one of rack-aware, leader, got "near"') as it:
         read_replica([1], 1, [1], {}, "a", selector="near")
-    assert it.value.hint == "leader is what brokers without replica.selector.class do"
+    assert it.value.hint == "use leader for brokers without replica.selector.class"

@@ -64,7 +64,7 @@ class TestRounds:
     def test_at_most_so_many(self):
         assert len(simulate_rounds(assign_cooperative, MEMBERS, RACKS)) == 12
         assert len(simulate_rounds(assign_cooperative, MEMBERS, RACKS, max_rounds=1)) == 1
-        with pytest.raises(InvalidConfig, match="expected at least 1 round, got 0"):
+        with pytest.raises(InvalidConfig, match="invalid max_rounds: expected at least 1, got 0"):
             simulate_rounds(assign_sticky, MEMBERS, RACKS, max_rounds=0)
 
     def test_all_own_what_they_were_given_one_generation_later(self):

@@ -91,19 +91,23 @@ def test_what_can_only_be_a_mistake_is_refused(options, wanted, had):
 
 
 def test_a_window_of_no_bytes_is_refused_with_a_hint():
-    with pytest.raises(PartitionerConfigError, match="sticky_bytes wants >= 1; 0 was") as raised:
+    with pytest.raises(
+        PartitionerConfigError, match="invalid sticky_bytes: expected >= 1, got 0"
+    ) as raised:
         PartitionerConfig(sticky_bytes=0)
     assert raised.value.hint == "use the producer's batch.size"
 
 
 def test_not_a_number_is_refused():
-    with pytest.raises(PartitionerConfigError, match="eps wants >= 0; nan was given"):
+    with pytest.raises(PartitionerConfigError, match="invalid eps: expected >= 0, got nan"):
         PartitionerConfig(eps=float("nan"))
 
 
 @pytest.mark.parametrize("fields", [{"rack_depth": 1}, {"max_skew": 1.5}, {"draws": "even"}])
 def test_upstream_has_neither_levels_nor_a_bound_nor_even_draws(fields):
-    with pytest.raises(PartitionerConfigError, match="wants semantics kip"):
+    with pytest.raises(
+        PartitionerConfigError, match="expected semantics kip, got semantics upstream"
+    ):
         PartitionerConfig(rack="/eu/a", semantics="upstream", **fields)
 
 
@@ -113,7 +117,10 @@ def test_upstream_wants_a_rack_also_beside_a_custom_partitioner():
         "partitioner.class": "com.example.Mine",
         "rackwise.semantics": "upstream",
     }
-    with pytest.raises(PartitionerConfigError, match=r"a client\.rack is wanted because") as raised:
+    with pytest.raises(
+        PartitionerConfigError,
+        match=r"client\.rack: expected a rack because partitioner\.rack\.aware is",
+    ) as raised:
         PartitionerConfig.from_kafka(options)
     assert raised.value.had == "''"
     assert raised.value.hint == "set client.rack"

@@ -144,7 +144,9 @@ class TestUpstreamsCandidates:
     def test_it_has_no_shares(self):
         partitioner = partitioner_of(semantics="upstream")
         partitioner.set_split(None)
-        with pytest.raises(PartitionerConfigError, match="shares want semantics kip") as raised:
+        with pytest.raises(
+            PartitionerConfigError, match="expected kip because a split is set, got upstream"
+        ) as raised:
             partitioner.set_split({"a": 1})
         assert raised.value.hint == "set rackwise.semantics to kip"
 
@@ -152,8 +154,8 @@ class TestUpstreamsCandidates:
 @pytest.mark.parametrize(
     ("semantics", "load", "text"),
     [
-        ("kip", UpstreamLoad((), (), (), 0), "wants a PartitionLoad; had UpstreamLoad"),
-        ("upstream", PartitionLoad({}), "wants an UpstreamLoad; had PartitionLoad"),
+        ("kip", UpstreamLoad((), (), (), 0), "expected a PartitionLoad, got UpstreamLoad"),
+        ("upstream", PartitionLoad({}), "expected an UpstreamLoad, got PartitionLoad"),
     ],
 )
 def test_the_load_of_the_other_semantics_is_refused(semantics, load, text):

@@ -1,4 +1,4 @@
-"""Bounded locality by prices: no talk between producers."""
+"""Bounded locality by penalties: producers do not talk to each other."""
 
 import math
 import random
@@ -7,7 +7,7 @@ import pytest
 
 from rack_splits import CLOSE, by_rack, numbers, racks_of, rates_of, split_vectors
 from rackwise.core.errors import SplitError
-from rackwise.core.partitioner.choice.rack_penalties import price_step, shares_from_prices
+from rackwise.core.partitioner.choice.rack_penalties import penalty_step, shares_from_penalties
 from rackwise.core.partitioner.split.split import split_by_balance
 
 EVEN = numbers("a 1 b 1 c 1")
@@ -19,23 +19,23 @@ def test_vectors(case):
     racks = [f"rack-{number}" for number in range(len(case["before"]))]
     weights = dict.fromkeys(racks, 1.0)
     before, observed = by_rack(racks, case["before"]), by_rack(racks, case["observed"])
-    after = price_step(before, observed, weights, case["eps"])
+    after = penalty_step(before, observed, weights, case["eps"])
     assert dict(after) == pytest.approx(by_rack(racks, case["after"]), abs=CLOSE)
-    shares = shares_from_prices(after, weights, racks[0])
+    shares = shares_from_penalties(after, weights, racks[0])
     assert dict(shares) == pytest.approx(by_rack(racks, case["shares_rack0_after"]), abs=CLOSE)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("case", split_vectors("prices_converge"))
-def test_prices_converge(case, seed):
+def test_penalties_converge(case, seed):
     """Loads are seen late and with noise, and still each settles near the best."""
     rng, racks = random.Random(seed), racks_of(case)
     weights, free = by_rack(racks, case["weights"]), by_rack(racks, case["rates"])
     total = sum(free.values())
     even = {rack: total * weight / sum(weights.values()) for rack, weight in weights.items()}
-    price, seen, local, factor = dict.fromkeys(racks, 0.0), [], [], []
+    penalty, seen, local, factor = dict.fromkeys(racks, 0.0), [], [], []
     for step in range(STEPS):
-        rows = {rack: shares_from_prices(price, weights, rack) for rack in racks}
+        rows = {rack: shares_from_penalties(penalty, weights, rack) for rack in racks}
         load = {r: sum(free[c] * rows[c][r] for c in racks) for r in racks}
         local.append(sum(free[rack] * rows[rack][rack] for rack in racks) / total)
         factor.append(max(load[rack] / even[rack] for rack in racks))
@@ -44,7 +44,7 @@ def test_prices_converge(case, seed):
         )
         if step >= case["lag"]:
             late = seen[step - case["lag"]]
-            price = price_step(price, late, weights, case["eps"], gain=case["gain"])
+            penalty = penalty_step(penalty, late, weights, case["eps"], gain=case["gain"])
     best = split_by_balance(rates_of(case), weights, case["eps"]).local_share
     assert best == pytest.approx(case["best"], abs=1e-3)
     settled = sum(local[SETTLED:]) / (STEPS - SETTLED)
@@ -52,22 +52,22 @@ def test_prices_converge(case, seed):
     assert max(factor[SETTLED:]) == pytest.approx(case["worst_load_factor"], abs=0.02)
 
 
-class TestPrices:
+class TestPenalties:
     def test_none_while_nothing_is_too_full(self):
-        assert price_step({}, EVEN, EVEN, 0) == numbers("a 0 b 0 c 0")
+        assert penalty_step({}, EVEN, EVEN, 0) == numbers("a 0 b 0 c 0")
 
     def test_they_stay_where_nothing_was_sent(self):
-        assert price_step(numbers("a 1"), {}, EVEN, 0.1) == numbers("a 1 b 0 c 0")
+        assert penalty_step(numbers("a 1"), {}, EVEN, 0.1) == numbers("a 1 b 0 c 0")
 
     def test_none_for_a_rack_without_weight(self):
-        found = price_step(numbers("c 1"), numbers("c 9 a 1"), numbers("a 1 b 1 c 0"), 0.1)
+        found = penalty_step(numbers("c 1"), numbers("c 9 a 1"), numbers("a 1 b 1 c 0"), 0.1)
         assert found == numbers("a 0 b 0 c 0")
 
     def test_they_fall_where_there_is_no_bound(self):
-        assert price_step(numbers("a 1"), EVEN, EVEN, math.inf)["a"] == pytest.approx(0.8)
+        assert penalty_step(numbers("a 1"), EVEN, EVEN, math.inf)["a"] == pytest.approx(0.8)
 
     @pytest.mark.parametrize(
-        ("price", "observed", "weights", "eps"),
+        ("penalty", "observed", "weights", "eps"),
         [
             ("a -1", "a 1", "a 1", 0.1),
             ("a 1", "a nan", "a 1", 0.1),
@@ -75,38 +75,41 @@ class TestPrices:
             ("a 1", "a 1", "a 1", math.nan),
         ],
     )
-    def test_what_gives_no_price(self, price, observed, weights, eps):
+    def test_what_gives_no_penalty(self, penalty, observed, weights, eps):
         with pytest.raises(SplitError):
-            price_step(numbers(price), numbers(observed), numbers(weights), eps)
+            penalty_step(numbers(penalty), numbers(observed), numbers(weights), eps)
 
 
 class TestShares:
-    def test_all_own_without_prices(self):
-        assert shares_from_prices({}, EVEN, "b") == numbers("a 0 b 1 c 0")
+    def test_all_own_without_penalties(self):
+        assert shares_from_penalties({}, EVEN, "b") == numbers("a 0 b 1 c 0")
 
     def test_by_weight_where_the_own_rack_has_no_leaders(self):
         weights = numbers("a 3 b 1 c 0")
-        assert shares_from_prices({}, weights, "c") == numbers("a .75 b .25 c 0")
-        assert shares_from_prices({}, weights, "elsewhere") == numbers("a .75 b .25 c 0")
-        found = shares_from_prices({"b": math.log(2)}, weights, "c")
+        assert shares_from_penalties({}, weights, "c") == numbers("a .75 b .25 c 0")
+        assert shares_from_penalties({}, weights, "elsewhere") == numbers("a .75 b .25 c 0")
+        found = shares_from_penalties({"b": math.log(2)}, weights, "c")
         assert dict(found) == pytest.approx({"a": 6 / 7, "b": 1 / 7, "c": 0})
 
-    def test_prices_of_any_height(self):
-        found = shares_from_prices(numbers("a 5000 b 5000 c 5000"), EVEN, "a")
+    def test_penalties_of_any_height(self):
+        found = shares_from_penalties(numbers("a 5000 b 5000 c 5000"), EVEN, "a")
         assert dict(found) == pytest.approx({"a": 1 / 1.04, "b": 0.02 / 1.04, "c": 0.02 / 1.04})
-        assert shares_from_prices(numbers("a 9000"), EVEN, "a")["b"] == pytest.approx(0.5)
+        assert shares_from_penalties(numbers("a 9000"), EVEN, "a")["b"] == pytest.approx(0.5)
 
     @pytest.mark.parametrize("leak", [-0.1, 1.5, math.nan])
     def test_what_is_no_leak(self, leak):
         with pytest.raises(SplitError) as raised:
-            shares_from_prices({}, EVEN, "a", leak=leak)
-        assert raised.value.message == f"expected a leak of 0 to 1, got {leak}"
+            shares_from_penalties({}, EVEN, "a", leak=leak)
+        assert raised.value.message == f"invalid leak: expected 0 to 1, got {leak}"
 
     def test_nothing_leaks_nowhere(self):
-        assert shares_from_prices(numbers("a 9000"), EVEN, "a", leak=0) == numbers("a 1 b 0 c 0")
+        assert shares_from_penalties(numbers("a 9000"), EVEN, "a", leak=0) == numbers("a 1 b 0 c 0")
 
     def test_no_weight_at_all(self):
-        with pytest.raises(SplitError, match=r"expected ^a rack with a weight above 0"):
-            shares_from_prices({}, {}, "a")
-        with pytest.raises(SplitError, match=r"^a price from 0"):
-            shares_from_prices({"a": -1}, EVEN, "a")
+        with pytest.raises(
+            SplitError,
+            match=r"^invalid weights: expected at least one rack with a weight above 0, got none",
+        ):
+            shares_from_penalties({}, {}, "a")
+        with pytest.raises(SplitError, match=r"^invalid penalty of a: expected 0 to 2\^63, got -1"):
+            shares_from_penalties({"a": -1}, EVEN, "a")

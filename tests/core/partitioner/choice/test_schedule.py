@@ -70,11 +70,11 @@ def test_the_order_of_the_shares_changes_nothing():
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ({}, "expected shares that add up to 1, got these add up to 0"),
-        ({"a": 0.5, "b": 0.4}, "expected shares that add up to 1, got these add up to 0.9"),
-        ({"a\x1b": -0.5, "b": 1.5}, "expected a share of 0 or more, got a\\x1b has -0.5"),
-        ({"a": math.nan}, "expected a share of 0 or more, got a has nan"),
-        ({"a": math.inf}, "expected a share of 0 or more, got a has inf"),
+        ({}, "invalid shares: expected a sum of 1, got 0"),
+        ({"a": 0.5, "b": 0.4}, "invalid shares: expected a sum of 1, got 0.9"),
+        ({"a\x1b": -0.5, "b": 1.5}, "invalid share of a\\x1b: expected 0 or more, got -0.5"),
+        ({"a": math.nan}, "invalid share of a: expected 0 or more, got nan"),
+        ({"a": math.inf}, "invalid share of a: expected 0 or more, got inf"),
     ],
 )
 def test_what_are_no_shares(shares, message):
@@ -89,10 +89,10 @@ def test_what_are_no_shares(shares, message):
     [
         (
             (0, 0),
-            "expected sticky_bytes of 1 or more, got 0",
+            "invalid sticky_bytes: expected 1 or more, got 0",
             "use the producer's batch.size",
         ),
-        ((S, -1), "expected phase of 0 or more, got -1", "adapters draw one of 0 to 15"),
+        ((S, -1), "invalid phase: expected 0 or more, got -1", "adapters draw one of 0 to 15"),
     ],
 )
 def test_what_are_no_sizes(sizes, message, hint):

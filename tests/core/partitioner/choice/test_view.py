@@ -10,7 +10,7 @@ from rackwise.core.partitioner import QueueEntry, TopicView, UpstreamLoad, upstr
 
 def test_a_topic_without_partitions_is_refused():
     with pytest.raises(
-        ViewError, match="expected at least one partition, got the view has 0"
+        ViewError, match="invalid view: expected at least 1 partition, got 0"
     ) as told:
         TopicView((), {})
     assert (told.value.wanted, told.value.had) == (">= 1 partition", 0)
@@ -21,7 +21,9 @@ def test_a_topic_without_partitions_is_refused():
     "arrays", [((1,), (0, 1), ("a", "b"), 1), ((1,), (0,), (None,), 2), ((1,), (0,), (None,), -1)]
 )
 def test_arrays_of_other_lengths_are_refused(arrays):
-    with pytest.raises(ViewError, match="expected of one length"):
+    with pytest.raises(
+        ViewError, match="expected queue sizes, partition ids and leader racks of one length"
+    ):
         UpstreamLoad(*arrays)
 
 

@@ -100,7 +100,7 @@ class TestPinned:
     def test_a_rack_without_leaders_takes_none(self):
         with pytest.raises(SplitError) as raised:
             replayed(rates=rates("a 1", "z 1"), weights=numbers("a 1 z 1"))
-        assert raised.value.message == "leaders are wanted where bytes are pinned; z has none"
+        assert raised.value.message == "rack z receives pinned bytes but has no leader"
 
 
 class TestFaults:
@@ -210,14 +210,17 @@ class TestBadScenarios:
     def test_numbers_above_0(self, name, value):
         with pytest.raises(SplitError) as raised:
             replayed(**{name: value})
-        assert raised.value.message == f"expected {name} above 0, up to 2^63, got {value}"
+        assert (
+            raised.value.message
+            == f"invalid {name}: expected a number above 0, up to 2^63, got {value}"
+        )
         assert raised.value.hint
 
     def test_a_mode_that_is_none(self):
         with pytest.raises(SplitError) as raised:
             replayed(mode="near\x1b")
         assert raised.value.message == (
-            "expected a mode of uniform, kip, upstream, bounded, got near\\x1b"
+            "invalid mode: expected one of uniform, kip, upstream, bounded, got near\\x1b"
         )
 
     def test_nothing_sent(self):

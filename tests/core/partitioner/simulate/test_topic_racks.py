@@ -56,7 +56,7 @@ def test_leaders_without_a_rack():
 def test_a_topic_that_is_not_there():
     with pytest.raises(UnknownTopic) as raised:
         topic_view(orders(), "ord\x1bers")
-    assert raised.value.message == "expected a topic of the cluster, got ord\\x1bers is not in it"
+    assert raised.value.message == "topic ord\\x1bers is not in the cluster"
     assert raised.value.hint
 
 

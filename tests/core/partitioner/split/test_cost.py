@@ -41,7 +41,7 @@ def test_at_other_rates_than_it_was_made_for():
     assert produce_cost(split, rates("a 10 b 0"), usd_per_gib=0).bytes_per_s == 5
     with pytest.raises(SplitError) as raised:
         produce_cost(split, rates("b 1"), usd_per_gib=0)
-    assert raised.value.message == "expected a row of shares for b, got the split has none"
+    assert raised.value.message == "the split has no shares for rack b"
     assert raised.value.hint == "make the split from these rates"
 
 
@@ -49,4 +49,4 @@ def test_at_other_rates_than_it_was_made_for():
 def test_what_is_no_price(price):
     with pytest.raises(SplitError) as raised:
         cross_cost(1, usd_per_gib=price)
-    assert raised.value.message == (f"expected a price of 0 to 2^63 usd per GiB, got {price}")
+    assert raised.value.message == (f"invalid price: expected 0 to 2^63 usd per GiB, got {price}")

@@ -25,10 +25,12 @@ class TestRackRates:
         with pytest.raises(SplitError) as raised:
             RackRates({"a": 1, "b\n": rate})
         error = raised.value
-        assert error.message == f"expected a free rate from 0 to 2^63, got b\\x0a has {rate}"
-        assert error.hint == "measure it again; a rack that sends nothing has 0"
+        assert error.message == f"invalid free rate of b\\x0a: expected 0 to 2^63, got {rate}"
+        assert error.hint == "measure it again, and use 0 for a rack that sends nothing"
         assert error.where == "b\n"
-        with pytest.raises(SplitError, match=r"^a pinned rate from 0"):
+        with pytest.raises(
+            SplitError, match=r"^invalid pinned rate of a: expected 0 to 2\^63, got "
+        ):
             RackRates({}, {"a": rate})
 
 
@@ -48,13 +50,21 @@ class TestRackColumns:
     @pytest.mark.parametrize(
         ("free", "weights", "message"),
         [
-            ("a 1", "", "expected a rack with a weight above 0, got there is none"),
-            ("a 1", "a 0 b 0", "expected a rack with a weight above 0, got there is none"),
-            ("a 1", "a -1 b 2", "expected a weight from 0 to 2^63, got a has -1.0"),
-            ("a 1", "a nan b 2", "expected a weight from 0 to 2^63, got a has nan"),
-            ("/e/a 1", "/e 1", "expected racks of one depth, got /e has 1 and /e/a has 2"),
-            ("/a 1", "b 1", "expected racks of one depth, got /a has 1 and b has 1"),
-            ("/ 1", "/ 1", "expected a rack below the root, got /"),
+            (
+                "a 1",
+                "",
+                "invalid weights: expected at least one rack with a weight above 0, got none",
+            ),
+            (
+                "a 1",
+                "a 0 b 0",
+                "invalid weights: expected at least one rack with a weight above 0, got none",
+            ),
+            ("a 1", "a -1 b 2", "invalid weight of a: expected 0 to 2^63, got -1.0"),
+            ("a 1", "a nan b 2", "invalid weight of a: expected 0 to 2^63, got nan"),
+            ("/e/a 1", "/e 1", "invalid rack /e/a: expected 1 level like /e, got 2"),
+            ("/a 1", "b 1", "invalid rack b: expected 1 level like /a, got 1"),
+            ("/ 1", "/ 1", "invalid rack: expected a rack below the root, got /"),
             ("/a//b 1", "/a/b 1", 'rack path has an empty segment: "/a//b"'),
         ],
     )
@@ -68,9 +78,7 @@ class TestRackColumns:
         with pytest.raises(SplitError) as raised:
             RackColumns.of(rates("a 1", "a 2 b 0 c 3"), numbers("a 1 b 0"))
         error = raised.value
-        assert error.message == (
-            "leaders are wanted where bytes are pinned; c has 3.0 bytes_per_s and weight 0"
-        )
+        assert error.message == ("rack c receives 3.0 pinned bytes_per_s but has weight 0")
         assert (error.where, error.hint) == ("c", "are the leaders missing in the snapshot?")
 
 
@@ -78,5 +86,5 @@ class TestRackColumns:
 def test_what_is_no_bound(eps):
     with pytest.raises(SplitError) as raised:
         check_eps(eps)
-    assert raised.value.message == f"expected eps of 0 or more, got {eps}"
+    assert raised.value.message == f"invalid eps: expected 0 or more, got {eps}"
     assert raised.value.hint == "0.1 lets a rack take a tenth more than its even part"

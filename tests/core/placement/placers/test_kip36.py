@@ -317,7 +317,7 @@ class TestDraws:
     def test_without_start_and_rng_there_is_nothing_to_begin_with(self, placer):
         with pytest.raises(InvalidConfig) as caught:
             place(KIP_BROKERS, 1, 1, placer=placer)
-        assert str(caught.value) == f"{placer.name} without start needs rng"
+        assert str(caught.value) == "invalid start: expected a start or an rng, got neither"
         assert "rng=" in caught.value.hint
 
 
@@ -325,12 +325,12 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"start": -1}, "start must be an integer from 0 on; -1 was given"),
-            ({"shift": -2}, "shift must be an integer from 0 on; -2 was given"),
-            ({"start": True}, "start must be an integer from 0 on; True was given"),
+            ({"start": -1}, "invalid start: expected an integer >= 0, got -1"),
+            ({"shift": -2}, "invalid shift: expected an integer >= 0, got -2"),
+            ({"start": True}, "invalid start: expected an integer >= 0, got True"),
             (
                 {"continuation": "fresh"},
-                'continuation must be one of upstream, aligned; "fresh" was given',
+                'invalid continuation: expected one of upstream, aligned, got "fresh"',
             ),
         ],
     )

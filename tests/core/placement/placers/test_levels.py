@@ -309,7 +309,7 @@ def test_frozen_rows_are_those_of_the_first_release():
 def test_another_balance_is_refused():
     with pytest.raises(InvalidConfig) as caught:
         Levels(balance="zones")
-    assert str(caught.value) == "balance must be brokers or racks; zones was given"
+    assert str(caught.value) == "invalid balance: expected brokers or racks, got zones"
 
 
 def test_more_replicas_than_brokers_are_refused():

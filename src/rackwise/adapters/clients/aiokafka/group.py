@@ -62,7 +62,7 @@ try:
     from aiokafka.coordinator.protocol import ConsumerProtocol, ConsumerProtocolMemberMetadata
 except ModuleNotFoundError as error:
     raise MissingDependency(
-        "aiokafka is wanted; it is not installed",
+        "aiokafka is not installed",
         wanted="aiokafka",
         had=None,
         hint="pip install 'rackwise[aiokafka]'",

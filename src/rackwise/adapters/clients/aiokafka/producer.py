@@ -49,7 +49,7 @@ try:
     from aiokafka.structs import TopicPartition
 except ImportError as error:
     raise MissingClientError(
-        "aiokafka is wanted; it is not installed",
+        "aiokafka is not installed",
         wanted="aiokafka",
         had=None,
         hint="pip install 'rackwise[aiokafka]'",

@@ -46,7 +46,7 @@ try:
     from confluent_kafka import KafkaError, Producer, consistent, fnv1a, murmur2
 except ImportError as error:
     raise MissingClientError(
-        "confluent-kafka is wanted; it is not installed",
+        "confluent-kafka is not installed",
         wanted="confluent-kafka",
         had=None,
         hint="pip install 'rackwise[confluent]'",
@@ -268,7 +268,7 @@ class RackAwareProducer(SteersTopics):
         steering = self._by_name.get(topic)
         if steering is None:
             raise ViewError(
-                f"the leaders of topic {topic} are wanted; the brokers do not tell them yet",
+                f"the leaders of topic {topic} are not known yet",
                 wanted="leaders",
                 had=None,
                 hint="create the topic first; it is steered as soon as they are known",

@@ -63,10 +63,10 @@ def read_statistics(text: str) -> Statistics:
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ViewError(
-            f"librdkafka's statistics are wanted; {error!r} is in them",
+            f"invalid statistics of librdkafka: expected topics and brokers, got {error!r}",
             wanted="topics, brokers",
             had=repr(error),
-            hint="confluent-kafka 2.16 or later",
+            hint="install confluent-kafka 2.16 or later",
         ) from error
     return Statistics(leaders, brokers)
 

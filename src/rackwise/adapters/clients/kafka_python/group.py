@@ -67,7 +67,7 @@ try:
     from kafka.version import __version__
 except ModuleNotFoundError as error:
     raise MissingDependency(
-        "kafka-python is wanted; it is not installed",
+        "kafka-python is not installed",
         wanted="kafka-python",
         had=None,
         hint="pip install 'rackwise[kafka]'",
@@ -211,7 +211,7 @@ def attach(
     for assignor in assignors:
         if not any(each is assignor for each in listed):
             raise InvalidConfig(
-                f"this {assignor.name} in partition_assignment_strategy is wanted; it is not there",
+                f"this {assignor.name} is not in the partition_assignment_strategy of the consumer",
                 wanted="the assignor that the consumer was made with",
                 had=assignor.name,
                 hint="give the same instance to both, or use rack_consumer",
@@ -263,7 +263,7 @@ def _check_rack(rack: object) -> None:
     """kafka-python asks for nothing but errors, for ever, where `client_rack` is None."""
     if rack is None:
         raise InvalidConfig(
-            "expected a rack, got none",
+            "invalid client_rack: expected a rack, got None",
             wanted="a rack",
             had=None,
             hint="give the client.rack of this machine, or make a plain KafkaConsumer",
@@ -277,7 +277,7 @@ def _text(config: object) -> str | None:
 def _with_mode(rule: Rule, mode: Mode) -> Rule:
     if mode not in MODES:
         raise InvalidConfig(
-            f'mode must be one of {", ".join(MODES)}; "{mode}" was given',
+            f'invalid mode: expected one of {", ".join(MODES)}, got "{mode}"',
             wanted=", ".join(MODES),
             had=mode,
         )

@@ -61,7 +61,7 @@ try:
     from kafka.partitioner import Partitioner
 except ImportError as error:
     raise MissingClientError(
-        "kafka-python is wanted; it is not installed",
+        "kafka-python is not installed",
         wanted="kafka-python",
         had=None,
         hint="pip install 'rackwise[kafka]'",
@@ -223,10 +223,11 @@ class RackAwareProducer(SteersTopics):
         had: Theirs = self._producer.config["partitioner"]
         if had is not partitioner:
             raise PartitionerConfigError(
-                f"a producer with this partitioner is wanted; it has another {type(had).__name__}",
+                f"invalid producer: expected one with this partitioner, got another "
+                f"{type(had).__name__}",
                 wanted=type(partitioner).__name__,
                 had=type(had).__name__,
-                hint="KafkaProducer(partitioner=partitioner, ...)",
+                hint="write KafkaProducer(partitioner=partitioner, ...)",
             )
         self.topics = partitioner.topics
         self._by_name = self.topics.by_name

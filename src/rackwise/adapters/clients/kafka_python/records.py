@@ -67,7 +67,7 @@ def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
             numbers = consumer.partitions_for_topic(topic)
             if not numbers:
                 raise InvalidConfig(
-                    f"topic {escaped(topic)} is wanted; the cluster has none of this name",
+                    f"topic {escaped(topic)} is not in the cluster",
                     wanted=topic,
                     had=None,
                     hint="create it, or give another --topic",
@@ -142,20 +142,20 @@ def unreachable(reach: Reach, error: Exception | None) -> Unreachable:
     """The error for brokers that do not answer, or answer with one."""
     why = type(error).__name__ if error is not None else f"nothing in {PATIENCE_S:.0f} s"
     return Unreachable(
-        f"the brokers at {escaped(reach.bootstrap)} are wanted from process {os.getpid()}; {why}",
+        f"the brokers at {escaped(reach.bootstrap)} did not answer process {os.getpid()}: {why}",
         wanted=reach.bootstrap,
         had=why,
-        hint="they must be reachable from every executor, under the names that they advertise",
+        hint="make the brokers reachable from every executor, under the names that they advertise",
     )
 
 
 def _gone(topic: str, partition: int, offset: int) -> ServerRefused:
     return ServerRefused(
-        f"offset {offset} of {escaped(topic)}-{partition} is wanted; the broker does not have it",
+        f"the broker no longer has offset {offset} of {escaped(topic)}-{partition}",
         wanted=offset,
         had=None,
-        hint="retention took it before it was read: start with a new --checkpoint, and keep the "
-        "topic for longer",
+        hint="start with a new --checkpoint, and set a longer retention: retention deleted the "
+        "records before they were read",
         name="OFFSET_OUT_OF_RANGE",
         where=f"{topic}-{partition}",
     )

@@ -109,10 +109,10 @@ def changed(members: Members, *, add: Mapping[str, int], remove: Iterable[str] =
     for member in remove:
         if kept.pop(member, None) is None:
             raise InvalidMember(
-                f"a member to remove is wanted; {escaped(member)} is none",
+                f"invalid member to remove: expected a member of the group, got {escaped(member)}",
                 wanted="a member of the group",
                 had=member,
-                hint="rackwise consumer evaluate --json lists them by_member",
+                hint="list the members with rackwise consumer evaluate --json (by_member)",
             )
     topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
     for rack, count in add.items():
@@ -140,9 +140,9 @@ def _assignor(
     }
     if name not in known:
         raise InvalidConfig(
-            f'assignor must be one of {", ".join(ASSIGNORS)}; "{escaped(name)}" was given',
+            f'invalid assignor: expected one of {", ".join(ASSIGNORS)}, got "{escaped(name)}"',
             wanted=", ".join(ASSIGNORS),
             had=name,
-            hint="these are the names that clients give their groups",
+            hint="use the name that clients report to the group",
         )
     return known[name]

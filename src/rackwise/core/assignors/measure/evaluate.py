@@ -240,7 +240,7 @@ def holders_of(assignment: Assignment, members: Members) -> Iterator[tuple[Topic
 def _check_known(member: str, members: Members) -> None:
     if member not in members:
         raise InvalidMember(
-            f"expected a member of the group, got {escaped(member)} partitions",
+            f"invalid assignment: expected members of the group, got {escaped(member)}",
             wanted="a member of the group",
             had=member,
             hint="give the members that the assignment was made for",

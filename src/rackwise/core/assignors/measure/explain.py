@@ -102,7 +102,7 @@ def explain(
     distance = Distance.of((member.rack for member in members.values()), target)
     if level is not None and not 1 <= level <= distance.depth:
         raise InvalidConfig(
-            f"level must be from 1 to {distance.depth}; {level} was given",
+            f"invalid level: expected 1 to {distance.depth}, got {level}",
             wanted=f"1 to {distance.depth}",
             had=level,
             hint="1 is the coarsest level of racks",

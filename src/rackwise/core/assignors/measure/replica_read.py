@@ -46,10 +46,10 @@ def read_replica(
     """
     if selector not in SELECTORS:
         raise InvalidConfig(
-            f'selector must be one of {", ".join(SELECTORS)}; "{selector}" was given',
+            f'invalid selector: expected one of {", ".join(SELECTORS)}, got "{selector}"',
             wanted=", ".join(SELECTORS),
             had=selector,
-            hint="leader is what brokers without replica.selector.class do",
+            hint="use leader for brokers without replica.selector.class",
         )
     if leader is None:
         return ()

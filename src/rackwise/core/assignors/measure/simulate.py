@@ -54,10 +54,10 @@ def simulate_rounds(
     """
     if max_rounds < 1:
         raise InvalidConfig(
-            f"expected at least 1 round, got {max_rounds}",
+            f"invalid max_rounds: expected at least 1, got {max_rounds}",
             wanted="at least 1 round",
             had=max_rounds,
-            hint="a cooperative assignor wants 2 or more",
+            hint="use 2 or more for a cooperative assignor",
         )
     rounds: list[Assignment] = []
     state = Settling()

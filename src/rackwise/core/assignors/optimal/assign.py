@@ -105,10 +105,10 @@ def check_balance(balance: str) -> None:
     """Raises `InvalidConfig` for one that is not known."""
     if balance not in BALANCES:
         raise InvalidConfig(
-            f'balance must be one of {", ".join(BALANCES)}; "{balance}" was given',
+            f'invalid balance: expected one of {", ".join(BALANCES)}, got "{balance}"',
             wanted=", ".join(BALANCES),
             had=balance,
-            hint="total evens all partitions of a member",
+            hint="use total to balance all partitions of a member together",
         )
 
 

@@ -194,8 +194,8 @@ class PartitionerConfig:
     def _check_upstream(self) -> None:
         if self.rack_aware and is_blank(self.rack):
             raise PartitionerConfigError(
-                "a client.rack is wanted because partitioner.rack.aware is true; "
-                f"{self.rack or ''!r} was given",
+                "invalid client.rack: expected a rack because partitioner.rack.aware is true, got "
+                f"{self.rack or ''!r}",
                 wanted="a client.rack because partitioner.rack.aware is true",
                 had=repr(self.rack or ""),
                 hint="set client.rack",
@@ -213,7 +213,11 @@ class PartitionerConfig:
 def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> PartitionerConfigError:
     had = escaped(value) if isinstance(value, str) else value
     return PartitionerConfigError(
-        f"{name} wants {wanted}; {had} was given", wanted=wanted, had=had, hint=hint, where=name
+        f"invalid {name}: expected {wanted}, got {had}",
+        wanted=wanted,
+        had=had,
+        hint=hint,
+        where=name,
     )
 
 

@@ -95,7 +95,9 @@ class UpstreamChoice:
     def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
         """Look at another load. Raises `TypeError` for one of the other semantics."""
         if load is not None and not isinstance(load, UpstreamLoad):
-            raise TypeError(f"semantics upstream wants an UpstreamLoad; had {type(load).__name__}")
+            raise TypeError(
+                f"semantics upstream: expected an UpstreamLoad, got {type(load).__name__}"
+            )
         rack = self._config.rack if self._config.rack_aware else None
         self._tables = load_tables(load, rack) if self._config.adaptive else None
 
@@ -103,7 +105,7 @@ class UpstreamChoice:
         """Refuse shares, which upstream does not have: `PartitionerConfigError`."""
         if shares is not None:
             raise PartitionerConfigError(
-                "shares want semantics kip; semantics upstream was given",
+                "invalid semantics: expected kip because a split is set, got upstream",
                 wanted="semantics kip",
                 had="semantics upstream",
                 hint="set rackwise.semantics to kip",

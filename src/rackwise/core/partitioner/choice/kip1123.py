@@ -120,7 +120,7 @@ class KipChoice:
     def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
         """Look at another load. Raises `TypeError` for one of the other semantics."""
         if load is not None and not isinstance(load, PartitionLoad):
-            raise TypeError(f"semantics kip wants a PartitionLoad; had {type(load).__name__}")
+            raise TypeError(f"semantics kip: expected a PartitionLoad, got {type(load).__name__}")
         self._load = load or NO_LOAD
         self._look_at_load()
 

@@ -1,26 +1,32 @@
-"""Bounded locality where producers do not know of each other: racks that are too full get a price.
+"""Bounded locality without coordination between producers: a penalty for each overloaded rack.
 
-Goals, in order: a rack's load comes down to `1 + eps` times its even part; no talk between
-producers, each sees only the load per leader rack; as much stays near as that lets.
+Goals, in order:
 
-The algorithm. From time to time each producer looks at the loads, moves its prices by
+1. The load of a rack falls to `1 + eps` times its even share.
+2. Producers do not talk to each other: each one sees only the load of every leader rack.
+3. As many bytes as possible stay local.
 
-    price = max(0, price + gain * (load / ((1 + eps) * mean) - 1))
+The algorithm. From time to time each producer reads the loads and updates its penalties:
 
-and sends to rack r with weight `weight_r * exp(-price_r)`, times `leak` where r is not its own.
+    penalty = max(0, penalty + gain * (load / ((1 + eps) * mean) - 1))
+
+It sends to rack r with weight `weight_r * exp(-penalty_r)`, times `leak` where r is not its own
+rack.
 
 ```
-a 1, b 1, c 0; eps 0.1; bound 0.733      look 1   prices a 0.073, b 0.073   own 0.960, c 0.021
-                                         look 2   prices a 0.145, b 0.145   own 0.959, c 0.022
+a 1, b 1, c 0; eps 0.1; bound 0.733      look 1   penalties a 0.073, b 0.073   own 0.960, c 0.021
+                                         look 2   penalties a 0.145, b 0.145   own 0.959, c 0.022
                                          look 40  own about 0.73, c about 0.24
 ```
 
-The leak makes the answer soft: there is no price at which a rack falls from all to nothing, which
-would swing (a controller that integrates the local share itself does, to load factors of 1.3 to
-1.9). While no rack has a price nothing leaks.
+The leak makes the response gradual: no penalty switches a rack from everything to nothing, which
+would oscillate. (A controller that integrates the local share itself oscillates to load factors of
+1.3 to 1.9.) Nothing leaks while no rack has a penalty.
 
-What this does not do: know levels, of which only the own rack is told apart; reach the optimum,
-from which it stays about one percent away. Source: KIP-1123, bounded; dual ascent.
+What this does not do: use rack levels, for it separates only the own rack from all others; reach
+the optimum exactly, for it stays about one percent away.
+
+Source: KIP-1123, bounded; dual ascent.
 """
 
 from __future__ import annotations
@@ -37,61 +43,63 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GAIN = 0.2
+"""How much a penalty grows where a load is twice its bound."""
 LEAK = 0.02
+"""The weight of another rack relative to the own one, before penalties."""
 
 
-def price_step(
-    price: Mapping[str, float],
+def penalty_step(
+    penalty: Mapping[str, float],
     observed: Mapping[str, float],
     weights: Mapping[str, float],
     eps: float,
     *,
     gain: float = GAIN,
 ) -> Mapping[str, float]:
-    """The next prices, rack -> price, from the load that was seen, rack -> bytes_per_s.
+    """The next penalties, rack -> penalty, from the observed load, rack -> bytes_per_s.
 
-    A rack that `price` or `observed` does not name has 0 there; one without weight has no price.
-    Where nothing was sent, prices stay. Raises `SplitError`.
+    A rack that is missing in `penalty` or `observed` counts as 0 there. A rack without weight has
+    no penalty. Penalties do not change where nothing was sent. Raises `SplitError`.
     """
     check_eps(eps)
     check_weights(weights)
-    for noun, values in (("price", price), ("load", observed)):
+    for noun, values in (("penalty", penalty), ("load", observed)):
         for rack in sorted(values):
             check_number(noun, rack, values[rack])
     total = math.fsum(observed.values())
     whole = math.fsum(weights.values())
-    prices = {}
+    penalties = {}
     for rack in sorted(weights):
-        had = price.get(rack, 0.0) if weights[rack] else 0.0
+        had = penalty.get(rack, 0.0) if weights[rack] else 0.0
         bound = (1 + eps) * total * (weights[rack] / whole)
         over = observed.get(rack, 0.0) / bound - 1 if bound else 0.0
-        prices[rack] = max(0.0, had + gain * over)
-    return MappingProxyType(prices)
+        penalties[rack] = max(0.0, had + gain * over)
+    return MappingProxyType(penalties)
 
 
-def shares_from_prices(
-    price: Mapping[str, float],
+def shares_from_penalties(
+    penalty: Mapping[str, float],
     weights: Mapping[str, float],
     own_rack: str,
     *,
     leak: float = LEAK,
 ) -> Mapping[str, float]:
-    """What a client of `own_rack` sends to each leader rack at these prices, adding up to 1.
+    """The shares that a client of `own_rack` sends to each leader rack, adding up to 1.
 
-    A client whose own rack has no weight goes by weight and price alone. Raises `SplitError`.
+    Only weights and penalties decide where the own rack has no weight. Raises `SplitError`.
     """
     check_weights(weights)
-    for rack in sorted(price):
-        check_number("price", rack, price[rack])
+    for rack in sorted(penalty):
+        check_number("penalty", rack, penalty[rack])
     if not 0 <= leak <= 1:
         raise SplitError(
-            f"expected a leak of 0 to 1, got {leak}",
+            f"invalid leak: expected 0 to 1, got {leak}",
             wanted="0 to 1",
             had=leak,
-            hint=f"{LEAK} is tried",
+            hint=f"use {LEAK}, which is tested",
             where=escaped(own_rack),
         )
-    far = leak if any(price.values()) else 0.0
+    far = leak if any(penalty.values()) else 0.0
     if not weights.get(own_rack):
         far = 1.0
     pull = {
@@ -99,7 +107,7 @@ def shares_from_prices(
         for rack in sorted(weights)
         if weights[rack] and (far or rack == own_rack)
     }
-    least = min(price.get(rack, 0.0) for rack in pull)
-    pull = {rack: had * math.exp(least - price.get(rack, 0.0)) for rack, had in pull.items()}
+    least = min(penalty.get(rack, 0.0) for rack in pull)
+    pull = {rack: had * math.exp(least - penalty.get(rack, 0.0)) for rack, had in pull.items()}
     total = math.fsum(pull.values())
     return MappingProxyType({rack: pull.get(rack, 0.0) / total for rack in sorted(weights)})

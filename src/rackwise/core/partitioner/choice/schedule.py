@@ -77,7 +77,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
     for rack in sorted(shares):
         if not (math.isfinite(shares[rack]) and shares[rack] >= 0):
             raise SplitError(
-                f"a share of 0 or more is wanted; {escaped(rack)} has {shares[rack]}",
+                f"invalid share of {escaped(rack)}: expected 0 or more, got {shares[rack]}",
                 wanted="0 or more",
                 had=shares[rack],
                 hint="make the split again: rackwise producer split",
@@ -86,7 +86,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
     total = math.fsum(shares.values())
     if abs(total - 1) > SHARE_SUM_TOLERANCE:
         raise SplitError(
-            f"shares that add up to 1 are wanted; these add up to {total:.9g}",
+            f"invalid shares: expected a sum of 1, got {total:.9g}",
             wanted=1,
             had=total,
             hint="make the split again: rackwise producer split",
@@ -96,7 +96,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
 def _check_from(name: str, value: int, least: int, *, hint: str) -> None:
     if value < least:
         raise SplitError(
-            f"expected {name} of {least} or more, got {value}",
+            f"invalid {name}: expected {least} or more, got {value}",
             wanted=f">= {least}",
             had=value,
             hint=hint,

@@ -52,7 +52,7 @@ class TopicView:
     def __post_init__(self) -> None:
         if not self.leaders:
             raise ViewError(
-                "a topic of at least one partition is wanted; the view has 0",
+                "invalid view: expected at least 1 partition, got 0",
                 wanted=">= 1 partition",
                 had=0,
                 hint="read the topic's metadata first",
@@ -102,9 +102,8 @@ class UpstreamLoad:
         sizes = (len(self.queue_sizes), len(self.partition_ids), len(self.leader_racks))
         if len(set(sizes)) > 1 or not 0 <= self.length <= sizes[0]:
             raise ViewError(
-                "queue sizes, partition ids and leader racks of one length are wanted, and that "
-                f"many count at most; {', '.join(map(str, sizes))} are there and {self.length} "
-                "count",
+                "invalid load: expected queue sizes, partition ids and leader racks of one length, "
+                f"and a length up to that, got {', '.join(map(str, sizes))} and {self.length}",
                 wanted="arrays of one length",
                 had=sizes,
                 hint="build the load with upstream_load",

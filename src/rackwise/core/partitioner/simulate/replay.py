@@ -101,14 +101,14 @@ class ProducerScenario:
             value = getattr(self, name)
             if not 0 < value <= GREATEST:
                 raise SplitError(
-                    f"expected {name} above 0, up to 2^63, got {value}",
+                    f"invalid {name}: expected a number above 0, up to 2^63, got {value}",
                     wanted="> 0, <= 2^63",
                     had=value,
                     hint=hint,
                 )
         if self.mode not in MODES:
             raise SplitError(
-                f"expected a mode of {', '.join(MODES)}, got {escaped(self.mode)}",
+                f"invalid mode: expected one of {', '.join(MODES)}, got {escaped(self.mode)}",
                 wanted=", ".join(MODES),
                 had=self.mode,
                 hint=f"give one of them, such as {MODES[-1]}",
@@ -323,7 +323,7 @@ def _pinned(scenario: ProducerScenario) -> Iterator[_Pinned]:
         led = [p for p in range(len(view.leaders)) if view.leader_rack(p) == rack]
         if rate and not led:
             raise SplitError(
-                f"leaders are wanted where bytes are pinned; {escaped(rack)} has none",
+                f"rack {escaped(rack)} receives pinned bytes but has no leader",
                 wanted="a leader",
                 had=0,
                 hint="are the leaders missing in the snapshot?",

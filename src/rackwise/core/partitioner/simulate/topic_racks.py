@@ -31,10 +31,10 @@ def topic_view(cluster: Cluster, topic: str) -> TopicView:
     """The leaders of a topic and the racks of all brokers. Raises `UnknownTopic`, `ViewError`."""
     if topic not in cluster.topics:
         raise UnknownTopic(
-            f"a topic of the cluster is wanted; {escaped(topic)} is not in it",
+            f"topic {escaped(topic)} is not in the cluster",
             wanted="a topic of the cluster",
             had=topic,
-            hint="look at its spelling, and whether the principal may describe it",
+            hint="check the spelling, and whether the principal may describe the topic",
         )
     leaders = {row.partition: row.leader for row in cluster.partitions if row.topic == topic}
     return TopicView(

@@ -50,7 +50,7 @@ def cross_cost(bytes_per_s: float, *, usd_per_gib: float) -> CrossCost:
     """The price of that many crossing bytes. Raises `SplitError` for a price not of 0 to 2^63."""
     if not 0 <= usd_per_gib <= GREATEST:
         raise SplitError(
-            f"expected a price of 0 to 2^63 usd per GiB, got {usd_per_gib}",
+            f"invalid price: expected 0 to 2^63 usd per GiB, got {usd_per_gib}",
             wanted="0 to 2^63",
             had=usd_per_gib,
             hint="0.02 is both sides of a crossing between zones at the list price of many clouds",
@@ -73,7 +73,7 @@ def produce_cost(split: Split, rates: RackRates, *, usd_per_gib: float) -> Cross
             continue
         if rack not in split.shares:
             raise SplitError(
-                f"a row of shares for {escaped(rack)} is wanted; the split has none",
+                f"the split has no shares for rack {escaped(rack)}",
                 wanted=rack,
                 had=", ".join(sorted(split.shares)),
                 hint="make the split from these rates",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidRack, SplitError
 from rackwise.core.racks import Rack
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,8 +90,8 @@ def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     for rack, path in zip(racks, paths, strict=True):
         if len(path) != len(paths[0]) or Rack(rack).is_path != Rack(racks[0]).is_path:
             raise SplitError(
-                f"racks of one depth are wanted; {escaped(racks[0])} has {len(paths[0])} and "
-                f"{escaped(rack)} has {len(path)}",
+                f"invalid rack {escaped(rack)}: expected {counted(len(paths[0]), 'level')} like "
+                f"{escaped(racks[0])}, got {len(path)}",
                 wanted=f"{len(paths[0])} levels, as {racks[0]}",
                 had=rack,
                 hint="write all racks as paths of the same number of levels, or none as a path",
@@ -108,10 +108,10 @@ def check_number(noun: str, rack: str, value: float) -> None:
     """Refuse what is no number of 0 to 2^63: `SplitError` with the rack and the value."""
     if not 0 <= value <= GREATEST:
         raise SplitError(
-            f"a {noun} from 0 to 2^63 is wanted; {escaped(rack)} has {value}",
+            f"invalid {noun} of {escaped(rack)}: expected 0 to 2^63, got {value}",
             wanted="0 to 2^63",
             had=value,
-            hint="measure it again; a rack that sends nothing has 0",
+            hint="measure it again, and use 0 for a rack that sends nothing",
             where=rack,
         )
 
@@ -120,7 +120,7 @@ def check_eps(eps: float) -> None:
     """Refuse a bound that is negative or no number: `SplitError`."""
     if not eps >= 0:
         raise SplitError(
-            f"expected eps of 0 or more, got {eps}",
+            f"invalid eps: expected 0 or more, got {eps}",
             wanted=">= 0",
             had=eps,
             hint="0.1 lets a rack take a tenth more than its even part",
@@ -133,7 +133,7 @@ def check_weights(weights: Mapping[str, float]) -> None:
         check_number("weight", rack, weights[rack])
     if not any(weights.values()):
         raise SplitError(
-            "a rack with a weight above 0 is wanted; there is none",
+            "invalid weights: expected at least one rack with a weight above 0, got none",
             wanted="a weight above 0",
             had=", ".join(sorted(weights)) or None,
             hint="are the leaders missing in the snapshot?",
@@ -144,8 +144,7 @@ def _check_leaders(rates: RackRates, weights: Mapping[str, float]) -> None:
     for rack, rate in rates.pinned.items():
         if rate and not weights.get(rack):
             raise SplitError(
-                f"leaders are wanted where bytes are pinned; {escaped(rack)} has {rate} "
-                "bytes_per_s and weight 0",
+                f"rack {escaped(rack)} receives {rate} pinned bytes_per_s but has weight 0",
                 wanted="a weight above 0",
                 had=0,
                 hint="are the leaders missing in the snapshot?",
@@ -162,7 +161,7 @@ def _path(rack: str) -> tuple[str, ...]:
         ) from None
     if not path:
         raise SplitError(
-            "expected a rack below the root, got /",
+            "invalid rack: expected a rack below the root, got /",
             wanted="/level",
             had=rack,
             hint="write a rack such as /eu/a or use1-az1",

@@ -115,7 +115,7 @@ def uniform_local_weight(max_skew: float, eps: float) -> float:
     check_eps(eps)
     if not max_skew >= 1:
         raise SplitError(
-            f"expected a max_skew of 1 or more, got {max_skew}",
+            f"invalid max_skew: expected 1 or more, got {max_skew}",
             wanted=">= 1",
             had=max_skew,
             hint="it is the greatest rate of a rack over the mean, which is 1 at least",

@@ -52,7 +52,7 @@ class JavaRandom:
         """An integer of 0 .. stop - 1. Raises `InvalidConfig` for a stop outside 1 .. 2^63 - 1."""
         if not 1 <= stop < LONG_END:
             raise InvalidConfig(
-                f"a draw below 1 to 2^63 - 1 is wanted; below {stop} was asked",
+                f"invalid stop: expected 1 to 2^63 - 1, got {stop}",
                 wanted="1 to 2^63 - 1",
                 had=stop,
             )

@@ -84,18 +84,19 @@ class Kip36:
         for option, value in (("start", self.start), ("shift", self.shift)):
             if value is not None and (type(value) is not int or value < 0):
                 raise InvalidConfig(
-                    f"{option} must be an integer from 0 on; {value!r} was given",
+                    f"invalid {option}: expected an integer >= 0, got {value!r}",
                     wanted=0,
                     had=value,
                     hint="0 is the first broker of the ring",
                 )
         if self.continuation not in CONTINUATIONS:
             raise InvalidConfig(
-                f'continuation must be one of {", ".join(CONTINUATIONS)}; "{self.continuation}" '
-                "was given",
+                f"invalid continuation: expected one of {', '.join(CONTINUATIONS)}, got "
+                f'"{self.continuation}"',
                 wanted=", ".join(CONTINUATIONS),
                 had=self.continuation,
-                hint="upstream adds partitions as Kafka does, aligned as if all were made at once",
+                hint="use upstream to add partitions as Kafka does, aligned to place them as if "
+                "all were created at once",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:
@@ -134,7 +135,7 @@ class Kip36:
             return self.start, shift - rounds_before
         if request.rng is None:
             raise InvalidConfig(
-                f"{self.name} without start needs rng",
+                "invalid start: expected a start or an rng, got neither",
                 wanted="start or rng",
                 hint="give start=, or rng= a seeded random.Random",
             )

@@ -81,10 +81,10 @@ class Levels:
     def __post_init__(self) -> None:
         if self.balance not in {"brokers", "racks"}:
             raise InvalidConfig(
-                f"balance must be brokers or racks; {self.balance} was given",
+                f"invalid balance: expected brokers or racks, got {self.balance}",
                 wanted="brokers, racks",
                 had=self.balance,
-                hint="brokers evens out what each broker holds, racks what each rack holds",
+                hint="use brokers for even brokers, racks for even racks",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:

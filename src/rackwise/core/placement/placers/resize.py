@@ -49,7 +49,7 @@ def existing_rows(request: Request) -> NDArray[np.int32]:
     """The rows to change, without padding. Raises `InvalidAssignment` where there are none."""
     if request.existing is None:
         raise InvalidAssignment(
-            "expected existing rows, got none",
+            "invalid request: expected existing rows, got none",
             wanted="rows",
             had=0,
             hint="give the rows of the topic; new topics are placed",

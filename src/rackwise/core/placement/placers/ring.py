@@ -74,17 +74,17 @@ class Ring:
     def __post_init__(self) -> None:
         if self.start is not None and (type(self.start) is not int or self.start < 0):
             raise InvalidConfig(
-                f"start must be an integer from 0 on; {self.start!r} was given",
+                f"invalid start: expected an integer >= 0, got {self.start!r}",
                 wanted=0,
                 had=self.start,
                 hint="0 is the first child of each node",
             )
         if self.skip not in SKIPS:
             raise InvalidConfig(
-                f"skip must be one of {', '.join(SKIPS)}; {self.skip} was given",
+                f"invalid skip: expected one of {', '.join(SKIPS)}, got {self.skip}",
                 wanted=", ".join(SKIPS),
                 had=self.skip,
-                hint="subtree repeats no broker and keeps the levels as spread as they can be",
+                hint="use subtree: it repeats no broker and spreads each level as far as possible",
             )
 
     def place(self, request: Request, /) -> NDArray[np.int32]:
@@ -208,7 +208,7 @@ def _pointer(node: Node, start: int | None, rng: Draws | None) -> int:
         return start % len(node.children)
     if rng is None:
         raise InvalidConfig(
-            "ring without start needs rng",
+            "invalid start: expected a start or an rng, got neither",
             wanted="start or rng",
             had=None,
             hint="give start=0, or a seeded rng",
@@ -219,8 +219,8 @@ def _pointer(node: Node, start: int | None, rng: Draws | None) -> int:
 def _refuse(row: Sequence[int], partition: int) -> None:
     twice = next(broker for place, broker in enumerate(row) if broker in row[:place])
     raise DuplicateReplica(
-        f"different brokers are wanted for partition {partition}; the rule of KIP-879 gives it "
-        f"broker {twice} twice: {':'.join(map(str, row))}",
+        f"the rule of KIP-879 gives partition {partition} broker {twice} twice: "
+        f"{':'.join(map(str, row))}",
         wanted=len(row),
         had=len(set(row)),
         hint="use skip=subtree, or place with levels",
