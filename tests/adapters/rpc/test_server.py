@@ -149,7 +149,9 @@ class TestHostileBytes:
             assert said(server.port, struct.pack(">i", size), is_over=False) == []
             (line,) = server.told("closed")
             assert line["reason"] == "protocol"
-            assert line["detail"].startswith("RemoteProtocolError: offset 0: a frame of 8 to ")
+            assert line["detail"].startswith(
+                "RemoteProtocolError: offset 0: expected a frame of 8 to "
+            )
             assert server.closed_by("protocol") == 1
             check_serves(server)
 

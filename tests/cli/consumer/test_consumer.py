@@ -400,7 +400,7 @@ class TestGroupsThatCannotBeJudged:
         assert (code, out) == (1, "")
         lines = err.splitlines()
         assert [line.split(" group ")[0] for line in lines[:-2]] == [
-            "warning: left out:" for _ in states
+            "warning: left out: invalid" for _ in states
         ]
         assert lines[-2:] == [f"error: {error}", f"hint: {hint}"]
 

@@ -109,18 +109,12 @@ class TestSimulate:
                     "hint: keep one of them in"
                 ),
             ),
-<<<<<<< HEAD
             (["--add", "4"], "invalid --add: expected RACK=N, got 4"),
-            (["--remove", "x"], "expected a member to remove, got x is none"),
-            (["--assignor", "uniform"], "assignor must be one of range, roundrobin, sticky, "),
-=======
-            (["--add", "4"], "expected --add RACK=N, got 4"),
             (["--remove", "x"], "invalid member to remove: expected a member of the group, got x"),
             (
                 ["--assignor", "uniform"],
                 "invalid assignor: expected one of range, roundrobin, sticky, ",
             ),
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
             (["--rounds", "0"], "Invalid value for '--rounds'"),
         ],
     )

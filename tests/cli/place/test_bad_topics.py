@@ -67,20 +67,12 @@ class TestOptions:
             ),
             (
                 ["create", NAME, "--partitions", "1.0", "--replication-factor", 1],
-<<<<<<< HEAD
                 "invalid partitions: expected an integer of 1 or more, got 1.0",
-=======
-                "invalid partitions: expected at least 1, got 1.0",
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 None,
             ),
             (
                 ["ensure", NAME, "--partitions", 1, "--replication-factor", "x"],
-<<<<<<< HEAD
                 "invalid replication: expected an integer of 1 or more, got x",
-=======
-                "invalid replication: expected at least 1, got x",
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 None,
             ),
             (

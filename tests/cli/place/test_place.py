@@ -228,7 +228,6 @@ class TestBadInput:
         path = file(EVEN)
         check_refused(
             asked(path, text, 3),
-<<<<<<< HEAD
             f"invalid partitions: expected an integer of 1 or more, got {text}",
             None,
         )
@@ -236,13 +235,6 @@ class TestBadInput:
             asked(path, 1, text),
             f"invalid replication: expected an integer of 1 or more, got {text}",
             None,
-=======
-            f"invalid partitions: expected at least 1, got {text}",
-            None,
-        )
-        check_refused(
-            asked(path, 1, text), f"invalid replication: expected at least 1, got {text}", None
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
         )
 
     def test_more_replicas_than_brokers_names_the_fenced_ones(self, file):
@@ -272,10 +264,6 @@ class TestBadInput:
                 "invalid --broker-list: expected each broker once, got 4 twice",
                 "name each broker once",
             ),
-<<<<<<< HEAD
-=======
-            (["--broker-list", "4,0,4"], "broker 4 appears twice", "name each broker once"),
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
             *(
                 (
                     ["--broker-list", f"0,{id_}"],

@@ -127,8 +127,10 @@ class TestBuiltIn:
                 "kip36",
                 {"continuation": "other"},
                 'invalid continuation: expected one of upstream, aligned, got "other"',
-                ("use upstream to add partitions as Kafka does, aligned to place them as if all "
-                "were created at once"),
+                (
+                    "use upstream to add partitions as Kafka does, aligned to place them as if all "
+                    "were created at once"
+                ),
             ),
             (
                 "ring",

@@ -289,8 +289,10 @@ class TestRefused:
             ),
             (
                 ["--listen", "0.0.0.0:19092"],
-                ("0.0.0.0 is not a loopback address: listening there requires TLS with "
-                "client certificates"),
+                (
+                    "0.0.0.0 is not a loopback address: listening there requires TLS with "
+                    "client certificates"
+                ),
                 "give --tls-cert, --tls-key and --tls-client-ca, or --insecure-i-know",
             ),
             (
@@ -338,11 +340,7 @@ class TestRefused:
             ),
             (
                 ["--broker-list", "1,1"],
-<<<<<<< HEAD
                 "invalid --broker-list: expected each broker once, got 1 twice",
-=======
-                "broker 1 appears twice",
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
                 "name each broker once",
             ),
         ],

@@ -54,13 +54,9 @@ def replica_count(text: str) -> int:
 def _whole(text: str, noun: str, error: type[InputError]) -> int:
     if NUMBER.fullmatch(text):
         return int(text)
-<<<<<<< HEAD
     raise error(
         f"invalid {noun}: expected an integer of 1 or more, got {escaped(text)}", wanted=1, had=text
     )
-=======
-    raise error(f"invalid {noun}: expected at least 1, got {escaped(text)}", wanted=1, had=text)
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
 
 
 PlacerName = Annotated[
@@ -208,14 +204,10 @@ def broker_ids(broker_list: str) -> list[int]:
     for place, id_ in enumerate(ids):
         if id_ in ids[:place]:
             raise InvalidAssignment(
-<<<<<<< HEAD
                 f"invalid --broker-list: expected each broker once, got {id_} twice",
                 wanted=1,
                 had=2,
                 hint="name each broker once",
-=======
-                f"broker {id_} appears twice", wanted=1, had=2, hint="name each broker once"
->>>>>>> 6c562d6 (Word the errors of placement, assignment, partitioning and clients as 'expected X, got Y')
             )
     return ids
 

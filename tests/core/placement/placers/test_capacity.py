@@ -47,7 +47,7 @@ def test_what_brokers_hold_already_is_counted():
 def test_more_replicas_than_brokers_are_refused():
     with pytest.raises(NotEnoughBrokers) as caught:
         rooms_of(racked("/a", "/b"), 1, 3)
-    assert str(caught.value) == "replication 3 asks for 3 brokers; 2 are there"
+    assert str(caught.value) == "replication 3 needs 3 brokers; 2 are available"
     assert caught.value.hint == "ask for fewer replicas, or start more brokers"
 
 

@@ -186,9 +186,7 @@ class TestPickUpWhereTheLastPartitionWasLeft:
         assert walked(EVEN, 12, 0)[8:] == [2, 3, 4, 5]
         with pytest.raises(DuplicateReplica) as caught:
             change_replication(before, EVEN, 3, placer=Ring(skip="none"))
-        assert str(caught.value) == (
-            "the rule of KIP-879 gives partition 1 broker 3 twice: 2:3:3"
-        )
+        assert str(caught.value) == ("the rule of KIP-879 gives partition 1 broker 3 twice: 2:3:3")
         assert caught.value.hint == "use skip=subtree, or place with levels"
 
     @pytest.mark.parametrize("skip", ["subtree", "root"])

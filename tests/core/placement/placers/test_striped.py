@@ -110,8 +110,14 @@ class TestTooFewBrokers:
     @pytest.mark.parametrize(
         ("brokers", "message"),
         [
-            (racked("a", "b"), "replication 3 needs 3 brokers; the cluster has 2, including fenced ones"),
-            ([broker(0, fenced=True)], "a leader needs an unfenced broker; 0 of 1 brokers are unfenced"),
+            (
+                racked("a", "b"),
+                "replication 3 needs 3 brokers; the cluster has 2, including fenced ones",
+            ),
+            (
+                [broker(0, fenced=True)],
+                "a leader needs an unfenced broker; 0 of 1 brokers are unfenced",
+            ),
         ],
     )
     def test_it_refuses_by_itself_as_upstream_does(self, brokers, message):

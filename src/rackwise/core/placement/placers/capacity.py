@@ -69,8 +69,8 @@ class WaterTable:
             found = water_fill(node.capacities, replicas)
             if found is None:
                 raise NotEnoughBrokers(
-                    f"replication {replicas} asks for {replicas} brokers; "
-                    f"{node.capacity} are there",
+                    f"replication {replicas} needs {replicas} brokers; "
+                    f"{node.capacity} are available",
                     wanted=replicas,
                     had=node.capacity,
                     hint="ask for fewer replicas, or start more brokers",
