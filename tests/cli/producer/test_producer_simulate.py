@@ -269,7 +269,7 @@ class TestRefused:
             f"invalid {tmp_path / 'r.json'} at $.free_bytes_per_s.use1-az1: expected "
             f"bytes_per_s, a number from 0 "
             "to 2^63, got -5",
-            "measure it again; a rack that sends nothing has 0",
+            "measure it again, and use 0 for a rack that sends nothing",
             file=tmp_path / "r.json",
         )
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RATES_FORMAT = "rackwise-rates/1"
 RATE = "bytes_per_s, a number from 0 to 2^63"
-RATE_HINT = "measure it again; a rack that sends nothing has 0"
+RATE_HINT = "measure it again, and use 0 for a rack that sends nothing"
 
 _KEYS = ("format", "free_bytes_per_s", "made_at_ms", "pinned_bytes_per_s", "topic")
 _WHOLE = 2.0**53
