@@ -1,8 +1,8 @@
-"""Every error that Rackwise raises on purpose: one tree, one root.
+"""The errors that Rackwise raises on purpose: one tree with one root.
 
 ```
 RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream=None)
-├─ InputError (also ValueError)        what you gave is wrong
+├─ InputError (also ValueError)        an argument, option or file is wrong
 │  ├─ InvalidRack  InvalidSnapshot  InvalidPolicy  InvalidPlan  InvalidConfig
 │  ├─ InvalidFlows  InvalidSubnets  InvalidPrices  InvalidRates  InvalidSummary
 │  ├─ InvalidPartitions  InvalidReplication  NotEnoughBrokers  PartialRacks
@@ -15,7 +15,7 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │  ├─ PartitionerConfigError  ViewError
 │  └─ SplitError  SplitFileError
 ├─ AuditFailed                         .findings; only from Findings.raise_if_any()
-├─ Refused                             the world forbids it now, nothing was written
+├─ Refused                             not possible now; nothing was written
 │  ├─ SessionConflict  OutputNotShared  QuarantineExceeded  BytesLost  OtherFormat
 │  ├─ CheckpointMismatch
 │  ├─ MissingPermission  Conflict  WrongCluster
@@ -29,23 +29,24 @@ RackwiseError(message, *, wanted=None, had=None, hint=None, where=None, upstream
 │     └─ MappingCorrupt  StoreCorrupt  StoreNotReady  NotFree  StillUsed
 ├─ PartialFailure                      .done .failed .skipped, kept per item
 │  └─ MetaWriteFailed  PlanFailures
-├─ WorldError                          a neighbour failed
+├─ WorldError                          another system failed
 │  ├─ Unreachable  AuthenticationFailed  ServerRefused  ServerDied  NotRackwise
 │  ├─ TopicExists  OutcomeUnknown
 │  ├─ GroupNotFound  GroupNotStable
 │  ├─ ClaimLost  NotRegistered
 │  └─ RackSourceError  MockClusterError
-├─ ProtocolError                       bytes that are no message of Kafka's
+├─ ProtocolError                       bytes that are not a Kafka message
 │  └─ LocalProtocolError  RemoteProtocolError
-└─ MissingDependency (ImportError)     says the exact pip command
+└─ MissingDependency (ImportError)     the hint has the exact command to install it
    ├─ JavaMissing  SparkMissing  JarMissing  ConnectorMissing
    └─ UnsupportedClient  MissingClientError
 ```
 
-`str(error)` is one sentence without full stop, wanted then had. `hint` is what to do next, kept
-apart from the sentence. `where` is a JSON path, `file:line`, topic-partition or znode. `upstream`
-is (class, message) of the exception that Kafka throws for the same. A branch is never added by a
-feature; a leaf is. Leaves about the ids of brokers are in `core.identity.refusals`.
+`str(error)` is one sentence without a full stop: what is wrong, what was expected, what was found.
+`hint` says what to do next, as an imperative sentence. `where` is a JSON path, `file:line`,
+topic-partition or znode. `upstream` is the (class, message) of the exception that Kafka throws in
+the same case. A new feature may add a leaf, but not a branch. The leaves about broker ids are in
+`core.identity.refusals`.
 """
 
 from __future__ import annotations
@@ -59,13 +60,12 @@ if TYPE_CHECKING:
 
 
 class RackwiseError(Exception):
-    """The root; `exit_code` is what the command line ends with when nothing catches it.
-
-    `remedy`: the hint where none is given.
-    """
+    """The root of all errors."""
 
     exit_code: ClassVar[int] = 1
+    """The exit code of a command that ends with this error."""
     remedy: ClassVar[str | None] = None
+    """The hint if none is given."""
 
     def __init__(
         self,
@@ -98,116 +98,119 @@ class RackwiseError(Exception):
 
 
 def _plain(value: object) -> object:
-    """Values that JSON has stay themselves; everything else becomes text."""
+    """The value if JSON has its type, else its text."""
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 class InputError(RackwiseError, ValueError):
-    """What you gave is wrong."""
+    """An argument, an option or a file is wrong."""
 
 
 class InvalidRack(InputError):
-    """A rack text that is no path of one to four levels."""
+    """A rack is not a name or a path of one to four levels."""
 
 
 class InvalidSnapshot(InputError):
-    """A snapshot file, reassignment file or racks file that cannot be what it says."""
+    """A snapshot, reassignment or racks file is malformed or contradicts itself."""
 
 
 class InvalidPolicy(InputError):
-    """A policy that is malformed, contradicts itself or names what is not there."""
+    """A policy is malformed, contradicts itself or names something that does not exist."""
 
 
 class InvalidPlan(InputError):
-    """A plan or reassignment JSON that cannot be carried out as written."""
+    """A plan or reassignment JSON cannot be executed as written."""
 
 
 class InvalidConfig(InputError):
-    """An option, path or size that is out of range."""
+    """An option, path or size is invalid or out of range."""
 
 
 class InvalidFlows(InputError):
-    """Flow files without the columns their format demands."""
+    """Flow files lack columns that their format requires."""
 
 
 class InvalidSubnets(InputError):
-    """A subnet table that is malformed or gives one network two racks."""
+    """A subnet table is malformed or gives one network two racks."""
 
 
 class InvalidPrices(InputError):
-    """A price table that is malformed, ambiguous, or silent about a day with bytes."""
+    """A price table is malformed or ambiguous, or has no price for a day with traffic."""
 
 
 class InvalidRates(InputError):
-    """A rates or clients table that is malformed."""
+    """A table of rates or of clients is malformed."""
 
 
 class InvalidSummary(InputError):
-    """A summary document of another format, or one that was cut or edited."""
+    """A summary document has another format, or was truncated or edited."""
 
 
 class InvalidPartitions(InputError):
-    """A number of partitions that no topic can have."""
+    """No topic can have this number of partitions."""
 
 
 class InvalidReplication(InputError):
-    """A number of replicas that no partition can have."""
+    """No partition can have this number of replicas."""
 
 
 class NotEnoughBrokers(InputError):
-    """More replicas than brokers that may take them."""
+    """There are fewer usable brokers than replicas to place."""
 
 
 class PartialRacks(InputError):
-    """Some brokers have a rack and some have none, where all or none must."""
+    """Some brokers have a rack and some have none, where all or none must have one."""
 
 
 class InvalidAssignment(InputError):
-    """Broker ids or rows of them that no topic can have."""
+    """A replica assignment that no topic can have."""
 
 
 class UnknownBroker(InputError):
-    """A broker id that the cluster does not have."""
+    """The cluster has no broker with this id."""
 
 
 class UnknownTopic(InputError):
-    """A topic that the cluster does not have, or does not show us."""
+    """The cluster has no topic of this name, or the principal may not see it."""
 
 
 class InvalidProperties(InputError):
-    """A properties file that Java would not read, or that is too large."""
+    """A properties file is one that Java rejects, or is too large."""
 
 
 class InvalidPlacer(InputError):
-    """A placer that cannot do what is asked, or gave rows that no topic can have."""
+    """A placer cannot do what is asked, or returned rows that no topic can have."""
 
 
 class DuplicateReplica(InputError):
-    """A placer's rule gives one partition the same broker twice."""
+    """A placer assigned one broker twice to a partition."""
 
 
 class InvalidMember(InputError):
-    """A consumer group without members, or a member that no group can have."""
+    """A consumer group has no members, or a member that no group can have."""
 
 
 class InvalidReplicaRacks(InputError):
-    """Racks of replicas that are no lists of texts."""
+    """Racks of replicas are not lists of texts."""
 
 
 class InvalidWeights(InputError):
-    """Weights of partitions that are no integers from 0 on, or of partitions that are not there."""
+    """Weights of partitions are not integers >= 0, or are of unknown partitions."""
 
 
 class OptimumTooLarge(InputError):
-    """Costs that are too large to be added up exactly."""
+    """Costs are too large to be added exactly."""
 
 
 class NoFlow(InputError):
-    """A network that cannot bring what is supplied to where it is wanted."""
+    """A flow network cannot bring the supply to the demand."""
 
 
 class Infeasible(InputError):
-    """What no placement can keep; `impossible`: a sentence for each partition, or for each cut."""
+    """No placement satisfies the rules.
+
+    `impossible`: one sentence for each partition or each cut that shows it.
+    """
 
     def __init__(
         self,
@@ -223,32 +226,32 @@ class Infeasible(InputError):
 
     @override
     def as_dict(self) -> dict[str, Any]:
-        """The fields of every error, and what is impossible."""
+        """The fields of every error, and `impossible`."""
         return {**super().as_dict(), "impossible": list(self.impossible)}
 
 
 class RackMismatch(InputError):
-    """A client fetches from one rack, and its assignor was told another."""
+    """A client's `client.rack` differs from the rack that its assignor was given."""
 
 
 class PartitionerConfigError(InputError):
-    """An option of the partitioner that is not known, out of range, or at odds with another."""
+    """An option of the partitioner is unknown, out of range or contradicts another."""
 
 
 class ViewError(InputError):
-    """What is said of a topic's partitions or of their load cannot be."""
+    """A description of a topic's partitions or of their load is invalid."""
 
 
 class SplitError(InputError):
-    """Rates, weights, shares or a bound from which no split of bytes over racks can be made."""
+    """No split of bytes over racks exists for these rates, weights, shares or bound."""
 
 
 class SplitFileError(InputError):
-    """A file of producers' rates, or of a split of them, that cannot be what it says."""
+    """A file of producers' rates, or of a split of them, is malformed."""
 
 
 class AuditFailed(RackwiseError):
-    """Raised by `Findings.raise_if_any`; the findings are its `.findings`."""
+    """An audit found broken rules; raised by `Findings.raise_if_any` only."""
 
     exit_code = 2
 
@@ -260,25 +263,25 @@ class AuditFailed(RackwiseError):
 
 
 class Refused(RackwiseError):
-    """The world forbids it now; nothing was written."""
+    """The action is not possible now; nothing was written."""
 
     exit_code = 4
 
 
 class SessionConflict(Refused):
-    """A Spark session contradicts the master, the remote or the conf that was asked for."""
+    """A running Spark session differs from the requested master, remote or conf."""
 
 
 class OutputNotShared(Refused):
-    """Where Spark runs, the folder for tables is not the one of that name here."""
+    """The folder for tables is not shared with the machines that run Spark."""
 
 
 class QuarantineExceeded(Refused):
-    """More bad rows than allowed; nothing was published."""
+    """More rows are malformed than allowed; nothing was published."""
 
 
 class BytesLost(Refused):
-    """Bytes in differ from bytes out; nothing was published, and the fault is Rackwise's."""
+    """Bytes read differ from bytes written, which is a bug; nothing was published."""
 
 
 class OtherFormat(Refused):
@@ -286,53 +289,54 @@ class OtherFormat(Refused):
 
 
 class CheckpointMismatch(Refused):
-    """A checkpoint or a batch of a stream belongs elsewhere, or has another format."""
+    """A checkpoint or batch belongs to another stream, or has another format."""
 
 
 class MissingPermission(Refused):
-    """The principal lacks a right; the hint is the line of kafka-acls that grants it."""
+    """The principal lacks a permission; the hint is the kafka-acls command that grants it."""
 
 
 class Conflict(Refused):
-    """One operation of a commit does not hold, and nothing was done; `.had`: that operation."""
+    """A condition of a commit does not hold, so nothing was written; `.had`: the operation."""
 
 
 class WrongCluster(Refused):
-    """What was given belongs to another cluster."""
+    """An input belongs to another cluster."""
 
 
 class StalePlan(Refused):
-    """The cluster is no longer the one that the plan was made from; `.had`: each change by name."""
+    """The cluster has changed since the plan was made; `.had`: each change by name."""
 
 
 class Locked(Refused):
-    """Another process of this host carries out a plan on this cluster."""
+    """Another process on this host is executing a plan on this cluster."""
 
 
 class ForeignReassignment(Refused):
-    """Somebody else moves replicas on this cluster now."""
+    """Another tool is moving replicas on this cluster."""
 
 
 class JournalUnwritable(Refused):
-    """The journal cannot be kept, so nothing may be done."""
+    """The journal cannot be written, so no action may start."""
 
 
 class NoRoom(Refused):
-    """A broker has less free disk than a plan brings to it."""
+    """A broker has less free disk space than a plan needs on it."""
 
 
 class NothingToResume(Refused):
-    """The last run of a plan was not interrupted: it took moves back, or carried all of it out."""
+    """The last run of a plan was not interrupted: it finished, or was rolled back."""
 
 
 class IdentityRefused(Refused):
-    """No broker id can be given now. A leaf for each code; a `retryable` one may pass by itself.
+    """No broker id can be assigned now; there is one leaf for each code.
 
-    `row`: of the decision table, None = none. `details`: plain values for a machine.
+    `row`: of the decision table, or None. `details`: plain values for programs.
     """
 
     code: ClassVar[str] = "IDENTITY_REFUSED"
     retryable: ClassVar[bool] = False
+    """Whether a later attempt may succeed without any change."""
 
     def __init__(
         self,
@@ -340,9 +344,9 @@ class IdentityRefused(Refused):
         *,
         row: str | None = None,
         details: Mapping[str, object] | None = None,
-        **told: Any,  # noqa: ANN401, the root's own arguments
+        **arguments: Any,  # noqa: ANN401 (those of the root)
     ) -> None:
-        super().__init__(message, **told)
+        super().__init__(message, **arguments)
         self.row = row
         self.details = dict(details or {})
 
@@ -359,7 +363,7 @@ class IdentityRefused(Refused):
 
 
 class PartialFailure(RackwiseError):
-    """Some items went through and some did not; each is kept."""
+    """Some items succeeded and some failed; each outcome is kept."""
 
     exit_code = 3
 
@@ -381,27 +385,27 @@ class PartialFailure(RackwiseError):
 
 
 class PlanFailures(PartialFailure):
-    """Clusters of a fleet without a plan, an error for each; all the rest was published."""
+    """Some clusters of a fleet have no plan, with an error for each; the others were published."""
 
     exit_code = 1
 
 
 class WorldError(RackwiseError):
-    """A neighbour failed: a broker, ZooKeeper, Spark, a disk."""
+    """Another system failed: a broker, ZooKeeper, Spark or a disk."""
 
 
 class Unreachable(WorldError):
-    """Nobody answered in time."""
+    """No answer came in time."""
 
 
 class AuthenticationFailed(WorldError):
-    """The neighbour answered; it does not believe who we are, or we do not believe who it is."""
+    """The client or the server could not authenticate the other."""
 
 
 class ServerRefused(WorldError):
-    """The neighbour answered with an error code of its own; `had` is that code.
+    """The server answered with an error; `had` is its code.
 
-    `code` and `name`: of Kafka's errors, where it told one.
+    `code` and `name`: of Kafka's errors, if the answer has one.
     """
 
     def __init__(
@@ -410,57 +414,57 @@ class ServerRefused(WorldError):
         *,
         code: int | None = None,
         name: str | None = None,
-        **told: Any,  # noqa: ANN401, the root's own arguments
+        **arguments: Any,  # noqa: ANN401 (those of the root)
     ) -> None:
-        super().__init__(message, **told)
+        super().__init__(message, **arguments)
         self.code = code
         self.name = name
 
 
 class NotRackwise(WorldError):
-    """Whoever listens there is no service of Rackwise; nothing was asked of it."""
+    """The process that listens there is not a Rackwise server; no request was sent to it."""
 
 
 class ServerDied(WorldError):
-    """A server we started ended, or never became ready; the hint has its last log lines."""
+    """A started server ended or never became ready; the hint has its last log lines."""
 
 
 class TopicExists(WorldError):
-    """The cluster has a topic of that name already; nothing was written."""
+    """The cluster already has a topic of this name; nothing was written."""
 
 
 class GroupNotFound(WorldError):
-    """No consumer group of that name is there, or it has no members."""
+    """There is no consumer group of this name, or it has no members."""
 
 
 class GroupNotStable(WorldError):
-    """A consumer group rebalances, so that what its members subscribe to is not told."""
+    """A consumer group is rebalancing, so its members' subscriptions are not visible."""
 
 
 class RackSourceError(WorldError):
-    """Whoever was asked for the brokers' racks did not tell them."""
+    """The source of the brokers' racks did not answer with racks."""
 
 
 class MockClusterError(WorldError):
-    """The mock cluster of librdkafka is not there, or refused what it was told."""
+    """The mock cluster of librdkafka is not available, or rejected a command."""
 
 
 class OutcomeUnknown(WorldError):
-    """A write was sent and not answered, and what became of it cannot be seen."""
+    """A write was sent without an answer, and its outcome cannot be determined."""
 
     exit_code = 3
 
 
 class ProtocolError(RackwiseError):
-    """Bytes that are no message of Kafka's."""
+    """Bytes are not a Kafka message."""
 
 
 class LocalProtocolError(ProtocolError):
-    """A value that its field cannot hold; nothing was sent."""
+    """A value does not fit its field; nothing was sent."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """What somebody else sent cannot be read; `offset` is where in it, in bytes."""
+    """A received message cannot be read; `offset`: the position of the fault in bytes."""
 
     def __init__(
         self,
@@ -477,11 +481,11 @@ class RemoteProtocolError(ProtocolError):
 
 
 class MissingDependency(RackwiseError, ImportError):
-    """A package, a Java or a jar is not there; the hint has the exact command."""
+    """A package, Java or a jar is missing; the hint has the exact command."""
 
 
 class JavaMissing(MissingDependency):
-    """No Java of at least version 17."""
+    """Java 17 or later is not installed."""
 
 
 class SparkMissing(MissingDependency):
@@ -489,16 +493,16 @@ class SparkMissing(MissingDependency):
 
 
 class ConnectorMissing(MissingDependency):
-    """A Spark session without the Kafka connector; the hint has its coordinate."""
+    """The Spark session lacks the Kafka connector; the hint has its coordinate."""
 
 
 class JarMissing(MissingDependency):
-    """A jar of the lock could not be had, or is not the one that was locked."""
+    """A locked jar could not be fetched, or has another checksum."""
 
 
 class UnsupportedClient(MissingDependency):
-    """A Kafka client of a version whose insides are not known here."""
+    """This version of a Kafka client is not supported."""
 
 
 class MissingClientError(MissingDependency):
-    """The Kafka client that a plug-in is for is not installed."""
+    """The Kafka client that a plug-in needs is not installed."""

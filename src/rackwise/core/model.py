@@ -1,11 +1,11 @@
-"""The values that every room shares: brokers, topics, partitions, a cluster at one moment.
+"""The values that all rooms share: brokers, topics, partitions, a cluster at one moment.
 
-All are frozen. Ids are integers >= 0, sizes are bytes, and `None` means not known, never zero.
-Replica lists run preferred leader first, as in Kafka.
+All are frozen. Ids are integers >= 0, sizes are in bytes, and None means not known, never zero.
+Replica lists have the preferred leader first, as in Kafka.
 
-A cluster may hold a million partitions, so they live in a `PartitionTable`: numpy columns in
-canonical order (topic as UTF-8 bytes, then partition number). Iterating it yields `Partition`
-values; algorithms read the columns.
+A cluster may have a million partitions. They are stored in a `PartitionTable`: numpy columns in
+canonical order (topic as UTF-8 bytes, then partition number). Algorithms read the columns;
+iteration yields `Partition` values.
 
 ```
 row  topic   partition  leader   replicas            Ragged(offsets=[0 3 6], values=[1 2 3 2 3 1])
@@ -41,7 +41,7 @@ GREATEST_ID = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDir:
-    """One log folder of a broker; sizes in bytes. Source: DescribeLogDirs (KIP-827)."""
+    """One log folder of a broker. Source: DescribeLogDirs (KIP-827)."""
 
     path: str
     total_bytes: int | None = None
@@ -52,28 +52,28 @@ class LogDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """One broker as the cluster describes it.
-
-    `is_live` is "listed and not fenced"; `is_fenced` is None where the protocol cannot tell
-    (ZooKeeper mode). `addresses` are the IP addresses that `host` stands for, wanted by flow logs.
-    """
+    """One broker as the cluster describes it."""
 
     id: int
     rack: Rack | None = None
     is_live: bool = True
+    """Listed and not fenced."""
     is_fenced: bool | None = None
+    """None where the protocol does not say (ZooKeeper mode)."""
     host: str | None = None
     port: int | None = None
     addresses: tuple[str, ...] = ()
+    """IP addresses of `host`; flow logs name brokers by address."""
     log_dirs: tuple[LogDir, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """One topic; `id` is Kafka's topic id in its own text form."""
+    """One topic."""
 
     name: str
     id: str | None = None
+    """Kafka's topic id, as base64 text."""
     is_internal: bool = False
     min_insync_replicas: int | None = None
     retention_bytes: int | None = None
@@ -81,11 +81,12 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """One partition: `replicas` preferred leader first, those that a reassignment adds included."""
+    """One partition."""
 
     topic: str
     partition: int
     replicas: tuple[int, ...]
+    """Preferred leader first, including those that a reassignment adds."""
     leader: int | None = None
     isr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
@@ -96,42 +97,41 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMember:
-    """One member of a consumer group as the cluster describes it.
-
-    `partitions` are (topic, partition) pairs, held since `generation`; `topics` is what it
-    subscribes to. `instance_id` is `group.instance.id`, None of a dynamic member too.
-    """
+    """One member of a consumer group as the cluster describes it."""
 
     member_id: str
     client_id: str
     address: str | None = None
     rack: Rack | None = None
     instance_id: str | None = None
+    """`group.instance.id`; None for a dynamic member as well."""
     topics: tuple[str, ...] | None = None
+    """The topics that it subscribes to."""
     generation: int | None = None
+    """The generation since which it has its partitions."""
     partitions: tuple[tuple[str, int], ...] = ()
+    """(topic, partition) pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One consumer group; what is None is not known.
-
-    `protocol` is `classic` or `consumer`; `assignor` and `state` are Kafka's names, such as `range`
-    and `Stable`.
-    """
+    """One consumer group; None means not known."""
 
     group: str
     protocol: str | None = None
+    """`classic` or `consumer`."""
     assignor: str | None = None
+    """Kafka's name, such as `range`."""
     state: str | None = None
+    """Kafka's name, such as `Stable`."""
     members: tuple[GroupMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configs:
-    """Throttle keys (and `replica.selector.class`) exactly as read: an absent key is not `""`.
+    """Throttle keys and `replica.selector.class`, exactly as read: an absent key is not `""`.
 
-    A broker that told its configs is there also where none of the keys is set.
+    A broker whose configs were read is present even if none of the keys is set.
     """
 
     brokers: Mapping[int, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -140,24 +140,21 @@ class Configs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What a reader of the cluster could not see, or could not take for what it should be.
-
-    `kind`: `torn`, `not-visible`, `no-configs` or `client-rack`.
-    """
+    """Something that the reader of a cluster could not see, or could not interpret."""
 
     kind: str
+    """`torn`, `not-visible`, `no-configs` or `client-rack`."""
     text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """Rows of different lengths in two arrays; row i is `values[offsets[i]:offsets[i + 1]]`.
-
-    `offsets`: int64 [rows + 1]; `values`: int32.
-    """
+    """Rows of different lengths in two arrays; row i is `values[offsets[i]:offsets[i + 1]]`."""
 
     offsets: NDArray[np.int64]
+    """[rows + 1]."""
     values: NDArray[np.int32]
+    """[values], all rows one after the other."""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
@@ -172,7 +169,7 @@ class Ragged:
 
     @classmethod
     def empty(cls, rows: int) -> Ragged:
-        """`rows` rows that hold nothing."""
+        """`rows` empty rows."""
         return cls(np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
     def __len__(self) -> int:
@@ -203,13 +200,13 @@ class Ragged:
         return tuple(self.values[self.offsets[index] : self.offsets[index + 1]].tolist())
 
     def keep(self, wanted: NDArray[np.bool_]) -> Ragged:
-        """The same rows without the values whose place in `wanted` is false."""
+        """The same rows, with only the values that `wanted` marks; `wanted`: bool [values]."""
         kept = np.zeros(len(wanted) + 1, dtype=np.int64)
         np.cumsum(wanted, out=kept[1:])
         return Ragged(kept[self.offsets], self.values[wanted])
 
     def take(self, order: NDArray[np.int64]) -> Ragged:
-        """The rows in another order, or some of them."""
+        """The rows with these numbers, in this order."""
         lengths = self.lengths[order]
         offsets = np.zeros(len(order) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -219,23 +216,28 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionTable:
-    """All partitions of a cluster as columns, in canonical order.
-
-    `topics`: names in UTF-8 byte order; `topic`: int32 [rows], index into `topics`; `partition`:
-    int32; `leader`: int32, -1 = none; `bytes`, `bytes_in_per_s`: int64, -1 = not known; the four
-    `Ragged` columns hold broker ids.
-    """
+    """All partitions of a cluster as columns of equal length, in canonical order."""
 
     topics: tuple[str, ...]
+    """Names of the topics, in UTF-8 byte order."""
     topic: NDArray[np.int32]
+    """Index into `topics`."""
     partition: NDArray[np.int32]
+    """Partition number."""
     leader: NDArray[np.int32]
+    """Broker id; -1 = none."""
     replicas: Ragged
+    """Broker ids, as in `Partition.replicas`."""
     isr: Ragged
+    """Broker ids of the replicas in sync."""
     adding: Ragged
+    """Broker ids that a reassignment adds."""
     removing: Ragged
+    """Broker ids that a reassignment removes."""
     bytes: NDArray[np.int64]
+    """Size of one replica; -1 = not known."""
     bytes_in_per_s: NDArray[np.int64]
+    """Rate of the bytes that producers write; -1 = not known."""
 
     @classmethod
     def of(cls, partitions: Iterable[Partition]) -> PartitionTable:
@@ -305,7 +307,7 @@ class PartitionTable:
 
     @property
     def placed(self) -> Ragged:
-        """Replicas without the adding ones of a running reassignment. Source: KIP-455."""
+        """The replicas without those that a running reassignment adds. Source: KIP-455."""
         is_moving = np.repeat(self.adding.lengths > 0, self.replicas.lengths)
         moving = np.flatnonzero(is_moving)
         if not len(moving):
@@ -328,35 +330,38 @@ def _known(value: np.signedinteger) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A cluster at one moment. `brokers` are in id order; `taken_at` is UTC, ISO 8601 with `Z`.
-
-    `source` is `kafka`, `reassignment` or `suppose`.
-    """
+    """A cluster at one moment."""
 
     cluster_id: str | None
     taken_at: str
+    """UTC, ISO 8601 with `Z`."""
     brokers: tuple[Broker, ...]
+    """In id order."""
     topics: Mapping[str, Topic]
     partitions: PartitionTable
     groups: tuple[Group, ...] = ()
     configs: Configs = field(default_factory=Configs)
     notes: tuple[Note, ...] = ()
     source: str = "kafka"
+    """`kafka`, `reassignment` or `suppose` (a what-if change of another cluster)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairLoads:
-    """What each broker should hold: the fair range, by broker id, both ends included.
+    """What each broker should hold: fair ranges by broker id, both ends included.
 
-    `low`, `high`: replicas; `leader_low`, `leader_high`: preferred leaderships; `topic_caps`: topic
-    -> broker id -> most replicas of it. What is absent has no limit. A planner computes it; the
-    audit only compares.
+    A missing broker has no limit. A planner computes the ranges; the audit only compares.
     """
 
     low: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Least number of replicas."""
     high: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Greatest number of replicas."""
     leader_low: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Least number of preferred leaderships."""
     leader_high: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Greatest number of preferred leaderships."""
     topic_caps: Mapping[str, Mapping[int, int]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    """Topic -> broker id -> greatest number of its replicas."""

@@ -1,4 +1,4 @@
-"""`typing.override` (PEP 698), which Python 3.11 does not have: a mark for the type checker."""
+"""`typing.override` (PEP 698) for Python 3.11, which lacks it: a mark for the type checker."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Racks: paths of levels, coarsest first, and the share of replicas each of them should hold.
+"""Racks as paths of levels, their tree, and the even share of replicas that each should hold.
 
 A rack is what Kafka calls `broker.rack` (KIP-36). A text that begins with `/` is a path of up to
-four levels (KIP-879): `/eu/a/r7` is region `eu`, zone `a`, row `r7`. Any other text, `use1-az1`, is
-one level. Paths and plain texts do not mix within one cluster.
+four levels (KIP-879): `/eu/a/r7` is region `eu`, zone `a`, row `r7`. Any other text, such as
+`use1-az1`, is one level. All racks of one cluster are paths, or all are plain names.
 
-Water filling. `replicas` units are poured over children that hold at most `free_brokers[i]` each,
-always into the emptiest that is not full:
+Water filling. `replicas` units are distributed over children that hold at most `free_brokers[i]`
+each. Each unit goes to the child with the fewest units that is not full:
 
 ```
 free brokers  1  5  5      4 units: first round 1 1 1, then one more for either of the last two
@@ -13,9 +13,9 @@ low           1  1  1      so the least share is 1 1 1
 high          1  2  2      and the greatest    1 2 2
 ```
 
-The tree. All brokers of a cluster together give a tree of racks; every level has every broker, so a
-path shorter than the deepest is padded by its last segment. Nodes of a level are numbered in the
-order of their paths' UTF-8 bytes:
+The tree. The racks of all brokers of a cluster form a tree. Every broker has a node at every level:
+a path shorter than the deepest is padded with its last segment. Nodes of a level are numbered in
+the order of their paths' UTF-8 bytes:
 
 ```
 broker  rack       level 0     level 1          names[0] = /eu /us
@@ -25,7 +25,7 @@ broker  rack       level 0     level 1          names[0] = /eu /us
 4       -          -1          -1               rackless = 4
 ```
 
-What this does not do: decide which broker of a rack takes a replica, or judge a placement.
+What this does not do: choose the broker of a rack that gets a replica, or check a placement.
 """
 
 from __future__ import annotations
@@ -46,17 +46,15 @@ if TYPE_CHECKING:
 
 MAX_LEVELS = 4
 NO_RACK = "(no rack)"
-"""The rack of brokers without one, where they count as one more rack."""
+"""The rack of brokers without one, if they count as one more rack."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rack:
-    """A rack as the broker names it; `text` is verbatim, `levels` is its path, coarsest first.
-
-    Source: KIP-36 (`broker.rack`), KIP-879 (paths).
-    """
+    """A rack as the broker names it. Source: KIP-36 (`broker.rack`), KIP-879 (paths)."""
 
     text: str
+    """Verbatim."""
 
     @override
     def __str__(self) -> str:
@@ -99,7 +97,7 @@ class Rack:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the text is a rack at all, that is, has `levels`.
+        """Whether the text is a valid rack, that is, `levels` does not raise.
 
         >>> Rack("/eu/a").is_sound, Rack("/eu//a").is_sound
         (True, False)
@@ -124,9 +122,9 @@ def prefix(levels: Sequence[str], depth: int, *, is_path: bool = True) -> str:
 
 
 def crossing_level(a: Rack | None, b: Rack | None) -> int:
-    """Index, from 1, of the first level at which two racks differ.
+    """Number, from 1, of the first level at which two racks differ.
 
-    0 when they are equal or one is a prefix of the other; -1 when a side is not known.
+    0 if they are equal or one is a prefix of the other; -1 if one of them is not known.
     """
     if a is None or b is None:
         return -1
@@ -137,23 +135,23 @@ def crossing_level(a: Rack | None, b: Rack | None) -> int:
 
 
 def padded(levels: Sequence[str], depth: int) -> tuple[str, ...]:
-    """A path brought to `depth` levels by repeating its last segment; longer ones stay."""
+    """A path with at least `depth` levels: shorter ones repeat their last segment."""
     if not levels or len(levels) >= depth:
         return tuple(levels)
     return (*levels, *([levels[-1]] * (depth - len(levels))))
 
 
 def level_names(depth: int, names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Names of the levels, coarsest first: those given, else `zone` for one and `level1..`."""
+    """Names of the levels, coarsest first; without `names`: `zone` if one, else `level1`, ..."""
     if names:
         return tuple(names[:depth])
     return ("zone",) if depth <= 1 else tuple(f"level{i}" for i in range(1, depth + 1))
 
 
 def check_one_form(racks: Iterable[tuple[int, Rack | None]]) -> None:
-    """Refuse a cluster whose broker racks mix paths and plain names.
+    """Check each rack, and that they are all paths or all plain names. `racks`: broker -> rack.
 
-    Raises `InvalidRack` with one example of each; every rack's own text is checked as well.
+    Raises `InvalidRack`; for mixed forms with one example of each.
     """
     examples: dict[bool, tuple[int, Rack]] = {}
     for broker, rack in racks:
@@ -182,7 +180,7 @@ def check_one_form(racks: Iterable[tuple[int, Rack | None]]) -> None:
 
 
 def water_fill(free_brokers: Sequence[int], replicas: int) -> tuple[tuple[int, int], ...] | None:
-    """Least and greatest even share of each child: `child -> (low, high)`; None if it cannot be.
+    """Least and greatest even share (low, high) of each child; None if there are too few brokers.
 
     `free_brokers`: usable brokers below each child.
     """
@@ -206,19 +204,24 @@ def water_fill(free_brokers: Sequence[int], replicas: int) -> tuple[tuple[int, i
 class RackTree:
     """The racks of a cluster as numbered nodes, level 0 = coarsest.
 
-    `brokers`: ids, rising, int64 [brokers]. `nodes`: int32 [levels, brokers + 1], node of each
-    broker at each level, -1 = none; the last column stands for every broker that is not listed.
-    `names[level][node]`: the rack's text. `parents[level]`: int64 [nodes], node one level up (0,
-    the root, at level 0). `padded`, `rackless`: ids. There is always one level, perhaps without
-    nodes.
+    There is at least one level, perhaps without nodes.
     """
 
     brokers: NDArray[np.int64]
+    """Broker ids, rising, [brokers]."""
     nodes: NDArray[np.int32]
+    """Node of each broker at each level, [levels, brokers + 1]; -1 = none.
+
+    The last column stands for every broker that is not listed.
+    """
     names: tuple[tuple[str, ...], ...]
+    """`names[level][node]`: the rack's text."""
     parents: tuple[NDArray[np.int64], ...]
+    """`parents[level]`, [nodes]: the node one level up; at level 0 it is 0, the root."""
     padded: tuple[int, ...]
+    """Ids of brokers whose path is shorter than the deepest."""
     rackless: tuple[int, ...]
+    """Ids of brokers without a rack."""
 
     @classmethod
     def of(
@@ -227,10 +230,10 @@ class RackTree:
         *,
         missing: Literal["error", "one-rack", "unaware"] = "error",
     ) -> RackTree:
-        """From (broker id, rack) pairs in any order; `one-rack` gives the rackless a node.
+        """From (broker id, rack) pairs in any order.
 
-        A rack that is the root itself, `/`, is no rack. Raises `InvalidRack` for a malformed rack,
-        and where paths and plain names mix.
+        `missing`: with `one-rack`, brokers without a rack get a node of their own. The root, `/`,
+        counts as no rack. Raises `InvalidRack` for a malformed rack and for mixed forms.
         """
         by_id = dict(sorted(racks, key=lambda pair: pair[0]))
         check_one_form(by_id.items())
@@ -281,19 +284,20 @@ class RackTree:
         return None
 
     def ancestors(self, level: int, above: int) -> NDArray[np.int64]:
-        """Of each node at `level` the node at the coarser level `above`; -1 is the root, node 0."""
+        """The node of each node of `level` at the coarser level `above`, int64 [nodes of level].
+
+        `above` -1 is the root; it has the one node 0.
+        """
         found = np.arange(len(self.names[level]), dtype=np.int64)
         for finer in range(level, above, -1):
             found = self.parents[finer][found]
         return found
 
     def places(self, ids: NDArray[np.int32] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Column in `nodes` of each broker id; the last column for ids that are not listed.
-
-        Where all brokers' ids are less than the number of ids asked for, a table of them is made
-        and read, some times as fast as a search for each.
-        """
+        """Column in `nodes` of each broker id; the last column for ids that are not listed."""
         count = len(self.brokers)
+        # If all brokers' ids are below the number of ids, a lookup table is several times faster
+        # than a binary search. Index 0 and the last index stand for ids that are not listed.
         if count and self.brokers[0] >= 0 and self.brokers[-1] < len(ids):
             by_id = np.full(int(self.brokers[-1]) + 3, count)
             by_id[self.brokers + 1] = np.arange(count)

@@ -1,23 +1,23 @@
-"""What it takes to be whole again after the loss of a rack, and who stops reading meanwhile.
+"""Computes what it costs to restore all replicas after the loss of a rack, and which groups stop.
 
-Goals, in order: money by the same rule as the bill, exact; what is not known (a size, a price)
-makes the sum unknown and never smaller; a million partitions cost a few array passes per level.
+Goals, in order: exact money by the same rule as the bill; an unknown size or price makes the sum
+unknown, never smaller; a million partitions cost a few array passes per level.
 
-Rules. All brokers of a rack die and come back empty in the same rack. Each replica they held is
-copied from the nearest source: of the live replicas in sync outside the lost rack the one that
-parts from it at the finest level, the first in list order of equals. Its price is that of
-replication across that level on the day, from the source's region. Where no source is left nothing
-is copied: the data is lost, which the blast radius tells.
+Rules. All brokers of a rack die and come back empty in the same rack. Each replica that they held
+is copied from the nearest source: among the live replicas in sync outside the lost rack, the one
+that differs from it at the finest level, and of equals the first in list order. The price is that
+of replication across that level on the given day, from the source's region. If no source is left,
+nothing is copied: the data is lost, which the blast radius reports.
 
 ```
-lose /eu/a            replicas        nearest source    parts at
+lose /eu/a            replicas        nearest source    differs at
 orders-0   1 GiB      /eu/a /eu/b     /eu/b             zone       0.02 usd
 orders-1   2 GiB      /eu/a /us/a     /us/a             region     0.10 usd
 orders-2   4 GiB      /eu/a           none              -          nothing to copy from
 ```
 
-A group is lost when each of its members is in the rack. Paths shorter than the deepest one are
-padded by their last segment, as the audit does.
+A group is lost if all its members are in the rack. Paths shorter than the deepest one are padded
+with their last segment, as in the audit.
 
 What this does not do: say where replicas would go if the rack never came back.
 """
@@ -49,20 +49,21 @@ KIND = "replicate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackRestore:
-    """What the loss of one rack leaves to do; `level` from 1, the coarsest.
-
-    `cross_bytes`: bytes copied from outside the rack, None where a size is not known; `usd_nano`:
-    their price in nano-dollars, None where that or a price is not known; `groups_lost`: groups all
-    of whose members are in the rack; `members_lost` of `members`.
-    """
+    """What must be copied after the loss of one rack, and which groups it stops."""
 
     rack: str
     level: int
+    """From 1, the coarsest."""
     cross_bytes: int | None
+    """Bytes copied from outside the rack; None if a size is not known."""
     usd_nano: int | None
+    """Their price in nano-dollars; None if a size or a price is not known."""
     groups_lost: int
+    """Groups whose members are all in the rack."""
     members_lost: int
+    """Members of groups in the rack."""
     members: int
+    """Members of all groups."""
 
 
 def rack_restores(
@@ -73,13 +74,13 @@ def rack_restores(
     day: date,
     rack_of: Callable[[Group, GroupMember], Rack | None],
 ) -> Mapping[str, RackRestore]:
-    """Rack -> what its loss leaves to do, for every rack that has a broker, at every level.
+    """Rack -> what its loss costs, for every rack with a broker, at every level.
 
-    `prices`: rows of one provider; `rack_of`: where a group's member is. Raises `InvalidPrices`
-    for an ambiguous row and for a day that rows leave out, `InvalidRack` for a malformed rack.
+    `prices`: rows of one provider; `rack_of`: the rack of a group's member. Raises `InvalidPrices`
+    for ambiguous rows and for a day without a price, `InvalidRack` for a malformed rack.
     """
     view = View(cluster, policy)
-    tariff = _Tariff(view, prices, day)
+    tariff = _ReplicationPrices(view, prices, day)
     racks = [
         [_ancestors(view, rack_of(group, m)) for m in group.members] for group in cluster.groups
     ]
@@ -101,15 +102,15 @@ def rack_restores(
 
 
 def _ancestors(view: View, rack: Rack | None) -> tuple[str, ...]:
-    """Names of a rack and all above it, coarsest first; nothing for a rack that is not known."""
+    """Names of a rack and its ancestors, coarsest first; empty if the rack is not known."""
     if rack is None:
         return ()
     levels = padded(rack.levels, view.tree.depth)
     return tuple(prefix(levels, depth, is_path=rack.is_path) for depth in range(1, len(levels) + 1))
 
 
-class _Tariff:
-    """Prices of replication on one day, each looked up once."""
+class _ReplicationPrices:
+    """The prices of replication on one day, each looked up once."""
 
     def __init__(self, view: View, prices: Sequence[Price], day: date) -> None:
         self._view = view
@@ -119,14 +120,14 @@ class _Tariff:
         self._region = view.levels.index(REGION) if REGION in view.levels else None
 
     def regions(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Node of each place's region; 0 where no level is called so."""
+        """Node of each place's region; 0 if no level is called `region`."""
         if self._region is None:
             return np.zeros(len(places), dtype=np.int64)
         nodes: NDArray[np.int64] = self._view.tree.nodes[self._region].astype(np.int64)
         return nodes[places]
 
     def of(self, level: int, region: int) -> Price | None:
-        """The price across a level, from 1, out of a region's node; None where there is none."""
+        """The price across a level, from 1, out of a region's node; None if there is no price."""
         name = None
         if self._region is not None:
             name = self._view.tree.names[self._region][region].rpartition("/")[2]
@@ -144,29 +145,31 @@ class _Tariff:
 
 
 class _Copies(NamedTuple):
-    """Lost replicas that have a source, by column.
-
-    `node`: the lost rack; `source`: place of the broker to copy from; `level`: where the two part,
-    from 1; `bytes`: -1 = not known.
-    """
+    """Copies of lost replicas that have a source, as columns of equal length."""
 
     node: NDArray[np.int64]
+    """The lost rack."""
     source: NDArray[np.int64]
+    """Place of the broker to copy from."""
     level: NDArray[np.int64]
+    """The first level, from 1, at which the source's rack differs from the lost one."""
     bytes: NDArray[np.int64]
+    """-1 = not known."""
 
 
-def _sums(view: View, level: int, tariff: _Tariff) -> tuple[list[int | None], list[int | None]]:
+def _sums(
+    view: View, level: int, tariff: _ReplicationPrices
+) -> tuple[list[int | None], list[int | None]]:
     """Bytes and nano-dollars of the copies into each node of a level."""
     count = len(view.tree.names[level])
     crossing: list[int | None] = [0] * count
     nanos: list[int | None] = [0] * count
     for copies in _copies(view, level):
         keys = np.stack([copies.node, copies.level, tariff.regions(copies.source)], axis=1)
-        kinds, which = np.unique(keys, axis=0, return_inverse=True)
-        for number, (node, parted, region) in enumerate(kinds.tolist()):
+        cases, which = np.unique(keys, axis=0, return_inverse=True)
+        for number, (node, level_crossed, region) in enumerate(cases.tolist()):
             sizes = copies.bytes[which.ravel() == number]
-            price = tariff.of(parted, region)
+            price = tariff.of(level_crossed, region)
             is_known = bool((sizes >= 0).all())
             crossing[node] = _add(crossing[node], sum(sizes.tolist()) if is_known else None)
             nano = None if price is None or not is_known else _nano(sizes, price)
@@ -179,7 +182,7 @@ def _add(a: int | None, b: int | None) -> int | None:
 
 
 def _nano(sizes: NDArray[np.int64], price: Price) -> int:
-    """Nano-dollars for replicas of these sizes, out and in rounded apart for each replica."""
+    """Nano-dollars for replicas of these sizes; each replica is rounded alone, out and in."""
     distinct, counts = np.unique(sizes, return_counts=True)
     return sum(
         count
@@ -192,7 +195,7 @@ def _nano(sizes: NDArray[np.int64], price: Price) -> int:
 
 
 def _copies(view: View, level: int) -> Iterator[_Copies]:
-    """Copies to make when nodes of a level die, of partitions with equally long lists together."""
+    """The copies after the death of each node of a level, for groups of equally long lists."""
     nodes = view.tree.nodes.astype(np.int64)
     for rows, (placed, isr) in blocks(view.placed, view.table.isr):
         places = view.placed_places[placed]
@@ -200,11 +203,11 @@ def _copies(view: View, level: int) -> Iterator[_Copies]:
         is_source = view.live[places] & (ids[:, :, None] == in_sync[:, None, :]).any(axis=2)
         own = nodes[level][places]
         is_outside = (own[:, :, None] != own[:, None, :]) & (own >= 0)[:, None, :]
-        parted = np.where(is_outside & is_source[:, None, :], _parted(nodes, places), 0)
-        if not parted.shape[1]:
+        differs = np.where(is_outside & is_source[:, None, :], _difference_level(nodes, places), 0)
+        if not differs.shape[1]:
             continue
-        nearest = parted.argmax(axis=2)
-        depth = np.take_along_axis(parted, nearest[:, :, None], axis=2)[:, :, 0]
+        nearest = differs.argmax(axis=2)
+        depth = np.take_along_axis(differs, nearest[:, :, None], axis=2)[:, :, 0]
         row, lost = np.nonzero((depth > 0) & (own >= 0))
         yield _Copies(
             own[row, lost],
@@ -214,10 +217,13 @@ def _copies(view: View, level: int) -> Iterator[_Copies]:
         )
 
 
-def _parted(nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Level, from 1, at which two replicas of a row part: int64 [rows, replicas, replicas]."""
-    parted = np.zeros((*places.shape, places.shape[1]), dtype=np.int64)
+def _difference_level(nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """First level, from 1, at which two replicas of a row differ, int64 [rows, replicas, replicas].
+
+    0 if they are in the same rack.
+    """
+    differs = np.zeros((*places.shape, places.shape[1]), dtype=np.int64)
     for level in range(len(nodes) - 1, -1, -1):
         own = nodes[level][places]
-        parted = np.where(own[:, :, None] != own[:, None, :], level + 1, parted)
-    return parted
+        differs = np.where(own[:, :, None] != own[:, None, :], level + 1, differs)
+    return differs
