@@ -49,7 +49,7 @@ def samples(text):
 def test_a_family_each():
     text = producer_metrics({"orders": counted()})
     assert text.splitlines() == [
-        "# HELP rackwise_producer_bytes Bytes given to partitions, by how far their leaders were.",
+        "# HELP rackwise_producer_bytes Bytes of records, by the distance of the partition's leader.",
         "# TYPE rackwise_producer_bytes counter",
         "# UNIT rackwise_producer_bytes bytes",
         'rackwise_producer_bytes_total{topic="orders",ends="local",steered="true"} 450',
@@ -61,10 +61,10 @@ def test_a_family_each():
         "# HELP rackwise_producer_windows Windows begun, by the tier of their partition.",
         "# TYPE rackwise_producer_windows counter",
         'rackwise_producer_windows_total{topic="orders",tier="local"} 3',
-        "# HELP rackwise_producer_switches Windows ended, by why.",
+        "# HELP rackwise_producer_switches Windows ended, by reason.",
         "# TYPE rackwise_producer_switches counter",
         'rackwise_producer_switches_total{topic="orders",reason="size"} 3',
-        "# HELP rackwise_producer_fallbacks Windows that did not go where it was wished, by why.",
+        "# HELP rackwise_producer_fallbacks Windows in another than the preferred rack, by reason.",
         "# TYPE rackwise_producer_fallbacks counter",
         "# EOF",
     ]

@@ -1,9 +1,9 @@
 r"""Headline figures of a run, and counters of producers, as OpenMetrics text.
 
-For what scrapes programs or reads their files, as a textfile collector does.
+A scraper or a textfile collector reads it.
 
 ```
-# HELP rackwise_producer_bytes Bytes given to partitions, by how far their leaders were.
+# HELP rackwise_producer_bytes Bytes of records, by the distance of the partition's leader.
 # TYPE rackwise_producer_bytes counter
 # UNIT rackwise_producer_bytes bytes
 rackwise_producer_bytes_total{topic="orders",ends="local",steered="true"} 17000
@@ -15,22 +15,25 @@ rackwise_producer_fallbacks_total{topic="orders",reason="no-local-leader"} 3
 ```
 # TYPE rackwise_crossing_30d_usd gauge
 # UNIT rackwise_crossing_30d_usd usd
-# HELP rackwise_crossing_30d_usd What bytes that cross racks cost in 30 days.
+# HELP rackwise_crossing_30d_usd Cost of bytes that cross racks, per 30 days.
 rackwise_crossing_30d_usd 1101.728..
 rackwise_partitions_unsafe{cluster="prod"} 385
 ..
 # EOF
 ```
 
-Figures of a run are gauges, the exact ones of `summary.json`. What is not known has no sample, and
-a family without a sample is left out.
+Figures of a run are gauges with the exact numbers of `summary.json`. An unknown figure has no
+sample; a metric without a sample is left out.
 
-`ends`: local, cross, unknown. `steered`: whether the choice was ours; keyed records' was not.
-`tier`: where a window's partition was found. `reason`: why a window ended, or went elsewhere.
-Label values are texts from outside: `\`, `"` and line feeds are escaped, a lone surrogate too.
+Labels: `ends` is local, cross or unknown. `steered` says whether the partitioner chose the
+partition; it does not for records with a key. `tier` says where the partition of a window was
+found. `reason` says why a window ended, or why it went to another partition. Label values come from
+outside: `\`, `"` and line feeds are escaped, and so are lone surrogates.
 
-What this does not do: serve HTTP, or add up; the numbers are those of `PartitionerCounters` or of
-the summary.
+To add a metric of a run, write a function with `@metric` that yields its samples from the summary.
+
+What this does not do: serve HTTP; add numbers up. The numbers are those of `PartitionerCounters` or
+of the summary.
 Source: OpenMetrics 1.0.
 """
 
@@ -38,30 +41,69 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwise.report.shape import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    Samples = Iterable[tuple[Mapping[str, str], object]]
+    Summary: TypeAlias = Mapping[str, Any]
+    Counters: TypeAlias = Mapping[str, Any]
+    Samples: TypeAlias = Iterable[tuple[tuple[str, ...], object]]
 
+PREFIX = "rackwise_"
+PRODUCER_PREFIX = "rackwise_producer_"
 ENDS = ("local", "cross", "unknown")
 NO_LABELS: Mapping[str, str] = {}
 
-_PREFIX = "rackwise_producer_"
-_HELP = {
-    "bytes": "Bytes given to partitions, by how far their leaders were.",
-    "windows": "Windows begun, by the tier of their partition.",
-    "switches": "Windows ended, by why.",
-    "fallbacks": "Windows that did not go where it was wished, by why.",
-}
-_LABEL = {"windows": "tier", "switches": "reason", "fallbacks": "reason"}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric: its metadata, and the function that gives its samples."""
+
+    name: str
+    """Without prefix; it ends in the unit, where there is one."""
+    help: str
+    unit: str
+    labels: tuple[str, ...]
+    """Names of the labels of each sample."""
+    samples: Callable[[Mapping[str, Any]], Samples]
+    """Summary, or the counters of one topic -> (values of the labels, value); the value None is
+    unknown."""
+
+    def braced(self, values: tuple[str, ...], more: Mapping[str, str] = NO_LABELS) -> str:
+        """The labels of a sample as text, after `more`."""
+        return _braced({**more, **dict(zip(self.labels, values, strict=True))})
+
+
+RUN_METRICS: list[Metric] = []
+"""Gauges of a run, in the order of the text."""
+PRODUCER_METRICS: list[Metric] = []
+"""Counters of a producer, in the order of the text."""
+
+
+def metric(
+    name: str,
+    help: str,  # noqa: A002 (its name in OpenMetrics)
+    *,
+    unit: str = "",
+    labels: tuple[str, ...] = (),
+    to: list[Metric] = RUN_METRICS,
+) -> Callable[[Callable[[Mapping[str, Any]], Samples]], Callable[[Mapping[str, Any]], Samples]]:
+    """Register the decorated function as the samples of a metric."""
+
+    def register(
+        samples: Callable[[Mapping[str, Any]], Samples],
+    ) -> Callable[[Mapping[str, Any]], Samples]:
+        to.append(Metric(name=name, help=help, unit=unit, labels=labels, samples=samples))
+        return samples
+
+    return register
 
 
 def producer_metrics(
-    counters: Mapping[str, Mapping[str, Any]], *, labels: Mapping[str, str] = NO_LABELS
+    counters: Mapping[str, Counters], *, labels: Mapping[str, str] = NO_LABELS
 ) -> str:
     """The text; `counters`: topic -> `PartitionerCounters.as_dict()`; `labels`: of every sample.
 
@@ -72,170 +114,206 @@ def producer_metrics(
     'rackwise_producer_bytes_total{topic="t",ends="local",steered="true"} 7'
     """
     lines: list[str] = []
-    for family, told in _HELP.items():
-        name = _PREFIX + family
-        lines += [f"# HELP {name} {told}", f"# TYPE {name} counter"]
-        if family == "bytes":
-            lines.append(f"# UNIT {name} bytes")
+    for each in PRODUCER_METRICS:
+        name = PRODUCER_PREFIX + each.name
+        lines += [f"# HELP {name} {each.help}", f"# TYPE {name} counter"]
+        if each.unit:
+            lines.append(f"# UNIT {name} {each.unit}")
         for topic in sorted(counters):
-            samples = _bytes if family == "bytes" else _named
             lines += [
-                f"{name}_total{_braced({**labels, 'topic': topic, **own})} {value}"
-                for own, value in samples(counters[topic], family)
+                f"{name}_total{each.braced(values, {**labels, 'topic': topic})} {value}"
+                for values, value in each.samples(counters[topic])
             ]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Family:
-    """One figure: its name without prefix, the unit its name ends in, what it tells."""
-
-    name: str
-    told: str
-    unit: str = ""
-
-
-_RUN: Final = _Family(name="run", told="The run these figures are of.")
-
-
-def run_metrics(summary: Mapping[str, Any]) -> str:
+def run_metrics(summary: Summary) -> str:
     """The headline figures of a summary document. Raises `InvalidSummary`."""
     check(summary)
     labels = {"run_id": summary["run_id"], "version": summary["version"]}
     lines = [
-        f"# TYPE rackwise_{_RUN.name} info",
-        f"# HELP rackwise_{_RUN.name} {_RUN.told}",
-        f"rackwise_{_RUN.name}_info{_braced(labels)} 1",
+        f"# TYPE {PREFIX}run info",
+        f"# HELP {PREFIX}run The run that these figures belong to.",
+        f"{PREFIX}run_info{_braced(labels)} 1",
     ]
-    for family, samples in (*_bill(summary), *_safety(summary), *_repair(summary)):
-        lines += _gauge(family, samples)
+    for each in RUN_METRICS:
+        lines += _gauge(each, summary)
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _gauge(family: _Family, samples: Samples) -> Iterator[str]:
-    name = f"rackwise_{family.name}"
-    known = [(labels, value) for labels, value in samples if value is not None]
+def _gauge(each: Metric, summary: Summary) -> Iterator[str]:
+    name = PREFIX + each.name
+    known = [(values, value) for values, value in each.samples(summary) if value is not None]
     if not known:
         return
     yield f"# TYPE {name} gauge"
-    if family.unit:
-        yield f"# UNIT {name} {family.unit}"
-    yield f"# HELP {name} {family.told}"
-    for labels, value in known:
-        yield f"{name}{_braced(labels) if labels else ''} {value}"
+    if each.unit:
+        yield f"# UNIT {name} {each.unit}"
+    yield f"# HELP {name} {each.help}"
+    for values, value in known:
+        yield f"{name}{each.braced(values)} {value}"
 
 
-def _bill(summary: Mapping[str, Any]) -> Iterator[tuple[_Family, Samples]]:
-    totals, quality, savings = summary["verdict"], summary["quality"], summary["savings"]
-    observed = summary["observed"]
-    if observed is not None:
-        seen = _Family(name="observed_seconds", unit="seconds", told="How long traffic was seen.")
-        yield seen, [(NO_LABELS, observed["seconds"])]
-    bytes_ = _Family(name="observed_bytes", unit="bytes", told="Bytes seen, by how far they went.")
-    yield bytes_, [({"ends": ends}, totals[f"bytes_{ends}"]) for ends in ENDS]
-    usd = _Family(
-        name="crossing_usd", unit="usd", told="What the bytes seen that cross racks cost."
-    )
-    yield usd, [(NO_LABELS, totals["usd"])]
-    month = _Family(
-        name="crossing_30d_usd", unit="usd", told="What bytes that cross racks cost in 30 days."
-    )
-    yield month, [(NO_LABELS, totals["usd_30d"])]
-    saved = _Family(
-        name="savable_30d_usd",
-        unit="usd",
-        told="What each lever saves in 30 days at most, on top of the ones before.",
-    )
-    steps = savings["steps"] if savings else ()
-    yield (
-        saved,
-        [
-            ({"lever": step["lever"]}, step["usd_saved_30d"])
-            for step in steps
-            if step["view"] == "waterfall"
-        ],
-    )
-    doubt = _Family(
-        name="doubtful_bytes", unit="bytes", told="Bytes seen whose rack or price is not known."
-    )
-    yield (
-        doubt,
-        [
-            ({"why": why}, quality[f"bytes_{why}"] if observed else None)
-            for why in ("unknown_rack", "unpriced")
-        ],
-    )
-    lost = _Family(name="quarantined_rows", told="Malformed rows, kept aside.")
-    yield lost, [(NO_LABELS, quality["rows_quarantined"] if observed else None)]
+@metric("observed_seconds", "Time span of the observed traffic.", unit="seconds")
+def _observed_seconds(summary: Summary) -> Samples:
+    if summary["observed"] is not None:
+        yield (), summary["observed"]["seconds"]
 
 
-def _safety(summary: Mapping[str, Any]) -> Iterator[tuple[_Family, Samples]]:
-    clusters = summary["clusters"]
-    for name, told in (
-        ("partitions", "Partitions of the cluster."),
-        ("partitions_unsafe", "Partitions with a finding of severity error."),
-    ):
-        family = _Family(name=name, told=told)
-        yield family, [({"cluster": row["name"]}, row[name]) for row in clusters]
-    found = _Family(name="findings", told="Findings of each rule that is broken.")
-    rows = summary["findings"]["by_rule"]
-    yield (
-        found,
-        [({"rule": row["rule"], "severity": row["severity"]}, row["count"]) for row in rows],
-    )
-    lost = _Family(
-        name="rack_loss_offline_partitions",
-        told="Partitions that are offline when all brokers of the rack are lost.",
-    )
-    yield (
-        lost,
-        [
-            ({"cluster": row["cluster"], "rack": row["rack"]}, row["partitions_offline"])
-            for row in summary["blast"]
-        ],
-    )
-    taken = _Family(
-        name="snapshot_timestamp_seconds", unit="seconds", told="When the last snapshot was taken."
-    )
-    yield taken, [({"cluster": row["name"]}, _epoch(row["taken_at"])) for row in clusters]
+@metric(
+    "observed_bytes",
+    "Observed bytes, by whether they crossed racks.",
+    unit="bytes",
+    labels=("ends",),
+)
+def _observed_bytes(summary: Summary) -> Samples:
+    for ends in ENDS:
+        yield (ends,), summary["verdict"][f"bytes_{ends}"]
+
+
+@metric("crossing_usd", "Cost of the observed bytes that cross racks.", unit="usd")
+def _crossing_usd(summary: Summary) -> Samples:
+    yield (), summary["verdict"]["usd"]
+
+
+@metric("crossing_30d_usd", "Cost of bytes that cross racks, per 30 days.", unit="usd")
+def _crossing_30d_usd(summary: Summary) -> Samples:
+    yield (), summary["verdict"]["usd_30d"]
+
+
+@metric(
+    "savable_30d_usd",
+    "Dollars per 30 days that each change saves at most, after the changes before it.",
+    unit="usd",
+    labels=("lever",),
+)
+def _savable_30d_usd(summary: Summary) -> Samples:
+    part = summary["savings"]
+    for step in part["steps"] if part else ():
+        if step["view"] == "waterfall":
+            yield (step["lever"],), step["usd_saved_30d"]
+
+
+@metric(
+    "doubtful_bytes",
+    "Observed bytes whose rack or price is unknown.",
+    unit="bytes",
+    labels=("why",),
+)
+def _doubtful_bytes(summary: Summary) -> Samples:
+    for why in ("unknown_rack", "unpriced"):
+        is_known = summary["observed"] is not None
+        yield (why,), summary["quality"][f"bytes_{why}"] if is_known else None
+
+
+@metric("quarantined_rows", "Malformed rows in the quarantine.")
+def _quarantined_rows(summary: Summary) -> Samples:
+    if summary["observed"] is not None:
+        yield (), summary["quality"]["rows_quarantined"]
+
+
+@metric("partitions", "Partitions of the cluster.", labels=("cluster",))
+def _partitions(summary: Summary) -> Samples:
+    for row in summary["clusters"]:
+        yield (row["name"],), row["partitions"]
+
+
+@metric("partitions_unsafe", "Partitions with a finding of severity error.", labels=("cluster",))
+def _partitions_unsafe(summary: Summary) -> Samples:
+    for row in summary["clusters"]:
+        yield (row["name"],), row["partitions_unsafe"]
+
+
+@metric("findings", "Findings of each broken rule.", labels=("rule", "severity"))
+def _findings(summary: Summary) -> Samples:
+    for row in summary["findings"]["by_rule"]:
+        yield (row["rule"], row["severity"]), row["count"]
+
+
+@metric(
+    "rack_loss_offline_partitions",
+    "Partitions that go offline when all brokers of the rack are lost.",
+    labels=("cluster", "rack"),
+)
+def _rack_loss_offline_partitions(summary: Summary) -> Samples:
+    for row in summary["blast"]:
+        yield (row["cluster"], row["rack"]), row["partitions_offline"]
+
+
+@metric(
+    "snapshot_timestamp_seconds", "Time of the last snapshot.", unit="seconds", labels=("cluster",)
+)
+def _snapshot_timestamp_seconds(summary: Summary) -> Samples:
+    for row in summary["clusters"]:
+        yield (row["name"],), _epoch(row["taken_at"])
+
+
+@metric("plan_replicas", "Replicas that the plan of the cluster moves.", labels=("cluster",))
+def _plan_replicas(summary: Summary) -> Samples:
+    for row in summary["plans"]["rows"] if summary["plans"] else ():
+        yield (row["cluster"],), row["moves"]
+
+
+@metric("plan_proved", "Whether it is proved that no plan costs less: 1 or 0.", labels=("cluster",))
+def _plan_proved(summary: Summary) -> Samples:
+    for row in summary["plans"]["rows"] if summary["plans"] else ():
+        yield (row["cluster"],), int(row["verdict"] == "proved")
+
+
+@metric(
+    "bytes",
+    "Bytes of records, by the distance of the partition's leader.",
+    unit="bytes",
+    to=PRODUCER_METRICS,
+    labels=("ends", "steered"),
+)
+def _producer_bytes(counters: Counters) -> Samples:
+    for part, steered in (("steered", "true"), ("unsteered", "false")):
+        for ends in ENDS:
+            yield (ends, steered), counters[part][f"{ends}_bytes"]
+
+
+@metric(
+    "windows",
+    "Windows begun, by the tier of their partition.",
+    to=PRODUCER_METRICS,
+    labels=("tier",),
+)
+def _producer_windows(counters: Counters) -> Samples:
+    return _sorted(counters["windows"])
+
+
+@metric("switches", "Windows ended, by reason.", to=PRODUCER_METRICS, labels=("reason",))
+def _producer_switches(counters: Counters) -> Samples:
+    return _sorted(counters["switches"])
+
+
+@metric(
+    "fallbacks",
+    "Windows in another than the preferred rack, by reason.",
+    to=PRODUCER_METRICS,
+    labels=("reason",),
+)
+def _producer_fallbacks(counters: Counters) -> Samples:
+    return _sorted(counters["fallbacks"])
+
+
+def _sorted(counts: Mapping[str, int]) -> Samples:
+    for name, value in sorted(counts.items()):
+        yield (name,), value
 
 
 def _epoch(taken_at: str | None) -> int | None:
-    """Seconds since 1970; None for what is no moment."""
+    """Seconds since 1970; None for a text that is not a time."""
     try:
         return None if taken_at is None else int(datetime.fromisoformat(taken_at).timestamp())
     except ValueError:
         return None
 
 
-def _repair(summary: Mapping[str, Any]) -> Iterator[tuple[_Family, Samples]]:
-    part = summary["plans"]
-    if part is None:
-        return
-    rows = part["rows"]
-    moves = _Family(name="plan_replicas", told="Replicas that the plan of the cluster moves.")
-    yield moves, [({"cluster": row["cluster"]}, row["moves"]) for row in rows]
-    proved = _Family(
-        name="plan_proved", told="Whether it is proved that no plan costs less: 1 or 0."
-    )
-    yield (
-        proved,
-        [({"cluster": row["cluster"]}, int(row["verdict"] == "proved")) for row in rows],
-    )
-
-
-def _bytes(counters: Mapping[str, Any], _family: str) -> Iterator[tuple[Mapping[str, str], int]]:
-    for part, steered in (("steered", "true"), ("unsteered", "false")):
-        for ends in ENDS:
-            yield {"ends": ends, "steered": steered}, counters[part][f"{ends}_bytes"]
-
-
-def _named(counters: Mapping[str, Any], family: str) -> Iterator[tuple[Mapping[str, str], int]]:
-    for name, value in sorted(counters[family].items()):
-        yield {_LABEL[family]: name}, value
-
-
 def _braced(labels: Mapping[str, str]) -> str:
+    if not labels:
+        return ""
     pairs = [f'{name}="{_escaped(value)}"' for name, value in labels.items()]
     return "{" + ",".join(pairs) + "}"
 
