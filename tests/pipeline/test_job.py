@@ -166,7 +166,7 @@ class TestDemo:
     def test_what_each_lever_saves(self, spark, made):
         part = made.summary["savings"]
         steps = [
-            (step["lever"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])
+            (step["saving"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])
             for step in part["steps"]
             if step["view"] == "waterfall"
         ]

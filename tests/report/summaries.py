@@ -404,7 +404,7 @@ STEPS = (
 
 
 def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None:
-    """What levers save of flows; None without any."""
+    """What each change saves of flows; None without any."""
 
     def saved(gib: int) -> dict[str, Any]:
         dollars = Decimal("0.02") * gib
@@ -417,24 +417,24 @@ def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None
     steps = [
         {
             "view": view,
-            "lever": lever,
+            "saving": saving,
             "eps": eps,
             "load_factor": factor,
             **saved(gib),
             "reasons": [] if gib else ["not taken: it would cost 0.120000000 USD"],
         }
-        for view, lever, eps, gib, factor in STEPS
+        for view, saving, eps, gib, factor in STEPS
     ]
     places = {"cluster": cluster, "topic": topic, "client_group": group}
     return (
         {
             "total": saved(sum(gib for view, _, _, gib, _ in STEPS if view == "waterfall")),
             "steps": steps,
-            "conditions": {lever: f"what {lever} takes" for _, lever, *_ in STEPS},
+            "conditions": {saving: f"what {saving} requires" for _, saving, *_ in STEPS},
             "count": 61,
             "rows": [
-                {**places, "lever": lever, "view": view, "eps": eps, **saved(gib)}
-                for view, lever, eps, gib, _ in STEPS
+                {**places, "saving": saving, "view": view, "eps": eps, **saved(gib)}
+                for view, saving, eps, gib, _ in STEPS
                 if gib
             ],
         }

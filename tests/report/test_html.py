@@ -411,7 +411,7 @@ class TestSavings:
         assert "partitioner.rack.aware=true" in text
         assert "Not taken: it would cost 0.120000000 USD" in text
         assert "only client traffic can be saved" in text
-        assert "held at today's" in text
+        assert "stay as they are today" in text
 
     def test_each_lever_alone_each_bound_and_the_stock_assignor(self, page):
         assert "$24.00" in page.by_id("table-steps").text
@@ -433,7 +433,7 @@ class TestSavings:
         document["savings"]["steps"] = []
         page = page_of(document)
         assert figures(page)["chart-steps"]["data"][0]["x"][0] > 0
-        assert "Where levers save most" not in page.by_id("savings").text
+        assert "Where changes save most" not in page.by_id("savings").text
 
 
 class TestSize:

@@ -46,10 +46,15 @@ def samples(text):
     return found
 
 
+PRODUCER_HELP = "# HELP rackwise_producer_{} {}"
+
+
 def test_a_family_each():
     text = producer_metrics({"orders": counted()})
     assert text.splitlines() == [
-        "# HELP rackwise_producer_bytes Bytes of records, by the distance of the partition's leader.",
+        PRODUCER_HELP.format(
+            "bytes", "Bytes of records, by the distance of the partition's leader."
+        ),
         "# TYPE rackwise_producer_bytes counter",
         "# UNIT rackwise_producer_bytes bytes",
         'rackwise_producer_bytes_total{topic="orders",ends="local",steered="true"} 450',
@@ -64,7 +69,7 @@ def test_a_family_each():
         "# HELP rackwise_producer_switches Windows ended, by reason.",
         "# TYPE rackwise_producer_switches counter",
         'rackwise_producer_switches_total{topic="orders",reason="size"} 3',
-        "# HELP rackwise_producer_fallbacks Windows in another than the preferred rack, by reason.",
+        PRODUCER_HELP.format("fallbacks", "Windows in another than the preferred rack, by reason."),
         "# TYPE rackwise_producer_fallbacks counter",
         "# EOF",
     ]
@@ -150,7 +155,7 @@ def test_figures_are_exactly_those_of_the_summary():
     assert found["rackwise_crossing_usd"] == verdict["usd"]
     assert found['rackwise_observed_bytes{ends="cross"}'] == str(verdict["bytes_cross"])
     assert found["rackwise_observed_seconds"] == str(7 * 86_400)
-    assert found['rackwise_savable_30d_usd{lever="follower-fetch"}'] == "54.000000000"
+    assert found['rackwise_savable_30d_usd{saving="follower-fetch"}'] == "54.000000000"
     assert found['rackwise_findings{rule="spread-even",severity="error"}'] == "119"
     lost = 'rackwise_rack_loss_offline_partitions{cluster="demo",rack="use1-az4"}'
     assert found[lost] == "24"

@@ -95,7 +95,7 @@ def test_what_levers_save_is_said_where_there_is_a_price():
     )
     for step in document["savings"]["steps"]:
         step["usd_saved_30d"] = "0.000000000"
-    assert "savings   no lever saves anything here" in lines(document)
+    assert "savings   no change saves anything here" in lines(document)
     document["verdict"]["usd"] = None
     assert not [line for line in lines(document) if line.startswith("savings")]
 

@@ -72,7 +72,7 @@ def _savings_card(summary: Summary) -> tuple[Card, ...]:
             "Can be saved, 30 days",
             usd_text(saved),
             f"{saved} USD",
-            f"up to {share} of that cost, by the levers below",
+            f"up to {share} of that cost, by the changes below",
             "good",
         ),
     )

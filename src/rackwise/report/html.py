@@ -34,7 +34,7 @@ from markupsafe import Markup
 
 from rackwise.core.text import escaped
 from rackwise.report import plans as planned
-from rackwise.report import savings as levers
+from rackwise.report import savings as saving_section
 from rackwise.report import sections, sentences
 from rackwise.report.cards import cards
 from rackwise.report.charts import SEVERITY_SIGNS
@@ -126,7 +126,7 @@ def _content(summary: Mapping[str, Any]) -> dict[str, Any]:
     maps, more_maps = heat_maps(summary["matrix"])
     top = sections.top(summary) if has_traffic else ()
     days = sections.days(summary) if has_traffic else None
-    savings = levers.section(summary)
+    savings = saving_section.section(summary)
     findings, blast = sections.findings(summary), sections.blast(summary)
     clusters = sections.clusters(summary) if sentences.is_fleet(summary) else None
     blocks = [*([clusters] if clusters else []), *top, *([days] if days else []), findings, blast]

@@ -185,13 +185,13 @@ def _crossing_30d_usd(summary: Summary) -> Samples:
     "savable_30d_usd",
     "Dollars per 30 days that each change saves at most, after the changes before it.",
     unit="usd",
-    labels=("lever",),
+    labels=("saving",),
 )
 def _savable_30d_usd(summary: Summary) -> Samples:
     part = summary["savings"]
     for step in part["steps"] if part else ():
         if step["view"] == "waterfall":
-            yield (step["lever"],), step["usd_saved_30d"]
+            yield (step["saving"],), step["usd_saved_30d"]
 
 
 @metric(

@@ -1,15 +1,15 @@
-"""The section of savings: a waterfall of the levers, what each needs, and where it saves most.
+"""The section of savings: a waterfall of changes, how to make each, and where each saves most.
 
 ```
 today            $12.60   ████████████████████████
-follower-fetch  -$1.80                        ████      each lever on top of the ones before
+follower-fetch  -$1.80                        ████      each change after those above it
 assignment      -$1.80                    ████
 producing       -$3.60            ████████
 leader-moves     $0.00            |
 left             $5.40    ████████
 ```
 
-What this does not do: compute; dollars and bytes are those of the summary, and their differences.
+What this does not do: compute savings; dollars and bytes come from the summary.
 """
 
 from __future__ import annotations
@@ -91,32 +91,35 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
         ),
     ),
 }
-"""What is to be set or run, by lever: where, and the lines to put there."""
+"""Saving -> the places to configure, each with the lines to set or run there."""
 NO_BOUND: Final = "no bound (KIP-1123)"
 HELD: Final = (
-    "Levers move bytes between partitions of a topic; what is read and copied of each partition is "
-    "held at today's. Bytes are spread evenly over the partitions that lie alike"
+    "Changes move bytes between partitions of a topic; the bytes read and copied of each partition "
+    "stay as they are today. Bytes are spread evenly over partitions with the same racks"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Lever:
-    """A lever: what it takes, the lines that set it by place, why parts of it are not taken."""
+class Change:
+    """A change that saves."""
 
     name: str
     condition: str
+    """What it requires."""
     settings: tuple[tuple[str, tuple[str, ...]], ...]
+    """Places to configure, each with its lines."""
     reasons: tuple[str, ...]
+    """Why parts of it are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """All that the page says of savings; `total` are the exact sums of the waterfall."""
+    """The content of the section; `total` has the exact sums of the waterfall."""
 
     lead: str
     held: str
     waterfall: Block
-    levers: tuple[Lever, ...]
+    changes: tuple[Change, ...]
     bounds: Table
     largest: Table
     total: Row
@@ -130,8 +133,8 @@ def section(summary: Summary) -> Section | None:
     return Section(
         lead=_lead(summary),
         held=HELD,
-        waterfall=Block("What each lever saves", _figure(summary), _steps_table(summary)),
-        levers=tuple(_levers(part)),
+        waterfall=Block("What each change saves", _figure(summary), _steps_table(summary)),
+        changes=tuple(_changes(part)),
         bounds=_bounds_table(summary),
         largest=_largest_table(summary),
         total=part["total"],
@@ -141,9 +144,11 @@ def section(summary: Summary) -> Section | None:
 def _lead(summary: Summary) -> str:
     total = summary["savings"]["total"]
     if is_priced(summary):
-        return f"All levers together save up to {usd_text(total['usd_saved_30d'])} per 30 days"
+        return f"All changes together save up to {usd_text(total['usd_saved_30d'])} per 30 days"
     period = duration_text(summary["observed"]["seconds"])
-    return f"All levers together save up to {bytes_text(total['bytes_saved'])} of {period} observed"
+    return (
+        f"All changes together save up to {bytes_text(total['bytes_saved'])} of {period} observed"
+    )
 
 
 def _view(part: Row, view: str) -> Sequence[Row]:
@@ -164,7 +169,7 @@ def _figure(summary: Summary) -> charts.Figure:
     items = [
         _bar("today", today / size, _amount(today, is_usd=priced)),
         *(
-            _bar(step["lever"], amount / size, f"saves {_amount(amount, is_usd=priced)}", GOOD)
+            _bar(step["saving"], amount / size, f"saves {_amount(amount, is_usd=priced)}", GOOD)
             for step, amount in zip(steps, saved, strict=True)
         ),
         _bar("left", left / size, _amount(left, is_usd=priced)),
@@ -172,7 +177,7 @@ def _figure(summary: Summary) -> charts.Figure:
     period = "30 days" if priced else f"{duration_text(summary['observed']['seconds'])} observed"
     made = charts.bars(
         "chart-steps",
-        "What each lever saves, one on top of the other",
+        "What each change saves, one after the other",
         f"{unit} per {period}",
         items,
     )
@@ -191,21 +196,21 @@ def _amount(amount: Decimal, *, is_usd: bool) -> str:
 
 def _steps_table(summary: Summary) -> Table:
     part = summary["savings"]
-    alone = {(step["lever"], step["eps"]): step for step in _view(part, ALONE)}
-    stock = {step["lever"]: step for step in _view(part, STOCK)}
+    alone = {(step["saving"], step["eps"]): step for step in _view(part, ALONE)}
+    stock = {step["saving"]: step for step in _view(part, STOCK)}
     rows = [
         {
-            "lever": step["lever"],
+            "saving": step["saving"],
             "bytes_saved": step["bytes_saved"],
             "usd_saved": step["usd_saved"],
             "usd_saved_30d": step["usd_saved_30d"],
-            "alone": alone.get((step["lever"], step["eps"]), step)["usd_saved_30d"],
-            "stock": stock[step["lever"]]["usd_saved_30d"] if step["lever"] in stock else "",
+            "alone": alone.get((step["saving"], step["eps"]), step)["usd_saved_30d"],
+            "stock": stock[step["saving"]]["usd_saved_30d"] if step["saving"] in stock else "",
         }
         for step in _view(part, WATERFALL)
     ]
     columns = (
-        name_column("lever", "Lever"),
+        name_column("saving", "Change"),
         bytes_column("bytes_saved", "Stops crossing"),
         usd_column("usd_saved", "USD"),
         usd_column("usd_saved_30d", "USD, 30 days"),
@@ -213,21 +218,19 @@ def _steps_table(summary: Summary) -> Table:
         Column("stock", "Stock assignor, 30 days", "number", _usd_or_none),
     )
     sums = ("bytes_saved", "usd_saved", "usd_saved_30d")
-    return table(
-        "steps", "What each lever saves on top of the ones before", columns, rows, sums=sums
-    )
+    return table("steps", "What each change saves after the ones before", columns, rows, sums=sums)
 
 
 def _usd_or_none(usd: str | None) -> Cell:
     return Cell("-") if usd == "" else Cell(usd_text(usd), None if usd is None else f"{usd} USD")
 
 
-def _levers(part: Row) -> list[Lever]:
+def _changes(part: Row) -> list[Change]:
     return [
-        Lever(
-            step["lever"],
-            part["conditions"].get(step["lever"], ""),
-            SETTINGS.get(step["lever"], ()),
+        Change(
+            step["saving"],
+            part["conditions"].get(step["saving"], ""),
+            SETTINGS.get(step["saving"], ()),
             tuple(step["reasons"]),
         )
         for step in _view(part, WATERFALL)
@@ -238,7 +241,7 @@ def _bounds_table(summary: Summary) -> Table:
     rows = [
         {**step, "bound": _bound(step["eps"])}
         for step in _view(summary["savings"], ALONE)
-        if step["lever"] == PRODUCING
+        if step["saving"] == PRODUCING
     ]
     columns = (
         name_column("bound", "A rack may take above its even part"),
@@ -267,7 +270,7 @@ def _factor_cell(factor: object) -> Cell:
 
 def _largest_table(summary: Summary) -> Table:
     columns = (
-        name_column("lever", "Lever"),
+        name_column("saving", "Change"),
         *((name_column("cluster", "Cluster"),) if is_fleet(summary) else ()),
         name_column("topic", "Topic"),
         name_column("client_group", "Client group"),
@@ -278,7 +281,7 @@ def _largest_table(summary: Summary) -> Table:
     rows = [row for row in part["rows"] if row["view"] == WATERFALL]
     return table(
         "savings",
-        "Where levers save most, each on top of the ones before",
+        "Where changes save most, each after the ones before",
         columns,
         rows,
         count=part["count"] - len(part["rows"]) + len(rows),
@@ -287,11 +290,11 @@ def _largest_table(summary: Summary) -> Table:
 
 
 def sentence(summary: Summary) -> str | None:
-    """What the terminal says: the sum of the waterfall, and each lever that saves something."""
+    """The line of the terminal: the sum of the waterfall, and each change that saves something."""
     part = summary["savings"]
     if part is None or not is_priced(summary):
         return None
     steps = [step for step in _view(part, WATERFALL) if Decimal(step["usd_saved_30d"] or 0)]
-    each = ", ".join(f"{step['lever']} {usd_text(step['usd_saved_30d'])}" for step in steps)
+    each = ", ".join(f"{step['saving']} {usd_text(step['usd_saved_30d'])}" for step in steps)
     whole = usd_text(part["total"]["usd_saved_30d"])
-    return f"up to {whole} per 30 days: {each}" if each else "no lever saves anything here"
+    return f"up to {whole} per 30 days: {each}" if each else "no change saves anything here"

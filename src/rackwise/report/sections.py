@@ -1,6 +1,7 @@
 """The page, section by section: which charts and which tables, from which part of the summary.
 
-Order of the page: verdict, quality, matrix, top, days, savings (`levers`), findings, blast, method.
+Order of the page: verdict, quality, matrix, top, days, savings (in `savings`), findings, blast,
+method.
 A section that stands on traffic says what to add where there is none.
 """
 

@@ -113,7 +113,7 @@ def _saving(summary: Summary) -> tuple[Phrase, ...]:
         return ()
     total = summary["savings"]["total"]
     if not total["bytes_saved"]:
-        return (Phrase(", of which no lever saves anything"),)
+        return (Phrase(", of which no change saves anything"),)
     amount = usd_text(total["usd_saved_30d"]) if is_priced(summary) else None
     return (
         Phrase(", of which up to "),

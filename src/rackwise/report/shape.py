@@ -120,7 +120,7 @@ SHAPE: Final[Mapping[str, Any]] = {
             "steps": [
                 {
                     "view": str,
-                    "lever": str,
+                    "saving": str,
                     "eps": _TEXT,
                     **_SAVED,
                     "load_factor": (NUMBER, None),
@@ -134,7 +134,7 @@ SHAPE: Final[Mapping[str, Any]] = {
                     "cluster": str,
                     "topic": _TEXT,
                     "client_group": _TEXT,
-                    "lever": str,
+                    "saving": str,
                     "view": str,
                     "eps": _TEXT,
                     **_SAVED,

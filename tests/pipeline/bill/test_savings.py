@@ -1,4 +1,4 @@
-"""What each lever saves, as a table: the rows of core for each cluster, whatever task it is in."""
+"""What each change saves, as a table: the rows of core for each cluster, whatever task it is in."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def flows(size):
 
 
 def cross_rack(spark, by_cluster):
-    """CROSS_RACK, as far as levers look at it."""
+    """CROSS_RACK, as far as savings need it."""
     from rackwise.pipeline.schemas import CROSS_RACK, UNKNOWN_RACK
 
     rows = [
@@ -85,7 +85,7 @@ def test_rows_are_those_of_core_for_each_cluster(spark, tmp_path):
                 "cluster": name,
                 "topic": one.topic,
                 "client_group": one.client_group,
-                "lever": one.lever,
+                "saving": one.lever,
                 "view": one.view,
                 "eps": one.eps,
                 "bytes_saved": one.bytes_saved,
@@ -107,19 +107,19 @@ def nine(dollars):
     return dollars.quantize(Decimal("0.000000001"))
 
 
-def saving(lever, gib, usd, **more):
+def saving(name, gib, usd, **more):
     row = {
         "cluster": "demo",
         "topic": "orders",
         "client_group": "readers",
-        "lever": lever,
+        "saving": name,
         "view": "waterfall",
         "eps": None,
         "bytes_saved": gib * GIB,
         "usd_saved": None if usd is None else Decimal(usd),
         "usd_saved_30d": None if usd is None else 30 * Decimal(usd),
         "load_factor": None,
-        "condition": CONDITIONS[lever],
+        "condition": CONDITIONS[name],
         "quality": "estimated",
     }
     return row | more
@@ -142,7 +142,7 @@ class TestSummary:
             "usd_saved": "0.120000000",
             "usd_saved_30d": "3.600000000",
         }
-        assert [(s["view"], s["lever"], s["eps"], s["usd_saved"]) for s in part["steps"]] == [
+        assert [(s["view"], s["saving"], s["eps"], s["usd_saved"]) for s in part["steps"]] == [
             ("waterfall", "follower-fetch", None, "0.060000000"),
             ("waterfall", "producing", "inf", "0.060000000"),
             ("alone", "producing", "0.1", "0.020000000"),
@@ -153,7 +153,7 @@ class TestSummary:
         )
         assert part["steps"][0]["load_factor"] is None
         assert part["count"] == 4
-        assert [(row["lever"], row["usd_saved"], row["eps"]) for row in part["rows"]] == [
+        assert [(row["saving"], row["usd_saved"], row["eps"]) for row in part["rows"]] == [
             ("producing", "0.060000000", "inf"),
             ("follower-fetch", "0.040000000", None),
         ]

@@ -1,18 +1,17 @@
-"""What each lever saves, for a whole fleet as one table.
+"""Savings of a whole fleet as one table.
 
-One row of CROSS_RACK after the other says nothing about levers: an assignment or a choice of
-leaders takes a cluster as a whole. So each cluster's flows meet its layout in one task, and
-`core.savings` does the rest.
+Single rows of CROSS_RACK do not give savings: an assignment or a choice of leaders concerns a whole
+cluster. So one task gets all flows of a cluster and its layout, and `core.savings` does the rest.
 
 ```
 cross_rack  a a b a b  ->  task 1: a a a  +  layout a  ->  rows of a
 layouts     a b        ->  task 2: b b    +  layout b  ->  rows of b
 ```
 
-Left alone, Spark puts small groups together, and clusters would be worked on one after another;
-only a number of partitions that is given is left alone.
+By default, Spark puts small groups together and processes clusters one after another. It keeps a
+number of partitions only where that number is given.
 
-What this does not do: know flows by partition (`core.savings.spread` says how they are shared).
+What this does not do: know flows by partition (`core.savings.spread` spreads them).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 256
 REASONS = 3
-"""So many different reasons are told of a step."""
+"""Different reasons that a step lists at most."""
 ESTIMATED = "estimated"
 """The quality of every row: bytes are spread over partitions."""
 FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
@@ -119,7 +118,7 @@ def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
         "cluster": cluster,
         "topic": one.topic,
         "client_group": one.client_group,
-        "lever": one.lever,
+        "saving": one.lever,
         "view": one.view,
         "eps": one.eps,
         "bytes_saved": one.bytes_saved,
@@ -142,13 +141,13 @@ def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[s
 
 
 def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, Any]:
-    """What the summary says of them: a step for each lever, view and bound, all clusters together.
+    """Their part of the summary: a step for each saving, view and bound, all clusters together.
 
     `rows`: the first `most` of those that save something, largest first.
     """
     steps: defaultdict[tuple[str, str, str | None], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        steps[row["view"], row["lever"], eps_text(row["eps"])].append(row)
+        steps[row["view"], row["saving"], eps_text(row["eps"])].append(row)
     largest = sorted(
         (row for row in rows if row["bytes_saved"]),
         key=lambda row: (-(row["usd_saved"] or 0), -row["bytes_saved"]),
@@ -157,8 +156,8 @@ def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, A
     return {
         "total": _sums(whole),
         "steps": [
-            {"view": view, "lever": lever, "eps": eps, **_sums(part), **_told(part)}
-            for (view, lever, eps), part in steps.items()
+            {"view": view, "saving": saving, "eps": eps, **_sums(part), **_reasons(part)}
+            for (view, saving, eps), part in steps.items()
         ],
         "conditions": dict(CONDITIONS),
         "count": len(largest),
@@ -188,8 +187,8 @@ def _dollars(values: Iterable[Decimal | None]) -> str | None:
     return exact_usd_text(int(sum(known, Decimal(0)) * NANO)) if known else None
 
 
-def _told(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The greatest load factor, and why parts of a lever are not pulled, each reason once."""
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The greatest load factor, and each reason why parts of a change are left out, once."""
     factors = [row["load_factor"] for row in rows if row["load_factor"] is not None]
     known = set(CONDITIONS.values())
     reasons = dict.fromkeys(row["condition"] for row in rows if row["condition"] not in known)

@@ -8,7 +8,7 @@ demo     1 a, 2 b, 3 c      orders    0 0 0  0 1 2      1 2 3   0 2 4 6  1 2 2 3
 Racks of members are resolved before: a task has no subnets and asks nobody. Replicas that a running
 reassignment adds are left out.
 
-What this does not do: carry what no lever looks at (sizes, in-sync replicas, log folders).
+What this does not do: carry what no saving needs (sizes, in-sync replicas, log folders).
 """
 
 from __future__ import annotations
