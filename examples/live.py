@@ -21,7 +21,7 @@ from steps import ROOT, Unexpected, rackwise, wait_until
 
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:

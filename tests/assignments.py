@@ -18,7 +18,7 @@ from rackwise.core.assignors.kafka.sticky_same import constrained
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.assignors.order import utf16_key
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

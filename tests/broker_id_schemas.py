@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "broker-id.schema.json"
 SCHEMA = parse(FILE.read_bytes(), where=FILE.name, error=InvalidConfig)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from producer_vectors import GOLDEN, Draws, upstream_load_of, view_of
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.partitioner import (
     PartitionerConfig,
     QueueEntry,

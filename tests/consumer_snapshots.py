@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rackwise.adapters.files import write_snapshot
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.model import (
     Broker,
     Cluster,

@@ -19,7 +19,7 @@ from rackwise.core.identity.nodes.store import (
     Create,
     Put,
 )
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 
 class Nodes:

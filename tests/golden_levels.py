@@ -15,7 +15,7 @@ from typing import Any
 
 from rackwise import Broker, Levels, Rack, add_partitions, place
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json
 
 FILE = Path(__file__).parent / "golden" / "place.levels.jsonl"

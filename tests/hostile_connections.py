@@ -23,7 +23,7 @@ from pathlib import Path
 
 from rackwise.adapters.files import write_snapshot
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rpc_servers import PATIENCE_S, response_of, said
 from service_frames import assignment, framed
 from small_clusters import small_cluster

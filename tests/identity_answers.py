@@ -26,7 +26,7 @@ from rackwise.core.identity.nodes.nodes import endpoint, parse_registration
 from rackwise.core.identity.nodes.store import StoredNode
 from rackwise.core.identity.refusals import MetaUnreadable, StoreCorrupt
 from rackwise.core.java_properties import parse_properties
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 GOLDEN = Path(__file__).parent / "golden"
 STRICTER = re.compile(

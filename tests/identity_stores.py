@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rackwise.adapters.launch.views.stores import init_store, open_store
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 CLAIMERS = Path(__file__).with_name("claimers.py")
 

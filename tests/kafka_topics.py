@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_traffic import until
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called
 
 NAME = "placed"

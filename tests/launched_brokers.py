@@ -36,7 +36,7 @@ from rackwise.adapters.zookeeper import ZooKeeperView
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.nodes import parse_mapping
 from rackwise.core.identity.nodes.store import HOSTS, OWNERS
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 NOTE_PID = 'echo $$ > "$0"; exec "$@"'
 RACKWISE = (sys.executable, "-m", "rackwise.cli", "broker-id")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rackwise import Broker, Kip36, Rack, place
 from rackwise.core.errors import InputError, InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.placement import JavaRandom, MockRandom, Request, Striped, alternated
 from rackwise.core.placement.rack_modes import RackMode
 

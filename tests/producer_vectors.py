@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.partitioner import (
     PartitionerConfig,
     PartitionLoad,

@@ -11,7 +11,7 @@ import sys
 from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.runtime.session import session
 
 

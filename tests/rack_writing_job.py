@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
 from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.kafka.records import Topic
 from rackwise.pipeline.kafka.source import NAME, source_of
 from rackwise.pipeline.runtime.session import session

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.stream.store import Store
 from spark_clusters import connector_jars
 from telemetry import AT_MS, MINUTE_MS

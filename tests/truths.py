@@ -16,7 +16,7 @@ from rackwise.adapters.files.tables.flow_text import (
 )
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet import FlowFormat, flow_file, generated_fleet, truth
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
 from rackwise.pipeline.generate import write_flow_parquet

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.model import Topic
 from rackwise.core.policy import POLICY_FORMAT, Policy, policy_of
 from small_clusters import small_cluster

@@ -28,7 +28,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.pipeline.runtime.java import find_java
 
 if TYPE_CHECKING:

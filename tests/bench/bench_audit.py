@@ -13,7 +13,7 @@ from pairs import compare
 from rackwise import Broker, Cluster, Rack, Topic, audit
 from rackwise.adapters.files import parse_snapshot, snapshot_bytes
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.model import PartitionTable, Ragged
 from rackwise.core.planning.plan import fair_loads
 

@@ -16,7 +16,7 @@ import rackwise.cli.main as command_line
 from rackwise.cli.main import globals_of, hoisted, run
 from rackwise.cli.shell import Meter, Shell, Terminated, size_in_bytes, version
 from rackwise.core.errors import InvalidConfig, RackwiseError
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 SOURCE = Path(rackwise.__file__).parents[1]
 PROBE = """

@@ -13,7 +13,7 @@ import pytest
 from rackwise.adapters.sandbox.ports import is_open
 from rackwise.adapters.sandbox.ready import comes_true
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 COMMAND = [sys.executable, "-m", "rackwise.cli", "sandbox", "--brokers", "1"]
 

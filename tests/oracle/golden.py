@@ -18,7 +18,7 @@ from cases import JUDGES, LINES, cases
 from oracle import Oracle, OracleError
 from rackwise.adapters.sandbox import KAFKA_3_9, KAFKA_4_3, jars, lock
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json
 from rackwise.pipeline.runtime.java import find_java
 

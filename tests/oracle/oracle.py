@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

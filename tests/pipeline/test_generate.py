@@ -23,7 +23,7 @@ from rackwise.core.fleet import (
     observed_fleet,
     truth,
 )
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.generate import write_flow_parquet
 

@@ -16,7 +16,7 @@ from kafka_traffic import create
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.sandbox import Sandbox, resolve
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.spark_racks.check import AUTOMATIC
 from rackwise.pipeline.spark_racks.recipes import client_rack_options
 from spark_clusters import SparkCluster

@@ -14,7 +14,7 @@ from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
 from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.partitioner import partition_for_key
 from rackwise.pipeline.kafka.records import Topic
 from rackwise.pipeline.kafka.source import source_of

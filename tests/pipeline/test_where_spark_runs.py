@@ -13,7 +13,7 @@ import pytest
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FleetOptions, FlowFormat
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from spark_clusters import SPARK_HOME, SparkCluster
 from truths import write_fleet
 

@@ -24,7 +24,7 @@ from rackwise.adapters.files import (
 )
 from rackwise.adapters.files.plan.write import plan_body
 from rackwise.core.errors import InvalidConfig, InvalidPlan
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.model import MadeFrom
 from rackwise.core.policy import DEFAULT_POLICY, BalancePolicy

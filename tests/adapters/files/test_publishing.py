@@ -16,7 +16,7 @@ from rackwise.adapters.files import (
 )
 from rackwise.adapters.files.publishing import Disk
 from rackwise.core.errors import InvalidConfig, InvalidSummary, OtherFormat, WorldError
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 OLD, NEW = "0123456789ab", "ba9876543210"
 

@@ -17,7 +17,7 @@ from rackwise.adapters.files import (
     write_reassignment,
 )
 from rackwise.core.errors import InvalidConfig, InvalidPlan, InvalidRack, InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.model import Broker, Partition, Topic
 from rackwise.core.racks import Rack
 from strategies import TOPIC_NAMES

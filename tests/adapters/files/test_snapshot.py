@@ -18,7 +18,7 @@ from rackwise.adapters.files import (
     write_snapshot,
 )
 from rackwise.core.errors import InvalidConfig, InvalidRack, InvalidSnapshot
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json
 from rackwise.core.model import (
     Broker,

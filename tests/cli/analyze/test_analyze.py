@@ -21,7 +21,7 @@ from rackwise.cli.analyze import run as analyzed
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.model import Note
 from small_fleets import DEMO_READERS, GIB, cluster
 

@@ -18,7 +18,7 @@ import pytest
 from rackwise.adapters.files import parse_plan, read_published, write_snapshot
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.runtime.session import LARGEST_DRIVER_BYTES
 from small_fleets import cluster
 from truths import check_told

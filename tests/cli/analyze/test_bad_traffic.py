@@ -16,7 +16,7 @@ from flow_rows import NOON
 from laws import check_conserved
 from rackwise.adapters.files import read_published, write_snapshot
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called
 from small_fleets import GIB, cluster
 

@@ -12,7 +12,7 @@ from rackwise.adapters import files
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 SMALL = ("--brokers", "6", "--topics", "5", "--flows", "400", "--bad-rows", "0.1")
 

@@ -11,7 +11,7 @@ import pytest
 
 from rackwise.adapters.files import read_published, write_snapshot
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from small_fleets import cluster
 from truths import check_told
 

@@ -24,7 +24,7 @@ from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.connect import send
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from request_proxies import ALTER_REASSIGNMENTS, ELECT, RequestProxies
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]

@@ -12,7 +12,7 @@ from rackwise.adapters.kafka import connect
 from rackwise.cli.main import run
 from rackwise.cli.tables import SHOWN
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.core.rules import RULES

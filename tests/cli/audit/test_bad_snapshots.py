@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.adapters.files import snapshot_bytes
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called, check_refused, replaced
 from small_fleets import cluster
 
@@ -21,7 +21,7 @@ IDS = "ids are integers from 0 to 2147483647, without quotes and without a point
 NAMES = "write the name as the cluster has it: not empty, no control character"
 AGAIN = "take the snapshot again; if it stays, the file was changed by hand"
 REGULAR = "give the path of a file; of a pipe, write its output to a file first"
-NAN = "write null where a number is not known"
+NAN = "write null for an unknown number"
 
 
 class TestSnapshot:

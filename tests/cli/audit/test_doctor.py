@@ -16,7 +16,7 @@ from rackwise.cli.tables import SHOWN
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.fetch_diagnosis import READING_RULES, ProbeQuestion, probe_questions
 from rackwise.core.fetch_diagnosis.facts import RACK_AWARE_SELECTOR, REPLICA_SELECTOR
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, GroupMember, Note
 from rackwise.core.racks import Rack
 from readings import SELECTORS, group, healthy

@@ -14,7 +14,7 @@ from rackwise.adapters.kafka import connect, read_cluster
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 REASSIGNMENT = """{"version":1,"partitions":[
 {"topic":"t","partition":0,"replicas":[1,2]},{"topic":"t","partition":1,"replicas":[2,3]}]}"""

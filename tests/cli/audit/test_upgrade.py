@@ -11,7 +11,7 @@ import pytest
 from identity_stores import Place
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import IDS, Create, Put
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.wire import upgrade, write_registration
 from refusals import called, check_refused
 from registrations import endpoint, sample

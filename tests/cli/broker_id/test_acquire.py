@@ -28,7 +28,7 @@ from rackwise.core.identity.nodes.store import (
     Create,
     Delete,
 )
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called
 
 pytestmark = pytest.mark.zookeeper

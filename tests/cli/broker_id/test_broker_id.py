@@ -8,7 +8,7 @@ from broker_id_schemas import check_document
 from directory_stores import Nodes
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS, MISSING, RETIRED
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called
 
 MINUTE_MS = 60_000

@@ -19,7 +19,7 @@ from rackwise.core.identity.nodes.store import (
     TOPICS,
     Create,
 )
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from refusals import called
 
 pytestmark = pytest.mark.zookeeper

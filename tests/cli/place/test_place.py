@@ -15,7 +15,7 @@ from rackwise import Placement, place
 from rackwise.adapters.files import parse_placement, write_snapshot
 from rackwise.cli.place.options import load_of
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.placement import (
     PLACERS,
     JavaRandom,

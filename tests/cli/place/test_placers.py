@@ -13,7 +13,7 @@ import rackwise
 from rackwise.adapters.files import write_snapshot
 from rackwise.cli.place.placers import made, offer_of
 from rackwise.core.errors import InvalidConfig, InvalidPlacer
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.placement import Kip36, Levels, Ring, Unaware
 from refusals import called, check_refused
 from small_clusters import small_cluster

@@ -20,7 +20,7 @@ from rackwise.adapters.files import parse_placement, write_snapshot
 from rackwise.adapters.rpc.client import CreateReplicaAssignmentOptions, ReplicaAssignmentClient
 from rackwise.cli.place import serve
 from rackwise.core.errors import InvalidConfig, ServerRefused, Unreachable
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.placement import parse_assignment
 from rackwise.core.replica_service.answers import seed_of
 from refusals import called, check_refused

@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.fleet.world.placements import Shape, capacity, congruential, placed, racks_of
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "vectors-planner.json"
 GENERATED = parse(GOLDEN.read_bytes(), where=GOLDEN.name, error=InvalidPlan)["generated"][

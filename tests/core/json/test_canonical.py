@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.json.canonical import canonical_json, sha256_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "vectors-planner.json"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.json.strict import MAX_DEPTH, NotStrict, offset_of, read_object
+from rackwise.core.errors import InvalidPlan
+from rackwise.core.json.strict import MAX_DEPTH, NotStrict, offset_of, parse, read_object
 
 MOST = 2**20
 ODD = {
     "empty": (b"", 0, "one JSON object"),
     "not UTF-8": (b'{"a":"\xff"}', 6, "UTF-8"),
-    "a byte order mark": (b'\xef\xbb\xbf{"a":1}', 0, "one JSON object"),
+    "a byte order mark": (b'\xef\xbb\xbf{"a":1}', 0, "without a byte order mark"),
     "no object": (b"  [7]", 0, "one JSON object"),
     "a missing comma": ('{"ü":1 "b":2}'.encode(), 8, "one JSON object"),
     "a key twice": (b'{"rack":"a","x":[7,{"rack":1}],"rack":"b"}', 31, "every key once"),
@@ -27,14 +31,14 @@ ODD = {
     "a wide fraction": (b'{"a":9223372036854775808.5,"b":1e999x}', 31, "a finite number"),
     "65 bits": (b'{"a":9223372036854775807,"b":9223372036854775808}', 29, "an integer of 64 bits"),
     "5000 digits": (b'{"a":"7777777777777777777777","b":' + b"7" * 5000 + b"}", 34, "64 bits"),
-    "half a pair": (b'{"\\u0061":"\\ud83d\\ude00","b":["\\ud800"]}', 30, "surrogate pair"),
-    "half a pair as key": (b'{"a":[{"\\udc00":1}]}', 7, "surrogate pair"),
+    "half a pair": (b'{"\\u0061":"\\ud83d\\ude00","b":["\\ud800"]}', 30, "lone surrogate"),
+    "half a pair as key": (b'{"a":[{"\\udc00":1}]}', 7, "lone surrogate"),
     "deep": (b'{"a":' + b"[" * 70 + b"]" * 70 + b"}", 68, "64 levels"),
     "unbalanced": (b"[" * 70, 64, "64 levels"),
     "unbalanced and cut off": (b"[" * 65, 64, "64 levels"),
-    "not closed": (b'{"a":1,"b":[' + b"{}," * 70, 222, "64 levels"),
+    "not closed": (b'{"a":1,"b":[' + b"{}," * 70, 222, "one JSON object"),
     "closed too often": (b'{"a":"}"}}', 9, "one JSON object"),
-    "closed too often and long": (b'{"a":' + b"[]," * 70 + b"1}}", 217, "64 levels"),
+    "closed too often and long": (b'{"a":' + b"[]," * 70 + b"1}}", 8, "one JSON object"),
 }
 
 
@@ -120,3 +124,30 @@ def test_any_text_is_read_or_refused_where_it_is_wrong(text):
         except NotStrict as odd:
             assert 0 <= odd.offset <= len(each)  # noqa: PT017 (any error of the class will do)
             assert odd.told.isprintable()  # noqa: PT017
+
+
+HOSTILE = {
+    "integers of 65 bits": b"99999999999999999999,",
+    "NaN": b"NaN,",
+    "a key again and again": b'{"a":1,"a":2},',
+    "half a pair": b'"\\ud800",',
+    "escaped quotes": b'"\\"\\"\\"\\"",',
+    "quotes": b'",',
+    "brackets": b"[],{},",
+    "digits": b"9",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+def test_four_times_the_input_takes_about_four_times_the_time(piece):
+    def seconds(size):
+        data = b'{"' + b"k" * 1000 + b'":[' + piece * (size // len(piece)) + b"0]}"
+        best = float("inf")
+        for _ in range(3):
+            begin = perf_counter()
+            with suppress(InvalidPlan):
+                parse(data, where="x", error=InvalidPlan)
+            best = min(best, perf_counter() - begin)
+        return best
+
+    assert seconds(2**20) < 12 * max(seconds(2**18), 0.002)

@@ -299,7 +299,7 @@ class TestRefused:
         ("data", "told"),
         [
             (b'{"version":1,"rack":"a","x":"","rack":"b"}', 'offset 31: key "rack" appears twice'),
-            (b'{"version":1,"rack":NaN}', "offset 20: expected a finite number"),
+            (b'{"version":1,"rack":NaN}', "offset 20: expected a finite number, got NaN"),
             (b"[1]", "offset 0: expected one JSON object"),
             (b"{}" + b" " * REGISTRATION_BYTES, "offset 65536: expected at most 65536 bytes"),
         ],

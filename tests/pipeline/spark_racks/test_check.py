@@ -9,7 +9,7 @@ import pytest
 
 from rackwise.adapters.files import write_snapshot
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.spark_racks.check import (
     AUTOMATIC,
     RULES,

@@ -12,7 +12,7 @@ from canonical_flows import write_flows
 from rackwise.adapters.files import read_published, write_snapshot
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.pipeline.stream.store import Store
 from refusals import called
 from small_fleets import cluster as demo_cluster

@@ -32,7 +32,7 @@ from rackwise.adapters.files.state_folder import MODE_FILE, unwritable
 from rackwise.adapters.files.writing import sync_folder
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.json.canonical import Json, canonical_json
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

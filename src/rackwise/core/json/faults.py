@@ -69,9 +69,9 @@ class Faults:
         if self.first is not None:
             raise self._error(self.first, self.count - 1)
 
-    def last(self, fault: Fault) -> InputError:
+    def last(self, fault: Fault, *, others: int = 0) -> InputError:
         """The error to raise for a fault after which nothing else can be read."""
-        self.add(fault)
+        self.add(fault, others=others)
         return self._error(self.first or fault, self.count - 1)
 
     def _error(self, fault: Fault, others: int) -> InputError:

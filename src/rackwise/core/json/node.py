@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rackwise.core.json.faults import Fault, Faults, quoted
-from rackwise.core.json.parse import Json, key_path, parse
+from rackwise.core.json.strict import Json, key_path, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -17,7 +17,7 @@ from kafka.partitioner import DefaultPartitioner
 from client_metadata import answer, metadata
 from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
 from rackwise.core.errors import InputError, PartitionerConfigError, SplitError
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 from rackwise.core.partitioner import PartitionerConfig
 
 BROKERS = {1: "a", 2: "b", 3: "c"}

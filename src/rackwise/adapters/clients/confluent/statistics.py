@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rackwise.core.errors import ViewError
-from rackwise.core.json import parse as strict_json
+from rackwise.core.json import strict as strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,7 +33,7 @@ from rackwise.core.identity.nodes.store import (
     parent_of,
 )
 from rackwise.core.identity.refusals import StoreCorrupt
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from rackwise.core.errors import InvalidPlan, InvalidPolicy, InvalidPrices
 from rackwise.core.json.canonical import sha256_of
 from rackwise.core.json.faults import Fault, quoted
 from rackwise.core.json.node import document
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.planning.model import MadeFrom, Minimise, Move, Plan, SeenBroker, Steady, Totals
 from rackwise.core.policy import policy_of
 

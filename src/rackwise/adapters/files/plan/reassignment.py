@@ -30,7 +30,7 @@ from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
 from rackwise.core.json.faults import Fault, Faults, quoted
 from rackwise.core.json.node import MAX_ID, Node
-from rackwise.core.json.parse import parse
+from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
 from rackwise.core.text import escaped

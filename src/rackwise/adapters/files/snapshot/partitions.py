@@ -33,7 +33,7 @@ import numpy as np
 
 from rackwise.core.json.faults import Fault, Faults
 from rackwise.core.json.node import ID_HINT, MAX_ID, Node
-from rackwise.core.json.parse import distinct
+from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.json.parse import Hook, Members
+    from rackwise.core.json.strict import Hook, Members
 
 KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "replicas")
 """Fields of a partition, as they stand in the file."""

@@ -24,7 +24,7 @@ from rackwise.adapters.files.snapshot.partitions import RowTaker, TopicRows, are
 from rackwise.core.errors import InvalidRack, InvalidSnapshot
 from rackwise.core.json.faults import Fault, Faults
 from rackwise.core.json.node import MAX_ID, Node, check_format
-from rackwise.core.json.parse import collector_held_back, parse
+from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.model import Broker, Cluster, Configs, Group, GroupMember, LogDir, Note, Topic
 from rackwise.core.racks import Rack, check_one_form
 from rackwise.core.text import escaped

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
-from rackwise.core.json.parse import MAX_DEPTH, parse
+from rackwise.core.json.strict import MAX_DEPTH, parse
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
@@ -58,7 +58,7 @@ class TestBadInput:
             (
                 b'{"moves":[{"bytes":NaN}]}',
                 "invalid plan.json at $.moves[0].bytes: expected a finite number, got NaN",
-                "write null where a number is not known",
+                "write null for an unknown number",
                 "$.moves[0].bytes",
             ),
             (
@@ -67,13 +67,13 @@ class TestBadInput:
                     "invalid plan.json at $[0]: expected a finite number, got -Infinity "
                     "(and 2 more faults)"
                 ),
-                "write null where a number is not known",
+                "write null for an unknown number",
                 "$[0]",
             ),
             (
                 b'{"moves":[{"bytes":1e400}]}',
                 "invalid plan.json at $.moves[0].bytes: expected a finite number, got 1e400",
-                "write null where a number is not known",
+                "write null for an unknown number",
                 "$.moves[0].bytes",
             ),
             (
@@ -120,7 +120,7 @@ class TestBadInput:
             (
                 b'{"a b":[{"x":NaN}]}',
                 'invalid plan.json at $["a b"][0].x: expected a finite number, got NaN',
-                "write null where a number is not known",
+                "write null for an unknown number",
                 '$["a b"][0].x',
             ),
             (
