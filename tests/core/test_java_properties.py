@@ -10,6 +10,7 @@ from rackwise.core.java_properties import (
     MAX_BYTES,
     format_properties,
     parse_properties,
+    property_entries,
     property_pairs,
 )
 
@@ -49,6 +50,10 @@ class TestLines:
     @pytest.mark.parametrize("data", [b"\\", b"\\\n", b"\\\r", b"a=1\n \\"])
     def test_alone_it_is_an_empty_key(self, data):
         assert parse_properties(data)[""] == ""
+
+    def test_an_entry_has_the_number_of_its_first_line(self):
+        text = "a = 1\n! note\nb:x\\\n  y\n\\\nc=d"
+        assert property_entries(text) == [(1, "a", "1"), (3, "b", "xy"), (6, "c", "d")]
 
 
 class TestSides:

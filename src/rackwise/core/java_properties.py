@@ -69,8 +69,19 @@ def property_pairs(data: bytes) -> list[tuple[str, str]]:
             had=len(data),
             hint="is it a properties file?",
         )
-    halves = [_LOGICAL.findall(line)[0] for line in _logical_lines(data.decode("latin-1"))]
-    return [(_unescaped(key), _unescaped(value)) for key, value in halves]
+    return [(key, value) for _, key, value in property_entries(data.decode("latin-1"))]
+
+
+def property_entries(text: str) -> list[tuple[int, str, str]]:
+    """Line number, key and value of each pair of a text, in its order; the text may be of any size.
+
+    Raises `InvalidProperties` as `parse_properties` does.
+    """
+    entries = []
+    for number, line in _logical_lines(text):
+        key, value = _LOGICAL.findall(line)[0]
+        entries.append((number, _unescaped(key), _unescaped(value)))
+    return entries
 
 
 def format_properties(properties: Mapping[str, str]) -> bytes:
@@ -79,22 +90,25 @@ def format_properties(properties: Mapping[str, str]) -> bytes:
     return "".join(lines).encode("ascii")
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    """Lines after continuation, backslashes kept but for those at an end."""
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """First line number and text of each line after continuation, with its inner backslashes."""
     logical = ""
     is_open = False
-    for line in _LINE_END.split(text):
+    first = 1
+    for number, line in enumerate(_LINE_END.split(text), start=1):
         natural = line.lstrip(_BLANKS)
         if not logical and (not natural or natural[0] in "#!"):
             continue
+        if not logical:
+            first = number
         backslashes = len(natural) - len(natural.rstrip("\\"))
         is_open = backslashes % 2 == 1
         logical += natural[:-1] if is_open else natural
         if not is_open:
-            yield logical
+            yield first, logical
             logical = ""
     if logical or (is_open and text.endswith(("\\", "\\\n", "\\\r"))):
-        yield logical  # Java takes a backslash alone before the end for a line: an empty key
+        yield first, logical  # Java takes a backslash alone before the end for a line: an empty key
 
 
 def _unescaped(text: str) -> str:

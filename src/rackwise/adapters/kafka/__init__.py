@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka.admin import KafkaAdminClient
 
-from rackwise.adapters.kafka.client_config import Secret, read_client_config
+from rackwise.adapters.kafka.client_config import read_client_config
 from rackwise.adapters.kafka.connect import connect, connect_as
 from rackwise.adapters.kafka.create import (
     Missing,
@@ -23,7 +23,6 @@ from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_ad
 __all__ = [
     "KafkaAdminClient",
     "Missing",
-    "Secret",
     "add_to_topic",
     "ask_leaders",
     "connect",

@@ -22,14 +22,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import TYPE_CHECKING
 
-from rackwise.core.errors import InvalidConfig
-from rackwise.core.override import override
+from rackwise.core.errors import InvalidConfig, InvalidProperties
+from rackwise.core.java_properties import property_entries
+from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 MAX_BYTES = 1 << 20
 
@@ -51,33 +52,6 @@ UNDERSTOOD = (
 GUARDED = ("security.", "sasl.", "ssl.")
 
 _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-@final
-class Secret:
-    """A text that is shown only where it is asked for: `repr`, `str` and `format` give `***`."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        """The text itself, for the one call that needs it."""
-        return self._text
-
-    @override
-    def __repr__(self) -> str:
-        return "***"
-
-    @override
-    def __format__(self, _: str) -> str:
-        return "***"
-
-    @override
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not pickled")
 
 
 def read_client_config(
@@ -92,7 +66,7 @@ def read_client_config(
     name = os.fspath(path)
     text, mode = _read(name)
     settings: dict[str, str | Secret] = {}
-    for line, key, value in _properties(text):
+    for line, key, value in _entries(text, name):
         where = f"{name}:{line}"
         if key.startswith(GUARDED) and key not in UNDERSTOOD:
             raise InvalidConfig(
@@ -155,45 +129,17 @@ def _read(name: str) -> tuple[str, int]:
         ) from None
 
 
-def _properties(text: str) -> Iterator[tuple[int, str, str]]:
-    r"""`line number, key, value` of each entry, as java.util.Properties reads them.
-
-    >>> list(_properties("a = 1\n! note\nb:x\\\n  y\n"))
-    [(1, 'a', '1'), (3, 'b', 'xy')]
-    """
-    pending, started = "", 0
-    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-        line = raw.lstrip(" \t\f")
-        if not pending and (not line or line[0] in "#!"):
-            continue
-        started = started if pending else number
-        pending += line
-        if _is_continued(pending):
-            pending = pending[:-1] or " "
-            continue
-        yield started, *_entry(pending.strip("\n"))
-        pending = ""
-    if pending.strip():
-        yield started, *_entry(pending)
-
-
-def _is_continued(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
-
-
-def _entry(line: str) -> tuple[str, str]:
-    found = re.match(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
-    key, value = found.groups() if found else (line, "")
-    return _unescaped(key), _unescaped(value)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(
-        r"\\(u[0-9a-fA-F]{4}|.)",
-        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else _ESCAPES.get(m[1], m[1]),
-        text,
-        flags=re.DOTALL,
-    )
+def _entries(text: str, name: str) -> list[tuple[int, str, str]]:
+    """`line number, key, value` of each entry. The error shows no text: it may be a secret."""
+    try:
+        return property_entries(text)
+    except InvalidProperties as error:
+        raise InvalidConfig(
+            f"invalid client settings {escaped(name)}: expected escapes of Java, got others",
+            wanted=error.wanted,
+            hint=error.hint,
+            where=name,
+        ) from None
 
 
 def _holds_secret(value: str) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-    from rackwise.adapters.kafka.client_config import Secret
+    from rackwise.core.secret import Secret
 
 Answer = TypeVar("Answer")
 Admin = TypeVar("Admin", bound=KafkaAdminClient)

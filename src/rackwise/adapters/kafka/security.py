@@ -6,8 +6,9 @@ import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rackwise.adapters.kafka.client_config import MECHANISMS, PROTOCOLS, Secret, jaas_options
+from rackwise.adapters.kafka.client_config import MECHANISMS, PROTOCOLS, jaas_options
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from kazoo.security import ACL, ANYONE_ID_UNSAFE, Id, Permissions
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.core.identity.refusals import SecretExposed
 from rackwise.core.java_properties import parse_properties
-from rackwise.core.override import override
+from rackwise.core.secret import Secret
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -61,31 +61,6 @@ _BOOLEANS = {"true": True, "false": False}
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Password:
-    """A text that `repr`, `str` and `format` do not show."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        """The text itself, for the one call that needs it."""
-        return self._text
-
-    @override
-    def __repr__(self) -> str:
-        return "***"
-
-    @override
-    def __format__(self, _: str) -> str:
-        return "***"
-
-    @override
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a password is not pickled")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
     """Settings of `--store-config`; the default is for a ZooKeeper that asks nobody who he is.
@@ -98,7 +73,7 @@ class StoreConfig:
     key: str | None = None
     scheme: Literal["digest", "sasl"] | None = None
     user: str | None = None
-    password: Password | None = None
+    password: Secret | None = None
     reader: tuple[str, str] | None = None
     is_world_readable: bool = False
 
@@ -242,22 +217,20 @@ def _scheme(settings: Mapping[str, str], name: str) -> Literal["digest", "sasl"]
     return cast("Literal['digest', 'sasl'] | None", scheme)
 
 
-def _password(
-    settings: Mapping[str, str], environ: Mapping[str, str], name: str
-) -> Password | None:
+def _password(settings: Mapping[str, str], environ: Mapping[str, str], name: str) -> Secret | None:
     file, variable = settings.get("auth.password.file"), settings.get("auth.password.env")
     if file is not None and variable is not None:
         both = "auth.password.file and auth.password.env"
         _reject(f"expected one source of the password, got {both}", "one", both, name)
     if file is not None:
-        return Password(_first_line(_read(file, name, "a file with a password"), file))
+        return Secret(_first_line(_read(file, name, "a file with a password"), file))
     if variable is None:
         return None
     found = environ.get(variable)
     if not found:
         message = f"environment variable {escaped(variable)} is not set"
         _reject(message, variable, "unset", name)
-    return Password(found)
+    return Secret(found)
 
 
 def _first_line(data: bytes, file: str) -> str:
