@@ -12,7 +12,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 from kafka.protocol.metadata import MetadataRequest
 
 from rackwise.adapters.kafka.connect import send_to_each
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 
 PATIENCE_S = 30.0
 LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
@@ -21,7 +21,7 @@ RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.ra
 
 def until(condition, what, timeout_s=PATIENCE_S):
     """Wait for a condition; fail with `what` was waited for."""
-    if not comes_true(condition, timeout_s):
+    if not wait_until_true(condition, timeout_s):
         message = f"waited {timeout_s:.0f} s for {what}"
         raise AssertionError(message)
 

@@ -23,7 +23,7 @@ from rackwise.adapters.kafka import connect
 from rackwise.adapters.launch.views import stores
 from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import (
-    Request,
+    ClusterSpec,
     new_uuid,
     properties_text,
 )
@@ -190,7 +190,7 @@ class ZooKeeperBrokers(Launched):
     ):
         super().__init__()
         settings = {"broker.id": "-1", "num.recovery.threads.per.data.dir": "1", **SESSION}
-        request = Request(
+        request = ClusterSpec(
             brokers=brokers,
             racks=(),
             java_home=java_home,
@@ -235,7 +235,7 @@ class KraftBrokers(Launched):
         self.url, self.folder = url, folder
         self.overrides = overrides or {}
         self.cluster = new_uuid()
-        self.request = Request(
+        self.request = ClusterSpec(
             brokers=brokers, racks=(), java_home=java_home, jars=resolve(KRAFT_SET), heap_mib=256
         )
         (folder / "log4j2.properties").write_text(properties_text(LOG4J2))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 
 from rackwise.adapters.sandbox import KAFKA_3_9, resolve
-from rackwise.adapters.sandbox.blueprint import Request, properties_text
+from rackwise.adapters.sandbox.blueprint import ClusterSpec, properties_text
 from rackwise.adapters.sandbox.ports import HOST, free_ports
-from rackwise.adapters.sandbox.ready import comes_true, zookeeper_mode
+from rackwise.adapters.sandbox.ready import wait_until_true, zookeeper_mode
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 
 READY_S = 60.0
@@ -18,7 +18,7 @@ class LoneZooKeeper:
 
     def __init__(self, *, java_home, folder, settings=None):
         folder.mkdir(parents=True, exist_ok=True)
-        request = Request(
+        request = ClusterSpec(
             brokers=1, racks=(), java_home=java_home, jars=resolve(KAFKA_3_9), heap_mib=128
         )
         blueprint = zookeeper_blueprint(request, folder)
@@ -33,13 +33,13 @@ class LoneZooKeeper:
     def start(self):
         """Start it and wait until it takes sessions."""
         self.server.start()
-        if not comes_true(lambda: self.has_died() or zookeeper_mode(self.port), READY_S):
+        if not wait_until_true(lambda: self.has_died() or zookeeper_mode(self.port), READY_S):
             message = f"ZooKeeper is not ready after {READY_S:.0f} s\n{self.server.log_hint()}"
             raise AssertionError(message)
 
     def has_died(self):
         if self.server.has_died:
-            raise self.server.died()
+            raise self.server.death_error()
         return False
 
     def told(self, word):

@@ -13,7 +13,7 @@ from rackwise.adapters.sandbox import resolve
 from rackwise.adapters.sandbox.lock import SPARK_KAFKA
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 
 SPARK_HOME = Path(pyspark.__file__).parent
 READY_S = 120
@@ -118,6 +118,6 @@ class SparkCluster:
                 return alive is not None and int(alive[1]) == len(self.racks)
             return False
 
-        if not comes_true(has_all, READY_S):
+        if not wait_until_true(has_all, READY_S):
             message = f"{len(self.racks)} workers are wanted within {READY_S} s"
             raise AssertionError(message)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from spark_clusters import READY_S, SPARK_HOME
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -50,7 +50,7 @@ class ConnectServer:
 
     def __enter__(self):
         self._server.start()
-        if not comes_true(self._listens, READY_S):
+        if not wait_until_true(self._listens, READY_S):
             self.__exit__()
             message = f"a server of Spark Connect is wanted within {READY_S} s"
             raise AssertionError(message)

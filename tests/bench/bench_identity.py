@@ -40,7 +40,7 @@ from chaos.stage import SPARES, OpenStage
 from identity_stores import Place, claimers, told_by
 from rackwise.adapters.launch.watch import watch
 from rackwise.adapters.sandbox import KAFKA_3_9, resolve
-from rackwise.adapters.sandbox.blueprint import Request
+from rackwise.adapters.sandbox.blueprint import ClusterSpec
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, KNOWN, MISSING, TOPICS, Create
@@ -207,7 +207,7 @@ class Broker:
 
     def __init__(self, folder, java_home):
         folder.mkdir()
-        request = Request(
+        request = ClusterSpec(
             brokers=1,
             racks=(),
             java_home=java_home,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.adapters.sandbox.ports import is_open
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json import strict as strict_json
 
@@ -77,7 +77,7 @@ def test_it_tells_of_a_death_and_ends_with_its_last_broker(run):
     error = strict_json.parse(talk.splitlines()[-1].encode(), where="stderr", error=InvalidConfig)
     assert (error["error"], error["message"]) == ("ServerDied", words)
     assert error["hint"].startswith("the last lines of ")
-    assert comes_true(lambda: not is_open(port_of(document["zookeeper_connect"])), 10)
+    assert wait_until_true(lambda: not is_open(port_of(document["zookeeper_connect"])), 10)
     assert not Path(document["folder"]).exists()
 
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_traffic import create, delete, until
 from launched_brokers import ZooKeeperBrokers
 from rackwise.adapters.launch.views import stores
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.identity.nodes.store import IDS, Absent
 from rackwise.core.identity.nodes.topics import state_path
 from replica_logs import Leaderless, UniqueRecords, have_equal_ends, read_ids, write_ids
@@ -284,7 +284,7 @@ def test_it_comes_back_again_and_again_and_under_another_name_as_a_spare(fleet, 
 def test_without_rackwise_its_replicas_are_still_lost_after_a_minute(fleet, view, admin):
     placed(admin, fleet, "orders", PARTITIONS)
     before, _ = start_plainly(fleet, view, 1)
-    assert not comes_true(lambda: in_sync(view, before, "orders") > 0, 60.0)
+    assert not wait_until_true(lambda: in_sync(view, before, "orders") > 0, 60.0)
     assert lacking(view, before, "orders") == PARTITIONS
     assert brought_back(fleet, view, 1) == before
     full(view, before, "orders", PARTITIONS)

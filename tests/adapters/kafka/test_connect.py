@@ -28,7 +28,6 @@ from kafka_servers import KRAFT_SET
 from kafka_traffic import consumer, create, produce, until
 from rackwise import Placement
 from rackwise.adapters.kafka import (
-    Secret,
     add_to_topic,
     ask_leaders,
     connect,
@@ -44,7 +43,7 @@ from rackwise.adapters.kafka.configs import BROKER_THROTTLES, TOPIC_THROTTLES
 from rackwise.adapters.kafka.connect import bootstrap_servers
 from rackwise.adapters.kafka.connections import PlainTransport, TlsTransport
 from rackwise.adapters.sandbox import Sandbox, resolve
-from rackwise.adapters.sandbox.blueprint import Request
+from rackwise.adapters.sandbox.blueprint import ClusterSpec
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import (
@@ -56,6 +55,7 @@ from rackwise.core.errors import (
     Unreachable,
 )
 from rackwise.core.fetch_diagnosis import ProbeQuestion, ReadingFacts, diagnose_reading
+from rackwise.core.secret import Secret
 
 TAKEN_AT = "2026-11-01T00:00:00Z"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -148,7 +148,7 @@ def secured(java_home, tmp_path_factory):
     keystore = folder / "broker.pem"
     keystore.write_text(KEY + CERTIFICATE + AUTHORITY)
     users = f'{PLAIN} user_reader="{CANARY}" user_stranger="{CANARY}";'
-    request = Request(
+    request = ClusterSpec(
         brokers=1,
         racks=("a",),
         java_home=java_home,

@@ -16,7 +16,13 @@ from assignments import tps
 from kafka_traffic import create, until
 from rackwise.adapters.kafka import connect, groups, read_cluster
 from rackwise.adapters.kafka.connect import send
-from rackwise.adapters.kafka.groups import _by_protocol, _classic, _Known, address_of, read_groups
+from rackwise.adapters.kafka.groups import (
+    _by_protocol,
+    _classic,
+    _KnownPartitions,
+    address_of,
+    read_groups,
+)
 from rackwise.core.model import Group, GroupMember, Partition, PartitionTable
 from rackwise.core.racks import Rack
 from rackwise.core.wire import Subscription, encode_assignment, encode_blob, encode_subscription
@@ -134,7 +140,7 @@ def test_what_cannot_be_decoded_is_not_known():
     members = [
         SimpleNamespace(**member, member_metadata=each, member_assignment=each) for each in garbage
     ]
-    found = _classic(described("g", "", "PreparingRebalance", members), _Known(table))
+    found = _classic(described("g", "", "PreparingRebalance", members), _KnownPartitions(table))
     assert {
         (each.address, each.rack, each.topics, each.instance_id, each.generation, each.partitions)
         for each in found.members
@@ -153,7 +159,7 @@ def test_what_a_member_of_the_classic_protocol_says():
         member_assignment=b"",
     )
     table = PartitionTable.of([])
-    found = _classic(described("g", "range", "Stable", [member]), _Known(table))
+    found = _classic(described("g", "range", "Stable", [member]), _KnownPartitions(table))
     assert (found.assignor, found.state) == ("range", "Stable")
     assert found.members == (
         GroupMember(
@@ -180,7 +186,9 @@ def test_a_rack_that_our_plug_in_adds_to_the_user_data():
             member_assignment=encode_assignment(0, tps("t-0 t-7")),
         )
         table = PartitionTable.of([Partition(topic="t", partition=0, replicas=(1,))])
-        (found,) = _classic(described("g", "range", "Stable", [member]), _Known(table)).members
+        (found,) = _classic(
+            described("g", "range", "Stable", [member]), _KnownPartitions(table)
+        ).members
         assert (found.rack, found.topics, found.partitions) == (rack, ("t",), (("t", 0),))
 
 
@@ -225,11 +233,11 @@ class TestCoordinatorsThatMove:
         )
 
     def test_a_group_that_two_brokers_describe_is_read_again_and_told_once(self):
-        seen = groups._Seen()
+        seen = groups._GroupReading()
         member = GroupMember(member_id="m", client_id="c")
         for members in ((), (member,), ()):
-            seen.has(Group(group="g", protocol="classic", members=members))
-        assert seen.is_passing
+            seen.add_group(Group(group="g", protocol="classic", members=members))
+        assert seen.is_transient
         assert [each.members for each in seen.groups.values()] == [(member,)]
 
     def test_another_problem_is_noted_at_once(self, monkeypatch):

@@ -14,11 +14,11 @@ import pytest
 from kafka_servers import KRAFT_SET
 from rackwise.adapters.kafka.connect import connect
 from rackwise.adapters.sandbox import Sandbox, resolve
-from rackwise.adapters.sandbox.blueprint import Blueprint, Request, properties_text
+from rackwise.adapters.sandbox.blueprint import Blueprint, ClusterSpec, properties_text
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import HOST, free_ports, is_open
 from rackwise.adapters.sandbox.process import ServerProcess
-from rackwise.adapters.sandbox.ready import comes_true, views, zookeeper_mode
+from rackwise.adapters.sandbox.ready import listed_ports, wait_until_true, zookeeper_mode
 from rackwise.core.errors import InvalidConfig, InvalidRack, ServerDied, WorldError
 from rackwise.core.model import Broker
 
@@ -35,10 +35,10 @@ with Sandbox.zookeeper(brokers=1, java_home=Path({java!r}), folder=Path({folder!
 
 def a_request(**changes):
     options = {"brokers": 4, "racks": "abc", "java_home": NOWHERE, "jars": (), "heap_mib": 256}
-    return Request(**options | changes)
+    return ClusterSpec(**options | changes)
 
 
-def described(cluster):
+def describe_brokers(cluster):
     with connect(cluster.bootstrap) as admin:
         return {broker["broker_id"]: broker for broker in admin.describe_cluster()["brokers"]}
 
@@ -113,15 +113,15 @@ class TestRequest:
 
     def test_nobody_listed_is_not_nobody_answers(self):
         nobody = [Broker(id=0, host=HOST, port=port) for port in free_ports(2)]
-        assert views(nobody, timeout_s=0.2) == [None, None]
-        assert views([]) == []
+        assert listed_ports(nobody, timeout_s=0.2) == [None, None]
+        assert listed_ports([]) == []
         assert zookeeper_mode(free_ports(1)[0]) is None
 
 
 @pytest.mark.kafka
 class TestKraft:
     def test_the_cluster_describes_the_brokers_as_the_sandbox_does(self, kraft_cluster):
-        answer = described(kraft_cluster)
+        answer = describe_brokers(kraft_cluster)
         assert [broker.id for broker in kraft_cluster.brokers] == [0, 1, 2, 3]
         assert [str(broker.rack) for broker in kraft_cluster.brokers] == ["a", "b", "c", "a"]
         for broker in kraft_cluster.brokers:
@@ -160,11 +160,11 @@ class TestKraft:
         assert kraft_cluster.pid(3) is None
         assert kraft_cluster.deaths() == []
         kraft_cluster.wait_until_gone(3)
-        assert described(kraft_cluster)[3]["is_fenced"]
+        assert describe_brokers(kraft_cluster)[3]["is_fenced"]
         kraft_cluster.wait_until_ready()
         kraft_cluster.start(3)
         kraft_cluster.wait_until_ready()
-        assert not described(kraft_cluster)[3]["is_fenced"]
+        assert not describe_brokers(kraft_cluster)[3]["is_fenced"]
         assert kraft_cluster.pid(3) != before
 
     def test_a_paused_broker_is_gone_and_comes_back_as_the_same_process(self, kraft_cluster):
@@ -226,7 +226,7 @@ class TestStartsThatFail:
         with thief, Sandbox._started(request, draw, tmp_path / "k", lambda _: None) as cluster:
             assert len(drawn) == 2
             assert cluster.brokers[0].port != drawn[0].brokers[0].port
-            assert described(cluster).keys() == {0}
+            assert describe_brokers(cluster).keys() == {0}
 
     def test_a_port_lost_twice_is_told(self, tmp_path):
         drawn = []
@@ -248,7 +248,7 @@ class TestStartsThatFail:
 @pytest.mark.zookeeper
 class TestZooKeeper:
     def test_the_cluster_describes_the_brokers_as_the_sandbox_does(self, zookeeper_cluster):
-        answer = described(zookeeper_cluster)
+        answer = describe_brokers(zookeeper_cluster)
         assert {broker: told["rack"] for broker, told in answer.items()} == {0: "a", 1: "b", 2: "c"}
         assert [answer[broker.id]["port"] for broker in zookeeper_cluster.brokers] == [
             broker.port for broker in zookeeper_cluster.brokers
@@ -270,12 +270,12 @@ class TestZooKeeper:
         keeper.start()
         zookeeper_cluster.wait_until_ready()
         assert zookeeper_mode(port) == "standalone"
-        assert described(zookeeper_cluster).keys() == {0, 1, 2}
+        assert describe_brokers(zookeeper_cluster).keys() == {0, 1, 2}
 
     @pytest.mark.long
     def test_a_broker_killed_by_another_is_a_death_with_its_last_words(self, zookeeper_cluster):
         os.kill(zookeeper_cluster.pid(2), signal.SIGKILL)
-        assert comes_true(lambda: len(zookeeper_cluster.deaths()) == 1, 10)
+        assert wait_until_true(lambda: len(zookeeper_cluster.deaths()) == 1, 10)
         with pytest.raises(ServerDied) as caught:
             zookeeper_cluster.wait_until_ready()
         assert caught.value.message == "broker 2 ended by itself with exit status 137"
@@ -294,4 +294,4 @@ class TestZooKeeper:
             assert len(pids) == 2
             assert all(exists(pid) for pid in pids)
             run.kill()
-            assert comes_true(lambda: not any(exists(pid) for pid in pids), 10)
+            assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)

@@ -20,7 +20,7 @@ from rackwise.adapters.sandbox import (
     resolve,
 )
 from rackwise.adapters.sandbox.fetch import MAVEN_CENTRAL, fetch, repository_of
-from rackwise.adapters.sandbox.lock import Jar, Places
+from rackwise.adapters.sandbox.lock import Jar, JarLocations
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.core.errors import InvalidConfig, JarMissing
 
@@ -86,7 +86,7 @@ def repository():
 
 @pytest.fixture
 def places(tmp_path):
-    return Places(cache=tmp_path / "cache", maven=tmp_path / "m2")
+    return JarLocations(cache=tmp_path / "cache", maven=tmp_path / "m2")
 
 
 @pytest.fixture
@@ -148,13 +148,13 @@ class TestTheLock:
 class TestPlaces:
     def test_the_cache_is_the_named_folder_else_the_users(self):
         home = {"HOME": "/users/kim"}
-        assert Places.of(home).cache == Path("/users/kim/.cache/rackwise/jars")
-        assert Places.of(home).maven == Path("/users/kim/.m2/repository")
-        assert Places.of(home | {"XDG_CACHE_HOME": "/c"}).cache == Path("/c/rackwise/jars")
-        assert Places.of(home | {"XDG_CACHE_HOME": ""}).cache == Path(
+        assert JarLocations.of(home).cache == Path("/users/kim/.cache/rackwise/jars")
+        assert JarLocations.of(home).maven == Path("/users/kim/.m2/repository")
+        assert JarLocations.of(home | {"XDG_CACHE_HOME": "/c"}).cache == Path("/c/rackwise/jars")
+        assert JarLocations.of(home | {"XDG_CACHE_HOME": ""}).cache == Path(
             "/users/kim/.cache/rackwise/jars"
         )
-        assert Places.of(home | {"RACKWISE_CACHE": "/jars"}).cache == Path("/jars")
+        assert JarLocations.of(home | {"RACKWISE_CACHE": "/jars"}).cache == Path("/jars")
 
     def test_the_cache_comes_before_maven_and_a_damaged_jar_is_passed_over(self, places):
         jar = a_jar()

@@ -13,7 +13,7 @@ import pytest
 
 from rackwise.adapters.sandbox import guard
 from rackwise.adapters.sandbox.process import ServerProcess
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.errors import ServerDied
 
 SLEEP = [shutil.which("sleep"), "600"]
@@ -104,18 +104,18 @@ class TestLifeOfAServer:
         assert not server.has_died
         server.start()
         os.kill(server.pid, signal.SIGKILL)
-        assert comes_true(lambda: server.has_died, 10)
+        assert wait_until_true(lambda: server.has_died, 10)
         assert server.exit_status == 128 + signal.SIGKILL
 
     def test_paused_it_stands_still_and_hears_a_stop_all_the_same(self, serve):
         server = serve(SLEEP)
         server.start()
         server.pause()
-        assert comes_true(lambda: state(server.pid) == "T", 10)
+        assert wait_until_true(lambda: state(server.pid) == "T", 10)
         assert server.is_running
         assert not server.is_awake
         server.resume()
-        assert comes_true(lambda: state(server.pid) == "S", 10)
+        assert wait_until_true(lambda: state(server.pid) == "S", 10)
         assert server.is_awake
         server.pause()
         server.stop()
@@ -124,18 +124,18 @@ class TestLifeOfAServer:
     def test_a_server_that_ignores_sigterm_is_killed(self, serve):
         server = serve(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"])
         server.start()
-        assert comes_true(lambda: server.log_tail(1) == ["ready"], 10)
+        assert wait_until_true(lambda: server.log_tail(1) == ["ready"], 10)
         server.stop(timeout_s=0.2)
         assert server.exit_status == 128 + signal.SIGKILL
 
     def test_the_children_of_a_server_end_with_it(self, serve):
         server = serve(["/bin/sh", "-c", "sleep 600 & echo $!; wait"])
         server.start()
-        assert comes_true(lambda: len(server.log_tail(1)) == 1, 10)
+        assert wait_until_true(lambda: len(server.log_tail(1)) == 1, 10)
         child = int(server.log_tail(1)[0])
         assert exists(child)
         server.kill()
-        assert comes_true(lambda: not exists(child), 10)
+        assert wait_until_true(lambda: not exists(child), 10)
 
     def test_ctrl_c_does_not_reach_it(self, serve):
         server = serve(SLEEP)
@@ -149,8 +149,8 @@ class TestDeath:
         say = r"printf 'early\nERROR no such setting\n\tat kafka.Kafka\nCaused by: 7\n' >&2; exit 3"
         server = serve(["/bin/sh", "-c", say])
         server.start()
-        assert comes_true(lambda: server.has_died, 10)
-        error = server.died()
+        assert wait_until_true(lambda: server.has_died, 10)
+        error = server.death_error()
         assert error.message == "broker 3 ended by itself with exit status 3"
         assert (error.wanted, error.had) == ("running", "exit status 3")
         assert error.where == str(tmp_path / "server.log")
@@ -172,7 +172,7 @@ class TestDeath:
         assert server.log_tail(5) == []
         for times in (1, 2):
             server.start()
-            assert comes_true(lambda: server.has_died, 10)
+            assert wait_until_true(lambda: server.has_died, 10)
             assert server.log_tail(10) == ["one", "two", "three"] * times
         assert server.log_tail(2) == ["two", "three"]
 
@@ -183,19 +183,19 @@ class TestNothingIsLeftRunning:
         assert len(pids) == 2
         assert all(exists(pid) for pid in pids)
         process.kill()
-        assert comes_true(lambda: not any(exists(pid) for pid in pids), 10)
+        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
 
     def test_when_the_parent_is_killed_and_a_fork_of_it_holds_the_pipes(self, parent):
         process, (*pids, heir) = parent(forks=True)
         process.kill()
-        assert comes_true(lambda: not any(exists(pid) for pid in pids), 10)
+        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
         assert exists(heir)
 
     def test_when_the_parent_ends_without_a_word(self, parent):
         process, pids = parent(forks=False)
         process.stdin.close()
         assert process.wait(10) == 0
-        assert comes_true(lambda: not any(exists(pid) for pid in pids), 10)
+        assert wait_until_true(lambda: not any(exists(pid) for pid in pids), 10)
 
     if sys.platform == "linux":
 
@@ -203,7 +203,7 @@ class TestNothingIsLeftRunning:
             server = serve(SLEEP)
             server.start()
             server._guard.kill()
-            assert comes_true(lambda: not exists(server.pid), 10)
+            assert wait_until_true(lambda: not exists(server.pid), 10)
 
 
 def test_the_guard_needs_nothing_but_the_standard_library():

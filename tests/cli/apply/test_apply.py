@@ -67,10 +67,7 @@ class TestApply:
         code, out, err = called("resume", path, "--json", "--quiet")
         told = document(err)
         assert (code, out, told["error"]) == (4, "", "NothingToResume")
-        assert (
-            "the last one carried it out, and lists were changed since, until 20"
-            in (told["message"])
-        )
+        assert "completed it, and replica lists changed since; it ended at 20" in (told["message"])
         assert journal.read_bytes() == written, "what is done is not begun again"
 
     def test_json_is_one_document(self, admin, called, tmp_path, state):
@@ -242,10 +239,10 @@ class TestHalfWay:
         assert (code, out) == (4, "")
         refused, hint = err.splitlines()
         assert refused.startswith(
-            "error: expected a run of the plan that was interrupted, got the last one took it back "
-            "(rackwise cancel or rollback), until 20"
+            "error: nothing to resume: the last run of the plan undid it (rackwise cancel or "
+            "rollback) at 20"
         )
-        assert f"to carry it out again: rackwise apply {path} --bootstrap-server " in hint
+        assert f"to execute it again: rackwise apply {path} --bootstrap-server " in hint
         assert lists(admin, NAME) == dict(enumerate(BEFORE))
 
     def test_there_and_back_twice(self, admin, called, path):
@@ -294,7 +291,7 @@ class TestWithoutAJournal:
         path = plan_file(tmp_path / "p.json", admin, AFTER)
         code, out, err = called(verb, path)
         assert (code, out) == (1, "")
-        assert "error: expected the journal of a plan that was begun" in err
+        assert "error: the plan has no journal here: " in err
         assert "hint: to begin: rackwise apply" in err
 
     def test_status_and_rollback_work(self, admin, called, tmp_path):
@@ -314,7 +311,7 @@ def test_a_rate_that_is_none(admin, called, tmp_path, rate):
     del admin
     code, out, err = called("apply", str(tmp_path / "none"), f"--throttle={rate}", "--json")
     assert (code, out) == (1, "")
-    assert document(err)["hint"].startswith("units: B kB MB GB KiB MiB GiB; a bare number is bytes")
+    assert document(err)["hint"].startswith("use one of the units B kB MB GB KiB MiB GiB")
 
 
 def test_throttles_of_nobody_here_are_not_ours(admin, called):

@@ -19,7 +19,7 @@ from rackwise.adapters.files.journal import parse_journal
 from rackwise.adapters.kafka import connect
 from rackwise.adapters.kafka.applying.throttles import read_throttles
 from rackwise.adapters.sandbox import Sandbox, resolve
-from rackwise.adapters.sandbox.blueprint import Request
+from rackwise.adapters.sandbox.blueprint import ClusterSpec
 from rackwise.adapters.sandbox.kraft import kraft_blueprint
 from rackwise.adapters.sandbox.ports import free_ports
 from rackwise.cli.main import run
@@ -43,7 +43,7 @@ def cluster(java_home, tmp_path_factory):
     stores = {"tls": KEY + CERTIFICATE + AUTHORITY, "expired": EXPIRED + AUTHORITY}
     for listener, pem in stores.items():
         (folder / f"{listener}.pem").write_text(pem)
-    request = Request(
+    request = ClusterSpec(
         brokers=3,
         racks=("a", "b", "c"),
         java_home=java_home,

@@ -41,14 +41,14 @@ class TestStale:
         delete(admin, NAME)
         create(admin, NAME, BEFORE)
         told = self.refused(called, path, "StalePlan")
-        assert f"{NAME}-0: topic id" in told["had"]
+        assert f"{NAME}-0: expected topic id" in told["had"]
         until(lambda: lists(admin, NAME)[0] == [0, 1], "the lists")
 
     def test_a_topic_that_is_gone(self, admin, called, path):
         """F7: deleted between plan and apply."""
         delete(admin, NAME)
         assert (
-            f"{NAME}-3: its topic or partition is gone"
+            f"{NAME}-3: the topic or the partition does not exist any more"
             in self.refused(called, path, "StalePlan")["had"]
         )
 
@@ -58,7 +58,7 @@ class TestStale:
         admin.alter_partition_reassignments({moved: [2, 0]})
         until(lambda: lists(admin, NAME)[1] == [2, 0], "another tool's move")
         told = self.refused(called, path, "StalePlan")
-        assert told["had"] == f"{NAME}-1: replicas 1,2 were planned with; they are 2,0"
+        assert told["had"] == f"{NAME}-1: expected replicas 1,2, got 2,0"
         code, out, err = called("apply", path, "--allow-partial")
         assert (code, out.splitlines()[0]) == (
             0,
@@ -77,7 +77,7 @@ class TestStale:
         until(lambda: len(lists(admin, NAME)) == len(BEFORE) + 2, "two more partitions")
         told = self.refused(called, path, "StalePlan")
         assert told["had"] == "; ".join(
-            f"{NAME}-{number}: its topic had 4 partitions and has 6" for number in (0, 1, 3)
+            f"{NAME}-{number}: expected 4 partitions in the topic, got 6" for number in (0, 1, 3)
         )
         code, out, err = called("apply", path, "--allow-partial")
         counts = "4 moves: 1 done, 0 failed, 0 skipped, 3 dropped"
@@ -95,7 +95,10 @@ class TestStale:
     def test_a_plan_of_no_cluster(self, admin, called, tmp_path):
         create(admin, NAME, BEFORE)
         path = plan_file(tmp_path / "o.json", admin, AFTER, hypothetical=True)
-        assert "only supposed" in self.refused(called, path, "StalePlan")["message"]
+        assert (
+            "got one made from a hypothetical cluster"
+            in self.refused(called, path, "StalePlan")["message"]
+        )
 
     def test_a_foreign_reassignment(self, admin, cluster, called, path):
         """F10: of another partition; --alongside goes on beside it."""

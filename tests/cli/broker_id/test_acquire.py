@@ -14,7 +14,7 @@ import pytest
 
 from broker_id_schemas import check_document
 from rackwise.adapters.launch import AcquireOptions, acquire
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.adapters.zookeeper import open_zookeeper
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.nodes import parse_mapping
@@ -127,7 +127,7 @@ def document_of(text):
 
 
 def until(condition):
-    assert comes_true(condition, PATIENCE_S), "this never came true"
+    assert wait_until_true(condition, PATIENCE_S), "this never came true"
 
 
 def test_a_new_broker_gets_an_id_is_registered_and_ends_with_its_own_status(host, tmp_path):

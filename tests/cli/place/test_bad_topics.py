@@ -80,7 +80,11 @@ class TestOptions:
                 "No such option: --snapshot",
                 USAGE,
             ),
-            (["ensure", NAME, "--partitions", 1], "Missing option '--replication-factor'", USAGE),
+            (
+                ["ensure", NAME, "--partitions", 1],
+                "Missing option '--replication-factor'",
+                USAGE,
+            ),
         ],
     )
     def test_options_that_cannot_be(self, words, message, hint):

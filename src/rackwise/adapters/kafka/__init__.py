@@ -7,7 +7,7 @@ from kafka.admin import KafkaAdminClient
 from rackwise.adapters.kafka.client_config import read_client_config
 from rackwise.adapters.kafka.connect import connect, connect_as
 from rackwise.adapters.kafka.create import (
-    Missing,
+    MissingTopic,
     add_to_topic,
     create_topic,
     ensure_topic,
@@ -22,7 +22,7 @@ from rackwise.adapters.kafka.read import read_brokers, read_cluster, resolved_ad
 
 __all__ = [
     "KafkaAdminClient",
-    "Missing",
+    "MissingTopic",
     "add_to_topic",
     "ask_leaders",
     "connect",

@@ -38,7 +38,7 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 SECRETS = ("sasl.jaas.config", "ssl.key.password")
-UNDERSTOOD = (
+SUPPORTED = (
     *SECRETS,
     "security.protocol",
     "sasl.mechanism",
@@ -49,7 +49,7 @@ UNDERSTOOD = (
     "ssl.endpoint.identification.algorithm",
     "ssl.enabled.protocols",
 )
-GUARDED = ("security.", "sasl.", "ssl.")
+SECURITY_PREFIXES = ("security.", "sasl.", "ssl.")
 
 _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -68,10 +68,10 @@ def read_client_config(
     settings: dict[str, str | Secret] = {}
     for line, key, value in _entries(text, name):
         where = f"{name}:{line}"
-        if key.startswith(GUARDED) and key not in UNDERSTOOD:
+        if key.startswith(SECURITY_PREFIXES) and key not in SUPPORTED:
             raise InvalidConfig(
                 f"client setting {escaped(key)} is not supported",
-                wanted=", ".join(UNDERSTOOD),
+                wanted=", ".join(SUPPORTED),
                 had=key,
                 hint=f"use SASL {', '.join(MECHANISMS)}, or TLS with PEM files",
                 where=where,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import kafka.errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 
-from rackwise.adapters.kafka.connections import DISBELIEF, Disbelieved, net_client
+from rackwise.adapters.kafka.connections import LOGIN_ERRORS, UntrustedCertificate, net_client
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.security import security_arguments
 from rackwise.core.errors import (
@@ -39,14 +39,14 @@ Message: TypeAlias = Any
 
 CONNECT_S = 15.0
 """A cluster that has not answered this long is unreachable."""
-PATIENCE = "default.api.timeout.ms"
+TIMEOUT_SETTING = "default.api.timeout.ms"
 """The setting that changes that."""
 ANSWER_S = 30.0
 """How long one broker may think about one request, and how long a failed request is tried again."""
 RETRY_S = 0.2
 MAX_DIGITS = 10
 
-_HANGS_UP = (
+_NO_ANSWER = (
     "check the host, the port, and security.protocol in the client settings: a TLS listener closes "
     "the connection of a plaintext client"
 )
@@ -54,7 +54,7 @@ _NOT_TRUSTED = (
     "check the names and dates of the broker's certificate, and the certificate authorities in "
     "ssl.truststore.location of the client settings"
 )
-_PASSING = (
+_TRANSIENT = (
     kafka_errors.RetriableError,
     kafka_errors.UnknownBrokerIdError,
     kafka_errors.BrokerNotAvailableError,
@@ -88,7 +88,7 @@ def connect_as(
     servers = bootstrap_servers(bootstrap)
     settings = client_config or {}
     arguments = security_arguments(settings)
-    timeout_ms = _patience_ms(settings) if timeout_s is None else int(timeout_s * 1000)
+    timeout_ms = _timeout_ms_of(settings) if timeout_s is None else int(timeout_s * 1000)
     _quiet_logs()
     made: list[Message] = []
 
@@ -96,7 +96,7 @@ def connect_as(
         made.append(net_client(**config))
         return made[-1]
 
-    with _LastWords() as heard:
+    with _ConnectErrors() as heard:
         try:
             admin = open_client(
                 bootstrap_servers=servers,
@@ -107,12 +107,12 @@ def connect_as(
                 **arguments,
             )
         except (kafka_errors.KafkaError, OSError) as error:
-            raise _not_connected(bootstrap, [*heard.errors, error]) from None
+            raise _connect_error(bootstrap, [*heard.errors, error]) from None
         else:
             return admin
         finally:
             if not _is_bootstrapped(made):
-                _abandon(made)
+                _close_all(made)
 
 
 def bootstrap_servers(text: str) -> list[str]:
@@ -130,15 +130,15 @@ def bootstrap_servers(text: str) -> list[str]:
     return servers
 
 
-def _patience_ms(settings: Mapping[str, str | Secret]) -> int:
-    text = str(settings.get(PATIENCE, int(CONNECT_S * 1000))).strip()
+def _timeout_ms_of(settings: Mapping[str, str | Secret]) -> int:
+    text = str(settings.get(TIMEOUT_SETTING, int(CONNECT_S * 1000))).strip()
     if not 0 < _number(text) < 1 << 31:
         raise InvalidConfig(
-            f"invalid {PATIENCE}: expected 1 or more milliseconds, got {escaped(text)}",
+            f"invalid {TIMEOUT_SETTING}: expected 1 or more milliseconds, got {escaped(text)}",
             wanted="1 or more",
             had=text,
-            hint=f"for example {PATIENCE}=60000",
-            where=PATIENCE,
+            hint=f"for example {TIMEOUT_SETTING}=60000",
+            where=TIMEOUT_SETTING,
         )
     return int(text)
 
@@ -159,13 +159,13 @@ def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> A
     while True:
         try:
             return call()
-        except _PASSING as error:
+        except _TRANSIENT as error:
             if time.monotonic() >= deadline:
-                raise refusal(error, doing=doing) from None
+                raise to_rackwise_error(error, doing=doing) from None
             admin._controller_id = None  # noqa: SLF001 (it may be the one that is gone)
             time.sleep(RETRY_S)
         except kafka_errors.KafkaError as error:
-            raise refusal(error, doing=doing) from None
+            raise to_rackwise_error(error, doing=doing) from None
 
 
 def send(admin: KafkaAdminClient, request: Message) -> Message:
@@ -199,18 +199,18 @@ def send_to_each(admin: KafkaAdminClient, requests: Mapping[int, Message]) -> di
     return answers
 
 
-def refusal(error: Exception, *, doing: str) -> RackwiseError:
+def to_rackwise_error(error: Exception, *, doing: str) -> RackwiseError:
     """The leaf of our tree for an error of kafka-python."""
     name = type(error).__name__
     if isinstance(error, kafka_errors.AuthorizationError):
         return missing_permission(name, doing=doing)
-    if isinstance(error, DISBELIEF):
+    if isinstance(error, LOGIN_ERRORS):
         return AuthenticationFailed(
             f"the cluster rejected the login: {escaped(str(error))}",
             had=name,
             hint="check sasl.mechanism, the user name and the password in the client settings",
         )
-    if isinstance(error, _PASSING):
+    if isinstance(error, _TRANSIENT):
         return Unreachable(
             f"the cluster did not answer the request to {doing} within {ANSWER_S:.0f} s: "
             f"{escaped(str(error))}",
@@ -236,12 +236,12 @@ def reason(error: Exception | int) -> str:
     return str(kind.__name__.removesuffix("Error"))
 
 
-def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
+def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
     told = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
     last = (told or errors)[-1]
-    if isinstance(last, (*DISBELIEF, kafka_errors.AuthorizationError)):
-        return refusal(last, doing="let us in")
-    if isinstance(last, Disbelieved):
+    if isinstance(last, (*LOGIN_ERRORS, kafka_errors.AuthorizationError)):
+        return to_rackwise_error(last, doing="let us in")
+    if isinstance(last, UntrustedCertificate):
         return AuthenticationFailed(
             f"the broker's certificate at {escaped(bootstrap)} is not trusted: "
             f"{escaped(last.reason)}",
@@ -253,7 +253,7 @@ def _not_connected(bootstrap: str, errors: list[Exception]) -> RackwiseError:
         f"no broker answers at {escaped(bootstrap)}: {escaped(str(last))}",
         wanted="an answer",
         had=type(last).__name__,
-        hint=_HANGS_UP,
+        hint=_NO_ANSWER,
     )
 
 
@@ -261,14 +261,14 @@ def _is_bootstrapped(made: list[Message]) -> bool:
     return bool(made) and made[-1]._manager.bootstrapped  # noqa: SLF001 (no public door)
 
 
-def _abandon(made: list[Message]) -> None:
+def _close_all(made: list[Message]) -> None:
     """End the input/output thread of a client whose constructor failed."""
     for client in made:
         client.close()
         client._manager._net.stop()  # noqa: SLF001 (what KafkaAdminClient.close does)
 
 
-class _LastWords(logging.Handler):
+class _ConnectErrors(logging.Handler):
     """Keeps the errors that kafka-python only logs while it tries to connect."""
 
     def __init__(self) -> None:

@@ -33,11 +33,11 @@ from rackwise.core.override import override
 Untyped: TypeAlias = Any
 """A thing of kafka-python's inside, which has no types."""
 
-DISBELIEF = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError)
+LOGIN_ERRORS = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError)
 """Errors that say that the login will not do, now or later."""
 
 
-class Disbelieved(KafkaConnectionError):
+class UntrustedCertificate(KafkaConnectionError):
     """A broker's certificate is not believed; `reason`: why, as OpenSSL says it."""
 
     def __init__(self, error: ssl.SSLCertVerificationError) -> None:
@@ -45,7 +45,7 @@ class Disbelieved(KafkaConnectionError):
         self.reason = str(error.verify_message)
 
 
-class Honest(KafkaTCPTransport):
+class CompleteReadTransport(KafkaTCPTransport):
     """A socket whose last bytes are told before its end, and its end as what it is."""
 
     @override
@@ -64,11 +64,11 @@ class Honest(KafkaTCPTransport):
         write(data)
 
 
-class PlainTransport(Honest):
+class PlainTransport(CompleteReadTransport):
     """The same without TLS."""
 
 
-class TlsTransport(Honest, KafkaSSLTransport):
+class TlsTransport(CompleteReadTransport, KafkaSSLTransport):
     """The same under TLS, with a deadline for the handshake on the monotonic clock."""
 
     handshake_until: float | None = None
@@ -97,8 +97,8 @@ class Connections(KafkaConnectionManager):
     def __init__(self, *arguments: Untyped, **config: Untyped) -> None:
         opened: Untyped = super().__init__
         opened(*arguments, **config)
-        self._disbelieved: dict[Untyped, Disbelieved] = {}
-        self._has_believed = False
+        self._untrusted: dict[Untyped, UntrustedCertificate] = {}
+        self._has_trusted = False
 
     @override
     async def _build_transport(self, node: Untyped, timeout_at: float | None = None) -> Untyped:
@@ -115,9 +115,9 @@ class Connections(KafkaConnectionManager):
         except (OSError, KafkaError) as error:
             transport._sock.close()  # noqa: SLF001 (nobody else will)
             if isinstance(error, ssl.SSLCertVerificationError):
-                raise Disbelieved(error) from error
+                raise UntrustedCertificate(error) from error
             raise KafkaConnectionError(f"Handshake failed: {error}") from error
-        self._has_believed = True
+        self._has_trusted = True
         return transport
 
     @override
@@ -131,14 +131,14 @@ class Connections(KafkaConnectionManager):
         connect: Untyped = super()._connect
         await connect(node, conn, reset_backoff_on_connect, timeout_at)
         error: Untyped = conn.init_future.exception
-        if isinstance(error, DISBELIEF):
+        if isinstance(error, LOGIN_ERRORS):
             self._auth_failures[node.node_id] = error
-        if isinstance(error, Disbelieved):
-            self._disbelieved[node.node_id] = error
+        if isinstance(error, UntrustedCertificate):
+            self._untrusted[node.node_id] = error
             servers: Untyped = self.cluster.bootstrap_brokers
             asked = {each.node_id for each in servers()}
-            if not self._has_believed and asked <= self._disbelieved.keys():
-                self._auth_failures.update(self._disbelieved)
+            if not self._has_trusted and asked <= self._untrusted.keys():
+                self._auth_failures.update(self._untrusted)
 
 
 def net_client(**config: Untyped) -> Untyped:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import kafka.errors as kafka_errors
 from kafka.protocol.metadata import MetadataRequest
 
-from rackwise.adapters.kafka.connect import ask, refusal, send
+from rackwise.adapters.kafka.connect import ask, send, to_rackwise_error
 from rackwise.adapters.kafka.permissions import missing_permission
 from rackwise.adapters.kafka.read import read_brokers
 from rackwise.core.errors import (
@@ -71,7 +71,7 @@ Code = tuple[int, "str | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class MissingTopic:
     """A topic that is not there: the rows that it would get, and the brokers these are for."""
 
     rows: Placement
@@ -107,7 +107,7 @@ def create_topic(
 
     doing = f"create topic {escaped(name)}"
     is_answered = _write(call, name, doing=doing, operation="Create")
-    shown = _Shown(admin, name, placement, timeout_ms, progress)
+    shown = _PlacementWatch(admin, name, placement, timeout_ms, progress)
     shown.wait(is_answered=is_answered, doing=doing)
 
 
@@ -133,7 +133,7 @@ def add_to_topic(
 
     doing = f"add partitions to topic {escaped(name)}"
     is_answered = _write(call, name, doing=doing, operation="Alter")
-    shown = _Shown(admin, name, new, timeout_ms, progress)
+    shown = _PlacementWatch(admin, name, new, timeout_ms, progress)
     shown.wait(is_answered=is_answered, doing=doing)
 
 
@@ -173,7 +173,7 @@ def missing_topic(
     *,
     placer: Placer = DEFAULT,
     rng: Draws | None = None,
-) -> Missing | None:
+) -> MissingTopic | None:
     """What `ensure_topic` would make; None where the topic is there. Only reads."""
     if _rows(admin, name):
         return None
@@ -181,7 +181,7 @@ def missing_topic(
     counting = apply_mode(brokers, RackMode.SAFE)
     check_one_form((broker.id, broker.rack) for broker in counting)
     rows = place(brokers, partitions, replication, placer=placer, racks=RackMode.SAFE, rng=rng)
-    return Missing(rows=rows, brokers=brokers)
+    return MissingTopic(rows=rows, brokers=brokers)
 
 
 def topic_rows(admin: KafkaAdminClient, name: str) -> Placement | None:
@@ -220,7 +220,7 @@ def _write(
     except kafka_errors.KafkaError as error:
         if error.retriable or not isinstance(error, kafka_errors.BrokerResponseError):
             return False
-        raise refusal(error, doing=doing) from None
+        raise to_rackwise_error(error, doing=doing) from None
     if code == _TIMED_OUT:
         return False
     if code:
@@ -267,7 +267,7 @@ def unknown_topic(name: str) -> UnknownTopic:
     )
 
 
-class _Shown:
+class _PlacementWatch:
     """What the cluster shows of rows that it was asked for, looked at again and again."""
 
     def __init__(

@@ -45,7 +45,7 @@ CLASSIC, CONSUMER = "classic", "consumer"
 STABLE = "Stable"
 _GONE = 69
 """GROUP_ID_NOT_FOUND: it ended between the two requests."""
-_PASSING = (14, 15, 16)
+_TRANSIENT = (14, 15, 16)
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: it moves or begins to
 work."""
 
@@ -61,11 +61,11 @@ def read_groups(
 
     While coordinators move, all is read again, for `ANSWER_S` at most.
     """
-    known = _Known(table)
+    known = _KnownPartitions(table)
     deadline = time.monotonic() + ANSWER_S
     while True:
         seen = _read_once(admin, known, live)
-        if not seen.is_passing or time.monotonic() >= deadline:
+        if not seen.is_transient or time.monotonic() >= deadline:
             break
         time.sleep(RETRY_S)
     progress(seen.answers)
@@ -73,28 +73,30 @@ def read_groups(
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What one reading gave. `is_passing`: something it lacks may be there a moment later."""
+class _GroupReading:
+    """What one reading gave. `is_transient`: something it lacks may be there a moment later."""
 
     groups: dict[str, Group] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     answers: int = 0
-    is_passing: bool = False
+    is_transient: bool = False
 
-    def has(self, group: Group) -> None:
+    def add_group(self, group: Group) -> None:
         """Of a group that two brokers describe, while it moves, the one with members is told."""
         known = self.groups.get(group.group)
-        self.is_passing |= known is not None
+        self.is_transient |= known is not None
         if known is None or not known.members:
             self.groups[group.group] = group
 
-    def lacks(self, what: str, problem: Exception | int) -> None:
+    def add_problem(self, what: str, problem: Exception | int) -> None:
         self.notes.append(_note(what, problem))
-        self.is_passing |= problem in _PASSING
+        self.is_transient |= problem in _TRANSIENT
 
 
-def _read_once(admin: KafkaAdminClient, known: _Known, live: Sequence[int]) -> _Seen:
-    seen = _Seen()
+def _read_once(
+    admin: KafkaAdminClient, known: _KnownPartitions, live: Sequence[int]
+) -> _GroupReading:
+    seen = _GroupReading()
     listed = send_to_each(admin, {broker: ListGroupsRequest() for broker in live})
     seen.answers += len(listed)
     names: dict[int, dict[str, list[str]]] = {}
@@ -103,7 +105,7 @@ def _read_once(admin: KafkaAdminClient, known: _Known, live: Sequence[int]) -> _
         if problem is None:
             names[broker] = _by_protocol(answer.groups)
         else:
-            seen.lacks(f"groups of broker {broker}", problem)
+            seen.add_problem(f"groups of broker {broker}", problem)
     for protocol, request, group_of in (
         (CLASSIC, DescribeGroupsRequest, _classic),
         (CONSUMER, ConsumerGroupDescribeRequest, _consumer),
@@ -115,13 +117,13 @@ def _read_once(admin: KafkaAdminClient, known: _Known, live: Sequence[int]) -> _
         seen.answers += len(described)
         for broker, answer in sorted(described.items()):
             if isinstance(answer, Exception):
-                seen.lacks(f"{protocol} groups of broker {broker}", answer)
+                seen.add_problem(f"{protocol} groups of broker {broker}", answer)
                 continue
             for found in answer.groups:
                 if found.error_code and found.error_code != _GONE:
-                    seen.lacks(f"group {found.group_id}", found.error_code)
+                    seen.add_problem(f"group {found.group_id}", found.error_code)
                 elif not found.error_code:
-                    seen.has(group_of(found, known))
+                    seen.add_group(group_of(found, known))
     return seen
 
 
@@ -148,7 +150,7 @@ def _by_protocol(groups: Iterable[Message]) -> dict[str, list[str]]:
     return {protocol: sorted(found) for protocol, found in names.items()}
 
 
-class _Known:
+class _KnownPartitions:
     """Which partitions there are."""
 
     def __init__(self, table: PartitionTable) -> None:
@@ -161,7 +163,7 @@ class _Known:
         return tuple(sorted(pairs & self._partitions))
 
 
-def _classic(found: Message, known: _Known) -> Group:
+def _classic(found: Message, known: _KnownPartitions) -> Group:
     """A described group of the classic protocol; what cannot be decoded is not known."""
     members = []
     for member in found.members:
@@ -172,7 +174,7 @@ def _classic(found: Message, known: _Known) -> Group:
                 member_id=member.member_id,
                 client_id=member.client_id,
                 address=address_of(member.client_host),
-                rack=_said_rack(subscription),
+                rack=_member_rack(subscription),
                 instance_id=member.group_instance_id or None,
                 topics=None if subscription is None else tuple(sorted(set(subscription.topics))),
                 partitions=known.assigned(
@@ -184,7 +186,7 @@ def _classic(found: Message, known: _Known) -> Group:
     return _group(found, CLASSIC, found.protocol_data, found.group_state, members)
 
 
-def _consumer(found: Message, known: _Known) -> Group:
+def _consumer(found: Message, known: _KnownPartitions) -> Group:
     """A described group of the consumer protocol."""
     members = [
         GroupMember(
@@ -228,7 +230,7 @@ def _decoded(decode: Callable[[bytes], Decoded], raw: bytes | None) -> Decoded |
         return None
 
 
-def _said_rack(subscription: Subscription | None) -> Rack | None:
+def _member_rack(subscription: Subscription | None) -> Rack | None:
     """The rack of a member: its own field, else in what our plug-ins add to the user data."""
     if subscription is None:
         return None

@@ -39,7 +39,7 @@ NONE = -1
 _FETCH = 1
 _MISSING = "NoAnswer"
 
-Place: TypeAlias = tuple[str, int]
+PartitionName: TypeAlias = tuple[str, int]
 """Topic, or its id where topics go by id, and partition."""
 
 
@@ -100,12 +100,12 @@ def ask_leaders(
 
 def _end_offsets(
     admin: KafkaAdminClient, questions: Sequence[ProbeQuestion]
-) -> tuple[dict[Place, int], dict[Place, str]]:
-    """Place -> its high watermark; place -> the name of the error that took its place."""
+) -> tuple[dict[PartitionName, int], dict[PartitionName, str]]:
+    """PartitionName -> its high watermark; place -> the name of the error that took its place."""
     leaders = _by_leader(questions)
     told = send_to_each(admin, {leader: _latest(those) for leader, those in leaders.items()})
-    ends: dict[Place, int] = {}
-    errors: dict[Place, str] = {}
+    ends: dict[PartitionName, int] = {}
+    errors: dict[PartitionName, str] = {}
     for leader, those in leaders.items():
         answer = told[leader]
         if isinstance(answer, Exception):
@@ -141,7 +141,7 @@ def _latest(questions: Iterable[ProbeQuestion]) -> Message:
 def _fetch(
     topics: Mapping[str, Topic],
     questions: Sequence[ProbeQuestion],
-    ends: Mapping[Place, int],
+    ends: Mapping[PartitionName, int],
     rack: str,
 ) -> Message:
     """Topics go by id where all have one, else by name in the versions that know names."""
@@ -220,5 +220,5 @@ def _by_topic(questions: Iterable[ProbeQuestion]) -> dict[str, list[int]]:
     return {topic: sorted(numbers) for topic, numbers in found.items()}
 
 
-def _name(question: ProbeQuestion) -> Place:
+def _name(question: ProbeQuestion) -> PartitionName:
     return question.topic, question.partition

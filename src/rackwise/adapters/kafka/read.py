@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
     from rackwise.adapters.kafka.configs import SeenConfigs
-    from rackwise.adapters.kafka.topics import Layout
+    from rackwise.adapters.kafka.topics import TopicLayout
     from rackwise.core.model import Group, LogDir
 
 READINGS = 3
@@ -77,12 +77,12 @@ def read_cluster(
             "invalid topics: expected a topic glob, got none",
             hint="omit the option to read all topics",
         )
-    wishes = _Wishes(tuple(topics), sizes, configs, groups, progress or _unwatched)
-    seen = _read_once(admin, wishes)
+    options = _ReadOptions(tuple(topics), sizes, configs, groups, progress or _ignore_progress)
+    seen = _read_once(admin, options)
     for _ in range(READINGS - 1):
         if seen.is_whole:
             break
-        seen = _read_once(admin, wishes)
+        seen = _read_once(admin, options)
     brokers = tuple(
         _broker(each, seen.sizes.log_dirs, resolve) for each in seen.description.brokers
     )
@@ -107,7 +107,7 @@ def read_cluster(
         notes=(
             *_torn(seen),
             *seen.notes,
-            *_unmatched(seen, wishes),
+            *_unmatched(seen, options),
             *_unresolved(brokers, resolve),
         ),
     )
@@ -129,7 +129,7 @@ def resolved_addresses(host: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wishes:
+class _ReadOptions:
     topics: tuple[str, ...]
     sizes: bool
     configs: bool
@@ -151,9 +151,9 @@ class _Description:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Reading:
     description: _Description
-    layout: Layout
+    layout: TopicLayout
     sizes: Sizes
     configs: SeenConfigs
     groups: tuple[Group, ...]
@@ -161,31 +161,31 @@ class _Seen:
     is_whole: bool
 
 
-def _unwatched(_: int) -> None:
+def _ignore_progress(_: int) -> None:
     """Nobody watches the progress."""
 
 
-def _read_once(admin: KafkaAdminClient, wishes: _Wishes) -> _Seen:
+def _read_once(admin: KafkaAdminClient, options: _ReadOptions) -> _Reading:
     """All that is wished, between two readings of brokers and reassignments."""
     description = _describe(admin)
     reassignments = read_reassignments(admin)
-    layout = read_layout(admin, wishes.is_wanted, reassignments)
-    wishes.progress(1)
-    table, live, progress = layout.table, description.live, wishes.progress
+    layout = read_layout(admin, options.is_wanted, reassignments)
+    options.progress(1)
+    table, live, progress = layout.table, description.live, options.progress
     sizes = (
-        read_sizes(admin, table, live, is_wanted=wishes.is_wanted, progress=progress)
-        if wishes.sizes
+        read_sizes(admin, table, live, is_wanted=options.is_wanted, progress=progress)
+        if options.sizes
         else no_sizes(table)
     )
     configs = (
         read_configs(admin, table.topics, live, progress=progress)
-        if wishes.configs
+        if options.configs
         else no_configs()
     )
     groups, group_notes = (
-        read_groups(admin, table, live, progress=progress) if wishes.groups else ((), ())
+        read_groups(admin, table, live, progress=progress) if options.groups else ((), ())
     )
-    return _Seen(
+    return _Reading(
         description=description,
         layout=layout,
         sizes=sizes,
@@ -231,7 +231,7 @@ def _addresses(host: str, resolve: Callable[[str], Sequence[str]] | None) -> tup
         return () if resolve is None else tuple(resolve(host))
 
 
-def _torn(seen: _Seen) -> tuple[Note, ...]:
+def _torn(seen: _Reading) -> tuple[Note, ...]:
     if seen.is_whole:
         return ()
     return (
@@ -243,10 +243,10 @@ def _torn(seen: _Seen) -> tuple[Note, ...]:
     )
 
 
-def _unmatched(seen: _Seen, wishes: _Wishes) -> tuple[Note, ...]:
+def _unmatched(seen: _Reading, options: _ReadOptions) -> tuple[Note, ...]:
     return tuple(
         Note(kind="not-visible", text=f"no topic that matches {glob} is visible to this principal")
-        for glob in wishes.topics
+        for glob in options.topics
         if glob != "*" and not any(fnmatchcase(topic, glob) for topic in seen.layout.table.topics)
     )
 

@@ -29,7 +29,7 @@ class Reassignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class TopicLayout:
     """Where replicas are: the table, its topics without configs, and what was odd.
 
     `is_consistent` is false where a broker had not yet heard what the controller said.
@@ -58,7 +58,7 @@ def read_layout(
     admin: KafkaAdminClient,
     is_wanted: Callable[[str], bool],
     reassignments: Mapping[tuple[str, int], Reassignment],
-) -> Layout:
+) -> TopicLayout:
     """All wanted topics, in canonical order. Raises what `ask` raises."""
     answer = ask(admin, lambda: send(admin, _request()), doing="list topics")
     wanted = sorted(
@@ -70,7 +70,7 @@ def read_layout(
     for number, topic in enumerate(seen):
         for partition in sorted(topic.partitions, key=lambda each: each.partition_index):
             columns.add(number, topic.name, partition)
-    return Layout(
+    return TopicLayout(
         table=columns.table(tuple(topic.name for topic in seen)),
         topics=tuple(_topic(topic) for topic in seen),
         notes=tuple(

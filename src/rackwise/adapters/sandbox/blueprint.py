@@ -24,7 +24,7 @@ FEW_BROKERS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ClusterSpec:
     """What was asked for; `racks` go round over the brokers, None stands for a broker without one.
 
     `overrides` are lines of every broker's `server.properties`; they win over the sandbox's own,
@@ -66,7 +66,7 @@ class Request:
         """The address it listens at and is described by."""
         return self.hosts[broker] if self.hosts else HOST
 
-    def overridden(self, properties: Mapping[str, str]) -> dict[str, str]:
+    def with_overrides(self, properties: Mapping[str, str]) -> dict[str, str]:
         """A broker's properties with what was asked for in their stead."""
         wanted = {**properties, **self.overrides}
         return {key: value for key, value in wanted.items() if value is not None}
@@ -112,7 +112,7 @@ class Blueprint:
     proxied: Sequence[int] = ()
 
 
-def described(request: Request, ports: Sequence[int]) -> tuple[Broker, ...]:
+def describe_brokers(request: ClusterSpec, ports: Sequence[int]) -> tuple[Broker, ...]:
     """The brokers 0..n-1 as the cluster will describe them."""
     racks = [request.rack_of(broker) for broker in range(request.brokers)]
     return tuple(

@@ -26,12 +26,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.sandbox.blueprint import Blueprint, Request
+from rackwise.adapters.sandbox.blueprint import Blueprint, ClusterSpec
 from rackwise.adapters.sandbox.jars import resolve
 from rackwise.adapters.sandbox.kraft import finalize_features, kraft_blueprint
 from rackwise.adapters.sandbox.lock import DEFAULT_KAFKA, KAFKA_3_9, KRAFT_JARS
 from rackwise.adapters.sandbox.ports import HOST, is_open
-from rackwise.adapters.sandbox.ready import comes_true, views, zookeeper_mode
+from rackwise.adapters.sandbox.ready import listed_ports, wait_until_true, zookeeper_mode
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
 from rackwise.core.errors import InvalidConfig, ServerDied, WorldError
 from rackwise.core.text import counted
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rackwise.adapters.sandbox.process import ServerProcess
     from rackwise.core.model import Broker
 
-Draw = Callable[[Request, Path], Blueprint]
+BlueprintBuilder = Callable[[ClusterSpec, Path], Blueprint]
 RACKS = ("a", "b", "c")
 HEAP_MIB = 256
 
@@ -108,7 +108,7 @@ class Sandbox:
                 had=version,
                 hint=f"use version {DEFAULT_KAFKA}",
             )
-        request = Request(
+        request = ClusterSpec(
             brokers=brokers,
             racks=racks,
             java_home=java_home,
@@ -133,7 +133,7 @@ class Sandbox:
         advance: Callable[[int], None] = ignore,
     ) -> Self:
         """Start Kafka 3.9 on one ZooKeeper; arguments and errors are those of `kraft`."""
-        request = Request(
+        request = ClusterSpec(
             brokers=brokers,
             racks=racks,
             java_home=java_home,
@@ -146,14 +146,14 @@ class Sandbox:
     @classmethod
     def _started(
         cls,
-        request: Request,
-        draw: Draw,
+        request: ClusterSpec,
+        draw: BlueprintBuilder,
         folder: Path | None,
         advance: Callable[[int], None],
         *,
         may_retry: bool = True,
     ) -> Self:
-        home = _empty(folder)
+        home = _empty_folder(folder)
         sandbox = cls(draw(request, home), home, is_temporary=folder is None)
         try:
             sandbox._start_all(advance)
@@ -165,7 +165,7 @@ class Sandbox:
         else:
             return sandbox
         if folder is not None:
-            _clear(folder)
+            _remove_contents(folder)
         return cls._started(request, draw, folder, advance, may_retry=False)
 
     @property
@@ -230,7 +230,7 @@ class Sandbox:
 
     def deaths(self) -> list[ServerDied]:
         """One error for each server that ended without being stopped or killed here."""
-        return [server.died() for server in self._processes() if server.has_died]
+        return [server.death_error() for server in self._processes() if server.has_died]
 
     @property
     def has_brokers(self) -> bool:
@@ -263,11 +263,11 @@ class Sandbox:
                 return False
             return all(
                 view is not None and view.issuperset(each.port for each in wanted)
-                for view in views(wanted)
+                for view in listed_ports(wanted)
             )
 
-        if not comes_true(is_ready, limit_s):
-            raise self._late(limit_s)
+        if not wait_until_true(is_ready, limit_s):
+            raise self._timeout_error(limit_s)
 
     def wait_until_gone(self, broker: int, timeout_s: float = GONE_S) -> None:
         """Wait until the others list a broker no more, or as fenced. Raises `WorldError`."""
@@ -275,9 +275,11 @@ class Sandbox:
         port = self._blueprint.ports[broker]
 
         def is_gone() -> bool:
-            return all(view is not None and port not in view for view in views(self._awake()))
+            return all(
+                view is not None and port not in view for view in listed_ports(self._awake())
+            )
 
-        if not comes_true(is_gone, timeout_s):
+        if not wait_until_true(is_gone, timeout_s):
             raise WorldError(
                 f"broker {broker} is still in the cluster after {timeout_s:.0f} s",
                 hint="stop, kill or pause it first",
@@ -312,7 +314,7 @@ class Sandbox:
 
     def _kill_all(self) -> None:
         for server in self._processes():
-            server.strike()
+            server.send_sigkill()
         for server in self._processes():
             server.close()
 
@@ -323,7 +325,7 @@ class Sandbox:
             return True
         return zookeeper_mode(port) is not None
 
-    def _late(self, limit_s: float) -> ServerDied:
+    def _timeout_error(self, limit_s: float) -> ServerDied:
         awake = [server for server in self._processes() if server.is_awake]
         return ServerDied(
             f"{counted(len(awake), 'server')} did not become ready within {limit_s:.0f} s",
@@ -361,7 +363,7 @@ class Sandbox:
         )
 
 
-def _empty(folder: Path | None) -> Path:
+def _empty_folder(folder: Path | None) -> Path:
     """The absolute path of an empty folder: a new temporary one, or the one that was named."""
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="rackwise-sandbox-"))
@@ -386,7 +388,7 @@ def _empty(folder: Path | None) -> Path:
     return home
 
 
-def _clear(folder: Path) -> None:
+def _remove_contents(folder: Path) -> None:
     """Take away what a first try wrote."""
     for entry in folder.iterdir():
         if entry.is_dir():

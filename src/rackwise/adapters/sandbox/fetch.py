@@ -21,7 +21,7 @@ from rackwise.core.errors import InvalidConfig, JarMissing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rackwise.adapters.sandbox.lock import Jar, Places
+    from rackwise.adapters.sandbox.lock import Jar, JarLocations
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 THREADS = 4
@@ -30,11 +30,11 @@ ANSWER_S = 20.0
 MVN_S = 60.0
 CHUNK = 1 << 16
 HASH_SHOWN = 16
-NOT_TRIED = "an earlier jar failed"
+NOT_ATTEMPTED = "an earlier jar failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Unfetched:
+class FetchFailure:
     """A repository did not give a jar, and why."""
 
     reason: str
@@ -43,7 +43,7 @@ class Unfetched:
 def fetch(
     jars: Sequence[Jar],
     *,
-    places: Places,
+    places: JarLocations,
     environment: Mapping[str, str],
     advance: Callable[[int], None],
 ) -> dict[str, Path]:
@@ -55,18 +55,18 @@ def fetch(
     _make(places.cache)
     found: dict[str, Path] = {}
     reasons: dict[str, str] = {}
-    for jar, outcome in _downloaded(jars, repository, places.cache):
+    for jar, outcome in _download_all(jars, repository, places.cache):
         if isinstance(outcome, Path):
             found[jar.coordinate] = outcome
             advance(jar.size)
         else:
             reasons[jar.coordinate] = outcome.reason
-    tried_first = sorted(jars, key=lambda jar: reasons.get(jar.coordinate) == NOT_TRIED)
+    tried_first = sorted(jars, key=lambda jar: reasons.get(jar.coordinate) == NOT_ATTEMPTED)
     for jar in tried_first:
         if jar.coordinate not in found:
-            path = _by_mvn(jar, places, environment)
+            path = _fetch_with_maven(jar, places, environment)
             if path is None:
-                raise _missing(jar, reasons[jar.coordinate], repository, places)
+                raise _cannot_fetch(jar, reasons[jar.coordinate], repository, places)
             found[jar.coordinate] = path
             advance(jar.size)
     return found
@@ -98,21 +98,21 @@ def repository_of(environment: Mapping[str, str]) -> str:
     return address.rstrip("/")
 
 
-def _downloaded(
+def _download_all(
     jars: Sequence[Jar], repository: str, cache: Path
-) -> Iterator[tuple[Jar, Path | Unfetched]]:
+) -> Iterator[tuple[Jar, Path | FetchFailure]]:
     """Each jar with its path, or with the reason; after a first failure the rest is not tried."""
     is_over = threading.Event()
 
-    def work(jar: Jar) -> Path | Unfetched:
-        reason = Unfetched(NOT_TRIED)
+    def work(jar: Jar) -> Path | FetchFailure:
+        reason = FetchFailure(NOT_ATTEMPTED)
         for _ in range(TRIES):
             if is_over.is_set():
                 return reason
             try:
-                return _received(jar, repository, cache)
+                return _download(jar, repository, cache)
             except (OSError, HTTPException) as error:
-                reason = Unfetched(str(error) or type(error).__name__)
+                reason = FetchFailure(str(error) or type(error).__name__)
         is_over.set()
         return reason
 
@@ -125,7 +125,7 @@ def _downloaded(
             is_over.set()
 
 
-def _received(jar: Jar, repository: str, cache: Path) -> Path:
+def _download(jar: Jar, repository: str, cache: Path) -> Path:
     """Write one jar into the cache: to a file aside, hashed on the way, then renamed.
 
     Reads one byte past the locked size at most. Raises `JarMissing` for another file than the
@@ -146,14 +146,14 @@ def _received(jar: Jar, repository: str, cache: Path) -> Path:
             file.flush()
             os.fsync(file.fileno())
         if size != jar.size or had.hexdigest() != jar.sha512:
-            raise _other(jar, repository, size, had.hexdigest())
+            raise _wrong_jar(jar, repository, size, had.hexdigest())
         target = cache / jar.file_name
         return Path(aside).replace(target)
     finally:
         Path(aside).unlink(missing_ok=True)
 
 
-def _other(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
+def _wrong_jar(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
     at_least = "more than " if size > jar.size else ""
     shown = at_least + str(min(size, jar.size))
     return JarMissing(
@@ -167,7 +167,7 @@ def _other(jar: Jar, repository: str, size: int, sha512: str) -> JarMissing:
     )
 
 
-def _missing(jar: Jar, reason: str, repository: str, places: Places) -> JarMissing:
+def _cannot_fetch(jar: Jar, reason: str, repository: str, places: JarLocations) -> JarMissing:
     return JarMissing(
         f"cannot fetch jar {jar.coordinate} from {_host(repository)}: {reason}",
         wanted=jar.sha512,
@@ -177,7 +177,9 @@ def _missing(jar: Jar, reason: str, repository: str, places: Places) -> JarMissi
     )
 
 
-def _by_mvn(jar: Jar, places: Places, environment: Mapping[str, str]) -> Path | None:
+def _fetch_with_maven(
+    jar: Jar, places: JarLocations, environment: Mapping[str, str]
+) -> Path | None:
     """Let an installed Maven fetch a jar into its own folder; None where that does not help."""
     mvn = shutil.which("mvn", path=environment.get("PATH", os.defpath))
     if mvn is None:

@@ -22,7 +22,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.sandbox.fetch import fetch
-from rackwise.adapters.sandbox.lock import Places, locked_jars
+from rackwise.adapters.sandbox.lock import JarLocations, locked_jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def resolve(
 
     `advance` hears the bytes of each jar that is there. Raises `JarMissing`, `InvalidConfig`.
     """
-    places = Places.of(environment)
+    places = JarLocations.of(environment)
     jars = locked_jars(name)
     found: dict[str, Path] = {}
     for jar in jars:

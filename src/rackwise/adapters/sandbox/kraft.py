@@ -23,17 +23,22 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.sandbox.blueprint import Blueprint, described, new_uuid, properties_text
+from rackwise.adapters.sandbox.blueprint import (
+    Blueprint,
+    describe_brokers,
+    new_uuid,
+    properties_text,
+)
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
-from rackwise.adapters.sandbox.ready import comes_true
+from rackwise.adapters.sandbox.ready import wait_until_true
 from rackwise.core.errors import WorldError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rackwise.adapters.sandbox.blueprint import Request
+    from rackwise.adapters.sandbox.blueprint import ClusterSpec
 
 CONTROLLERS = 3
 FIXED_FEATURES = {"metadata.version", "kraft.version"}
@@ -49,7 +54,7 @@ LOG4J2 = {
 }
 
 
-def kraft_blueprint(request: Request, folder: Path) -> Blueprint:
+def kraft_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
     """Write `folder/broker-N` and `folder/log4j2.properties`; nothing is started."""
     counts = {
         "PLAINTEXT": request.brokers,
@@ -66,19 +71,19 @@ def kraft_blueprint(request: Request, folder: Path) -> Blueprint:
         for node in range(request.brokers)
     }
     return Blueprint(
-        brokers=described(request, ports["PLAINTEXT"]),
+        brokers=describe_brokers(request, ports["PLAINTEXT"]),
         ports=ports["PLAINTEXT"],
         servers=servers,
         proxied=ports["PROXIED"],
     )
 
 
-def _controllers(request: Request) -> int:
+def _controllers(request: ClusterSpec) -> int:
     return CONTROLLERS if request.brokers >= CONTROLLERS else 1
 
 
 def _node(
-    request: Request,
+    request: ClusterSpec,
     node: int,
     folder: Path,
     *,
@@ -93,13 +98,15 @@ def _node(
     (data / "meta.properties").write_text(properties_text(formatted))
     properties = _properties(request, node, ports) | {"log.dirs": str(data)}
     configured = home / "server.properties"
-    configured.write_text(properties_text(request.overridden(properties)))
+    configured.write_text(properties_text(request.with_overrides(properties)))
     logging = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
     command = [*request.java(logging), "kafka.Kafka", str(configured)]
     return ServerProcess(name=f"broker {node}", command=command, folder=home)
 
 
-def _properties(request: Request, node: int, ports: Mapping[str, Sequence[int]]) -> dict[str, str]:
+def _properties(
+    request: ClusterSpec, node: int, ports: Mapping[str, Sequence[int]]
+) -> dict[str, str]:
     controllers = ports["CONTROLLER"]
     voters = ",".join(f"{voter}@{HOST}:{each}" for voter, each in enumerate(controllers))
     advertised = f"PLAINTEXT://{request.host_of(node)}:{ports['PLAINTEXT'][node]}"
@@ -125,7 +132,7 @@ def _properties(request: Request, node: int, ports: Mapping[str, Sequence[int]])
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": "1",
         "share.coordinator.state.topic.num.partitions": "3",
-        **_patience(request),
+        **_session_timeouts(request),
     }
 
 
@@ -145,7 +152,7 @@ def common_properties(replicas: str) -> dict[str, str]:
     }
 
 
-def _patience(request: Request) -> dict[str, str]:
+def _session_timeouts(request: ClusterSpec) -> dict[str, str]:
     """How soon a silent broker is fenced: few have seconds; many starve each other at first."""
     if request.is_small:
         return {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
@@ -178,7 +185,7 @@ def finalize_features(bootstrap: str) -> None:
             now = ask(admin, admin.describe_features, doing=doing)
             return all(now[name].get("finalized", (0, 0))[1] == wanted[name] for name in wanted)
 
-        if not comes_true(are_finalized, FEATURES_S):
+        if not wait_until_true(are_finalized, FEATURES_S):
             raise WorldError(
                 f"features {', '.join(wanted)} were not finalized within {FEATURES_S:.0f} s",
                 wanted=str(wanted),

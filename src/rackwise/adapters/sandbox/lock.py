@@ -57,14 +57,14 @@ class Jar:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class JarLocations:
     """Where jars are on this machine: `cache` flat, `maven` in Maven's own layout."""
 
     cache: Path
     maven: Path
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> Places:
+    def of(cls, environment: Mapping[str, str]) -> JarLocations:
         """From RACKWISE_CACHE, XDG_CACHE_HOME and HOME; the folders need not exist."""
         home = Path(environment["HOME"]) if "HOME" in environment else Path.home()
         caches = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")

@@ -67,7 +67,7 @@ class MockCluster:
 
     def __init__(self, racks: Sequence[str | None]) -> None:
         if not racks:
-            raise _refused("invalid racks: expected 1 or more, got 0")
+            raise _error("invalid racks: expected 1 or more, got 0")
         self._library = _library()
         self._client: int | None = None
         self._cluster: int | None = None
@@ -87,10 +87,10 @@ class MockCluster:
         self._library.rd_kafka_conf_set(conf, b"log_level", b"0", text, _TEXT_BYTES)
         self._client = self._library.rd_kafka_new(_PRODUCER, conf, text, _TEXT_BYTES)
         if not self._client:
-            raise _refused(f"librdkafka cannot create a client: {text.value.decode()}")
+            raise _error(f"librdkafka cannot create a client: {text.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, self.brokers)
         if not self._cluster:
-            raise _refused(f"librdkafka cannot create a mock cluster of {self.brokers} brokers")
+            raise _error(f"librdkafka cannot create a mock cluster of {self.brokers} brokers")
 
     @property
     def bootstrap(self) -> str:
@@ -151,7 +151,7 @@ class MockCluster:
 
     def _alive(self) -> int:
         if self._cluster is None:
-            raise _refused("the mock cluster is closed")
+            raise _error("the mock cluster is closed")
         return self._cluster
 
     def _do(self, call: str, *arguments: int | bytes) -> None:
@@ -169,26 +169,26 @@ class MockCluster:
 def _library() -> ctypes.CDLL:
     found = find_spec("confluent_kafka")
     if found is None or found.origin is None:
-        raise _refused("confluent-kafka, which contains the mock cluster, is not installed")
+        raise _error("confluent-kafka, which contains the mock cluster, is not installed")
     beside = Path(found.origin).parent.with_name("confluent_kafka.libs")
-    return opened(sorted(beside.glob("librdkafka-*")) or sorted(beside.glob("librdkafka*")))
+    return load_library(sorted(beside.glob("librdkafka-*")) or sorted(beside.glob("librdkafka*")))
 
 
-def opened(files: Sequence[Path]) -> ctypes.CDLL:
+def load_library(files: Sequence[Path]) -> ctypes.CDLL:
     """The first of these libraries, its calls typed. Raises `MockClusterError`."""
     if not files:
-        raise _refused("the wheel of confluent-kafka contains no librdkafka")
+        raise _error("the wheel of confluent-kafka contains no librdkafka")
     try:
         library = ctypes.CDLL(str(files[0]))
         for name, (answer, kinds) in _CALLS.items():
             call = getattr(library, name)
             call.restype, call.argtypes = answer, [_KINDS[kind] for kind in kinds]
     except (OSError, AttributeError) as error:
-        raise _refused(f"librdkafka has no mock cluster: {error}", had=files[0].name) from error
+        raise _error(f"librdkafka has no mock cluster: {error}", had=files[0].name) from error
     return library
 
 
-def _refused(message: str, had: str | None = None) -> MockClusterError:
+def _error(message: str, had: str | None = None) -> MockClusterError:
     return MockClusterError(
         message,
         wanted="confluent-kafka >= 2.16",

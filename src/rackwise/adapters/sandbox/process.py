@@ -37,7 +37,7 @@ class ServerProcess:
         self.folder = folder
         self.log = folder / "server.log"
         self.pid: int | None = None
-        self.is_wanted = False
+        self.should_run = False
         self.is_paused = False
         self._guard: subprocess.Popen[bytes] | None = None
 
@@ -49,7 +49,7 @@ class ServerProcess:
     @property
     def has_died(self) -> bool:
         """Whether it ended by itself: it was started, and not stopped or killed since."""
-        return self.is_wanted and not self.is_running
+        return self.should_run and not self.is_running
 
     @property
     def is_awake(self) -> bool:
@@ -67,7 +67,7 @@ class ServerProcess:
         if self.is_running:
             return
         self.close()
-        self.is_wanted, self.is_paused = True, False
+        self.should_run, self.is_paused = True, False
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(  # noqa: S603 (the command is ours)
                 [sys.executable, "-I", "-S", guard.__file__, *self.command],
@@ -80,25 +80,25 @@ class ServerProcess:
         pid = self._guard.stdout.readline() if self._guard.stdout is not None else b""
         if not pid:
             self._guard.wait(KILL_S)
-            raise self.died()
+            raise self.death_error()
         self.pid = int(pid)
 
     def stop(self, timeout_s: float = STOP_S) -> None:
         """SIGTERM and wait; SIGKILL after `timeout_s`. A paused server is resumed to hear it."""
-        self.is_wanted = False
+        self.should_run = False
         self._send(signal.SIGTERM)
         self.resume()
         if not self._has_ended(timeout_s):
             self.kill()
 
-    def strike(self) -> None:
+    def send_sigkill(self) -> None:
         """SIGKILL without waiting, for many at once."""
-        self.is_wanted = self.is_paused = False
+        self.should_run = self.is_paused = False
         self._send(signal.SIGKILL)
 
     def kill(self) -> None:
         """SIGKILL and wait. Raises `ServerDied` if even that does not end it."""
-        self.strike()
+        self.send_sigkill()
         if not self._has_ended(KILL_S):
             raise ServerDied(
                 f"{self.name} still exists {KILL_S:.0f} s after SIGKILL",
@@ -133,7 +133,7 @@ class ServerProcess:
         except FileNotFoundError:
             return []
 
-    def died(self) -> ServerDied:
+    def death_error(self) -> ServerDied:
         """The error for a server that ended by itself; its hint has the last log lines."""
         return ServerDied(
             f"{self.name} ended by itself with exit status {self.exit_status}",

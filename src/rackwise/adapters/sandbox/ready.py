@@ -18,7 +18,7 @@ POLL_S = 0.1
 ANSWER_S = 5.0
 
 
-def comes_true(condition: Callable[[], bool], timeout_s: float) -> bool:
+def wait_until_true(condition: Callable[[], bool], timeout_s: float) -> bool:
     """Ask `condition` again and again until it holds (True) or the time is over (False)."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -28,7 +28,9 @@ def comes_true(condition: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
-def views(brokers: Collection[Broker], timeout_s: float = ANSWER_S) -> list[frozenset[int] | None]:
+def listed_ports(
+    brokers: Collection[Broker], timeout_s: float = ANSWER_S
+) -> list[frozenset[int] | None]:
     """For each broker asked, the ports of the brokers that it lists and that are not fenced.
 
     `brokers` are those to ask; None stands for one that does not answer or is not

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.adapters.sandbox.blueprint import Blueprint, described, properties_text
+from rackwise.adapters.sandbox.blueprint import Blueprint, describe_brokers, properties_text
 from rackwise.adapters.sandbox.kraft import common_properties
 from rackwise.adapters.sandbox.ports import HOST, free_ports
 from rackwise.adapters.sandbox.process import ServerProcess
@@ -17,7 +17,7 @@ from rackwise.adapters.sandbox.process import ServerProcess
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rackwise.adapters.sandbox.blueprint import Request
+    from rackwise.adapters.sandbox.blueprint import ClusterSpec
 
 ZOOKEEPER_HEAP_MIB = 128
 LOG4J = {
@@ -28,12 +28,12 @@ LOG4J = {
 }
 
 
-def zookeeper_blueprint(request: Request, folder: Path) -> Blueprint:
+def zookeeper_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
     """Write `zookeeper`, `broker-N` and `log4j.properties` in `folder`; nothing is started."""
     zookeeper_port, *ports = free_ports(1 + request.brokers)
     (folder / "log4j.properties").write_text(properties_text(LOG4J))
     return Blueprint(
-        brokers=described(request, ports),
+        brokers=describe_brokers(request, ports),
         ports=ports,
         servers={
             broker: _broker(request, broker, folder, port, zookeeper_port)
@@ -44,7 +44,7 @@ def zookeeper_blueprint(request: Request, folder: Path) -> Blueprint:
     )
 
 
-def _zookeeper(request: Request, folder: Path, port: int) -> ServerProcess:
+def _zookeeper(request: ClusterSpec, folder: Path, port: int) -> ServerProcess:
     home = folder / "zookeeper"
     (home / "data").mkdir(parents=True)
     configured = home / "zoo.cfg"
@@ -66,7 +66,7 @@ def _zookeeper(request: Request, folder: Path, port: int) -> ServerProcess:
 
 
 def _broker(
-    request: Request, broker: int, folder: Path, port: int, zookeeper_port: int
+    request: ClusterSpec, broker: int, folder: Path, port: int, zookeeper_port: int
 ) -> ServerProcess:
     home = folder / f"broker-{broker}"
     data = home / "data"
@@ -82,7 +82,7 @@ def _broker(
         **common_properties(str(min(3, request.brokers))),
     }
     configured = home / "server.properties"
-    configured.write_text(properties_text(request.overridden(properties)))
+    configured.write_text(properties_text(request.with_overrides(properties)))
     command = [*request.java(_logging(folder)), "kafka.Kafka", str(configured)]
     return ServerProcess(name=f"broker {broker}", command=command, folder=home)
 

@@ -54,7 +54,7 @@ from rackwise.core.errors import (
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
-    from rackwise.adapters.kafka import KafkaAdminClient, Missing
+    from rackwise.adapters.kafka import KafkaAdminClient, MissingTopic
     from rackwise.core.model import Cluster
     from rackwise.core.placement import Draws, Placement, Placer
 
@@ -294,7 +294,7 @@ def _made_now(
     placer: Placer,
     configs: Mapping[str, str],
     rng: Draws,
-) -> Missing | None:
+) -> MissingTopic | None:
     """What was missing and is made; None where the topic was there, or somebody else was faster."""
     from rackwise.adapters import kafka
 

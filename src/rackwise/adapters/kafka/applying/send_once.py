@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import kafka.errors as kafka_errors
 
-from rackwise.adapters.kafka.connect import ANSWER_S, RETRY_S, Message, refusal
-from rackwise.adapters.kafka.connections import DISBELIEF
+from rackwise.adapters.kafka.connect import ANSWER_S, RETRY_S, Message, to_rackwise_error
+from rackwise.adapters.kafka.connections import LOGIN_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ TIMEOUT_MS = 20_000
 """How long the cluster may work on one write; less than an answer is waited for."""
 
 _NOT_CONTROLLER = 41
-_NEVER = (*DISBELIEF, kafka_errors.AuthorizationError, kafka_errors.IncompatibleBrokerVersion)
+_NEVER = (*LOGIN_ERRORS, kafka_errors.AuthorizationError, kafka_errors.IncompatibleBrokerVersion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ def send_once(
         except _NotSentError as error:
             is_final = isinstance(error.cause, _NEVER) or time.monotonic() >= deadline
             if is_final:
-                raise refusal(error.cause, doing=doing) from None
+                raise to_rackwise_error(error.cause, doing=doing) from None
         else:
             if isinstance(answer, Unanswered) or top_code(answer) != _NOT_CONTROLLER:
                 return answer
             if time.monotonic() >= deadline:
-                raise refusal(kafka_errors.NotControllerError(), doing=doing)
+                raise to_rackwise_error(kafka_errors.NotControllerError(), doing=doing)
         admin._controller_id = None  # noqa: SLF001 (it may be the one that is gone)
         time.sleep(RETRY_S)
 

@@ -40,7 +40,7 @@ from rackwise.adapters.kafka.applying.throttles import (
     write_throttles,
 )
 from rackwise.adapters.kafka.configs import read_configs
-from rackwise.adapters.kafka.connect import ask, refusal
+from rackwise.adapters.kafka.connect import ask, to_rackwise_error
 from rackwise.adapters.kafka.read import read_brokers
 from rackwise.core.applying.actions import (
     Alter,
@@ -110,7 +110,7 @@ class World:
         except (WorldError, MissingPermission) as error:
             failure: RackwiseError = error
         except KafkaError as error:
-            failure = refusal(error, doing="answer")
+            failure = to_rackwise_error(error, doing="answer")
         is_read = isinstance(action, Look | ReadThrottles)
         is_fatal = isinstance(failure, _FATAL) or (
             isinstance(failure, ServerRefused) and not is_read
