@@ -1,4 +1,4 @@
-"""Kafka through kafka-python's admin client: reading a cluster, making topics, asking leaders."""
+"""The Kafka adapter on kafka-python's admin client: reads clusters, creates topics, runs plans."""
 
 from __future__ import annotations
 

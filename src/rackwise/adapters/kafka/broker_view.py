@@ -1,16 +1,17 @@
-"""What the cluster itself says of its ids where it has no ZooKeeper: the admin client's answers.
+"""The broker ids of a cluster without ZooKeeper, from the admin client.
 
 ```
 registered   brokers that are listed and not fenced     (DescribeCluster, fenced ones included)
-used         ids in replica lists, those of running reassignments with them
+used         ids in replica lists, with those of running reassignments
 at_risk      partitions that an empty disk under an id would lose
-unregister   the controller forgets a broker that is gone (KRaft alone)
+unregister   remove a broker that is gone from the controller (KRaft only)
 ```
 
-Topics that the principal may not describe are not told and cannot be missed: Topic:Describe on all
-topics and Cluster:Describe are wanted, Cluster:Alter to unregister.
+Kafka hides topics that the principal may not describe, so they cannot be checked. Needed
+permissions:
+Topic:Describe on all topics and Cluster:Describe; Cluster:Alter to unregister.
 
-What this does not do: know incarnations or sessions; the protocol does not show them.
+What this does not do: report incarnations or sessions; the protocol does not have them.
 
 Source: KIP-700, KIP-1073 (fenced brokers), KIP-631.
 """
@@ -38,17 +39,17 @@ if TYPE_CHECKING:
 
 @final
 class AdminView:
-    """`ClusterView` of an admin client; each call asks anew and raises what `ask` raises."""
+    """`ClusterView` of an admin client; each call reads anew and raises what `ask` raises."""
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
 
     def cluster_id(self) -> str | None:
-        """The cluster's own id."""
+        """The id of the cluster."""
         return self._described()["cluster_id"]  # type: ignore[no-any-return]
 
     def registered(self) -> dict[int, Registration]:
-        """Brokers that live, fenced ones left out; their endpoint is that of our listener."""
+        """Live brokers, fenced ones left out; the endpoint is that of our listener."""
         return {
             each["broker_id"]: Registration(
                 broker_id=each["broker_id"],
@@ -59,18 +60,18 @@ class AdminView:
         }
 
     def used(self) -> frozenset[int]:
-        """Ids in replica lists, those of running reassignments with them."""
+        """Ids in replica lists, with those of running reassignments."""
         table = self._table()
         columns = (table.replicas, table.adding, table.removing)
         return frozenset(int(id_) for column in columns for id_ in column.values)
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
-        """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
+        """Partitions, such as `orders-4`, whose only live in-sync replica has this id."""
         live = frozenset(self.registered())
         return guard.at_risk(self.partitions_of(id), id, registered=live, present=present)
 
     def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
-        """Where this id has replicas: each partition's replicas and who is in sync."""
+        """Partitions with a replica of this id: their replicas and in-sync replicas."""
         table = self._table()
         return tuple(
             PartitionReplicas(
@@ -84,7 +85,7 @@ class AdminView:
         )
 
     def unregister(self, id: int) -> None:  # noqa: A002, the word
-        """Make the controller forget a broker. Raises `MissingPermission`, `ServerRefused`."""
+        """Remove a broker from the controller. Raises `MissingPermission`, `ServerRefused`."""
         ask(self._admin, lambda: self._unregister(id), doing=f"unregister broker {id}")
 
     def _unregister(self, id: int) -> None:  # noqa: A002, the word

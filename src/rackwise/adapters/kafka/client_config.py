@@ -1,4 +1,4 @@
-r"""Client settings from a Java-properties file, as every Kafka tool takes them.
+r"""The client settings of a Java-properties file, as every Kafka tool takes them.
 
 ```
 security.protocol=SASL_SSL
@@ -9,10 +9,12 @@ ssl.truststore.type=PEM
 ssl.truststore.location=/etc/kafka/ca.pem
 ```
 
-`${env:NAME}` is replaced from the environment, so a file need not hold a password. A file that
-does hold one must belong to its reader alone. Settings about security that cannot be obeyed are
-refused, never passed over; those of producers and consumers (`acks`, `group.id`) mean nothing here.
-Stores are PEM files: Python reads no JKS.
+`${env:NAME}` is replaced from the environment, so a file need not contain a password. A file that
+contains one must be readable by its owner only. Security settings that are not supported are
+rejected,
+never ignored; settings of producers and consumers (`acks`, `group.id`) have no effect here. Stores
+are
+PEM files: Python does not read JKS.
 
 Source: KIP-651 (PEM), KIP-421 (`${env:NAME}`), java.util.Properties.
 """
@@ -57,11 +59,13 @@ _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 def read_client_config(
     path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None
 ) -> dict[str, str | Secret]:
-    """The settings of a client properties file; values of `SECRETS` come as `Secret`.
+    """The settings of a client properties file; values of `SECRETS` are `Secret`.
 
     `environ`: where `${env:NAME}` is looked up, `os.environ` by default. Raises `InvalidConfig` for
-    a file that is not regular, too large, not UTF-8, readable by others while it holds a secret,
-    or that has a setting about security which is not understood.
+    a file
+    that is not regular, too large, not UTF-8, or readable by others while it contains a secret, and
+    for a
+    security setting that is not supported.
     """
     name = os.fspath(path)
     text, mode = _read(name)
@@ -91,7 +95,7 @@ def read_client_config(
 
 
 def _read(name: str) -> tuple[str, int]:
-    """Text and permission bits of a regular file, both of the same open file."""
+    """Text and permission bits of a regular file, both from the same open file."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -143,7 +147,7 @@ def _entries(text: str, name: str) -> list[tuple[int, str, str]]:
 
 
 def _holds_secret(value: str) -> bool:
-    """Whether the value itself gives something away, rather than naming where to look it up."""
+    """Whether the value contains a secret itself, and not only a reference to a variable."""
     if _REFERENCE.fullmatch(value.strip()) or not value.strip():
         return False
     given = jaas_options(value).get("password")

@@ -1,7 +1,8 @@
-"""The few configs that matter to racks: min.insync.replicas, retention, throttles, the selector.
+"""The configs that matter to racks: min.insync.replicas, retention, throttles, the selector.
 
-Throttle keys are kept only where somebody set them: an absent key is not an empty one. Broker keys
-are asked from the broker itself, all brokers at once.
+Throttle keys are kept only where somebody set them: a missing key is not an empty one. Broker keys
+are
+read from the broker itself, all brokers in parallel.
 
 Source: KIP-73 (throttles), KIP-392 (`replica.selector.class`).
 """
@@ -40,12 +41,12 @@ Name = TypeVar("Name", int, str)
 TOPICS_PER_REQUEST = 500
 _TOPIC, _BROKER = 2, 4
 _DEFAULT = 5
-"""Config source: nobody set it."""
+"""Config source: nobody set the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenConfigs:
-    """Throttles and selectors as read; the effective numbers of each topic by name."""
+    """Throttles and selectors, and the effective numbers of each topic."""
 
     configs: Configs = field(default_factory=Configs)
     min_insync_replicas: dict[str, int] = field(default_factory=dict)
@@ -54,7 +55,7 @@ class SeenConfigs:
 
 
 def no_configs() -> SeenConfigs:
-    """What is known where configs were not asked for."""
+    """The result where configs were not requested."""
     return SeenConfigs(notes=(Note(kind="no-configs", text="configs were not asked for"),))
 
 
@@ -65,7 +66,7 @@ def read_configs(
     *,
     progress: Callable[[int], None],
 ) -> SeenConfigs:
-    """Configs of these topics and of the live brokers; what is refused leaves a note."""
+    """Configs of these topics and of the live brokers; a rejected request leaves a note."""
     results = [
         result
         for first in range(0, len(topics), TOPICS_PER_REQUEST)
@@ -102,7 +103,7 @@ def _ask_topics(
 def _ask_brokers(
     admin: KafkaAdminClient, live: Sequence[int], progress: Callable[[int], None]
 ) -> tuple[dict[int, list[Message]], list[tuple[str, str, str]]]:
-    """Broker id -> its configs, and `kind, name, why` of each broker that gave none."""
+    """Broker id -> its configs, and `kind, name, reason` of each broker without an answer."""
     keys = [*BROKER_THROTTLES, REPLICA_SELECTOR]
     answers = send_to_each(
         admin,
@@ -138,7 +139,7 @@ def _first_error(answer: Message) -> int | None:
 def _kept(
     found: Mapping[Name, Sequence[Message]], keys: Sequence[str]
 ) -> dict[Name, dict[str, str]]:
-    """Name -> the keys somebody set and their values."""
+    """Name -> the keys that somebody set and their values."""
     return {
         name: {
             config.name: config.value
@@ -150,7 +151,7 @@ def _kept(
 
 
 def _numbers(found: Mapping[str, Sequence[Message]], key: str) -> dict[str, int]:
-    """Topic -> the number in effect, set or by default."""
+    """Topic -> the effective number, set or default."""
     return {
         name: int(config.value)
         for name, configs in found.items()
@@ -160,7 +161,7 @@ def _numbers(found: Mapping[str, Sequence[Message]], key: str) -> dict[str, int]
 
 
 def _notes(refused: Sequence[tuple[str, str, str]]) -> tuple[Note, ...]:
-    """One note per kind and reason, with the number and one example."""
+    """One note per kind and reason, with the number of names and one example."""
     names: dict[tuple[str, str], list[str]] = {}
     for kind, name, why in refused:
         names.setdefault((kind, why), []).append(name)

@@ -1,7 +1,7 @@
-"""A connection to a cluster: kafka-python's admin client, opened in bounded time, its logs quiet.
+"""The connection to a cluster: kafka-python's admin client, opened in bounded time, logs quiet.
 
-Requests go to chosen brokers all at once, so that one broker that does not answer costs its own
-answer and nobody else's. What touches kafka-python's inside is here and in `connections`.
+Requests go to chosen brokers in parallel, so that a broker that does not answer costs only its own
+answer. Code that uses private parts of kafka-python is here and in `connections`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Admin = TypeVar("Admin", bound=KafkaAdminClient)
 Message: TypeAlias = Any
-"""A request or response of `kafka.protocol`: classes that are made from field tables at import."""
+"""A request or response of `kafka.protocol`; its classes are generated at import."""
 
 CONNECT_S = 15.0
-"""A cluster that has not answered this long is unreachable."""
+"""Default time after which a cluster without an answer is unreachable."""
 TIMEOUT_SETTING = "default.api.timeout.ms"
-"""The setting that changes that."""
+"""The client setting that changes `CONNECT_S`."""
 ANSWER_S = 30.0
-"""How long one broker may think about one request, and how long a failed request is tried again."""
+"""Time for which one broker may work on a request, and for which a failed request is repeated."""
 RETRY_S = 0.2
 MAX_DIGITS = 10
 
@@ -69,8 +69,8 @@ def connect(
 ) -> KafkaAdminClient:
     """An admin client of the cluster behind `bootstrap`, `HOST:PORT[,HOST:PORT...]`; close it.
 
-    `client_config`: settings under Kafka's own names, as `read_client_config` gives them. Raises
-    `InvalidConfig`, at once `AuthenticationFailed` where one side does not believe the other, or
+    `client_config`: settings under Kafka's names, as `read_client_config` returns them. Raises
+    `InvalidConfig`, at once `AuthenticationFailed` where one side does not trust the other, or
     `Unreachable` after `timeout_s`; by default that is the setting `default.api.timeout.ms`, else
     `CONNECT_S`.
     """
@@ -84,7 +84,7 @@ def connect_as(
     *,
     timeout_s: float | None = None,
 ) -> Admin:
-    """The same, of the kind that `open_client` makes from kafka-python's options."""
+    """The same, for the kind of client that `open_client` creates."""
     servers = bootstrap_servers(bootstrap)
     settings = client_config or {}
     arguments = security_arguments(settings)
@@ -144,16 +144,16 @@ def _timeout_ms_of(settings: Mapping[str, str | Secret]) -> int:
 
 
 def _number(text: str) -> int:
-    """The number of up to ten digits that a text is, or 0."""
+    """The number in a text of up to ten digits, or 0."""
     is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
     return int(text) if is_number else 0
 
 
 def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> Answer:
-    """What `call` gives, tried again while brokers come and go, for `ANSWER_S` at most.
+    """The result of `call`, repeated while brokers come and go, for at most `ANSWER_S`.
 
-    `doing` completes "the cluster would not ...". Raises `Unreachable`, `MissingPermission`,
-    `AuthenticationFailed` or `ServerRefused`.
+    `doing` completes "the cluster rejected the request to ...". Raises `Unreachable`,
+    `MissingPermission`, `AuthenticationFailed` or `ServerRefused`.
     """
     deadline = time.monotonic() + ANSWER_S
     while True:
@@ -169,13 +169,13 @@ def ask(admin: KafkaAdminClient, call: Callable[[], Answer], *, doing: str) -> A
 
 
 def send(admin: KafkaAdminClient, request: Message) -> Message:
-    """The answer of any one broker to a request. Raises kafka-python's errors."""
+    """The answer of any broker to a request. Raises kafka-python's errors."""
     manager: Message = admin._manager  # noqa: SLF001 (no public door)
     return manager.run(manager.send, request)
 
 
 def send_to_each(admin: KafkaAdminClient, requests: Mapping[int, Message]) -> dict[int, Message]:
-    """Broker -> its answer, or the `KafkaError` that took its place; all are asked at once."""
+    """Broker -> its answer, or the `KafkaError` instead; all requests run in parallel."""
     manager: Message = admin._manager  # noqa: SLF001 (the public methods stop at the first failure)
 
     async def gather() -> dict[int, Message]:
@@ -200,7 +200,7 @@ def send_to_each(admin: KafkaAdminClient, requests: Mapping[int, Message]) -> di
 
 
 def to_rackwise_error(error: Exception, *, doing: str) -> RackwiseError:
-    """The leaf of our tree for an error of kafka-python."""
+    """The error of our tree for an error of kafka-python."""
     name = type(error).__name__
     if isinstance(error, kafka_errors.AuthorizationError):
         return missing_permission(name, doing=doing)
@@ -269,7 +269,7 @@ def _close_all(made: list[Message]) -> None:
 
 
 class _ConnectErrors(logging.Handler):
-    """Keeps the errors that kafka-python only logs while it tries to connect."""
+    """Collects the errors that kafka-python only logs while it connects."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -293,7 +293,7 @@ def _above_debug(record: logging.LogRecord) -> bool:
 
 
 def _quiet_logs() -> None:
-    """Keep kafka-python's loggers from DEBUG, where it writes passwords, whatever others set."""
+    """Keep kafka-python's loggers from DEBUG, where it logs passwords."""
     top = logging.getLogger("kafka")
     if top.level < logging.INFO:
         top.setLevel(logging.INFO)

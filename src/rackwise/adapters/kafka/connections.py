@@ -1,13 +1,13 @@
-"""kafka-python's connections, mended so that what keeps us out is told, and at once.
+"""The connections of kafka-python, corrected so that errors of login and TLS are reported at once.
 
-1. A broker answers a wrong password and hangs up. kafka-python 3.0 drops bytes that arrive together
-   with the end of the stream, so the answer is lost as often as not.
-2. It goes on trying a login that was refused, and brokers whose certificates nobody believes, until
-   the time for connecting is over.
+1. A broker answers a wrong password and closes the connection. kafka-python 3.0 drops bytes that
+   arrive together with the end of the stream, so the answer is often lost.
+2. It repeats a rejected login, and connections to brokers with untrusted certificates, until the
+   time for connecting is over.
 3. It waits for the other end of a TLS handshake without a deadline, and leaves the socket of a
-   handshake that failed open.
-4. A request to a connection that ends in that moment raises a plain `RuntimeError`, as a fault of
-   the program would, and not that the connection was lost.
+   failed handshake open.
+4. A request to a connection that ends at that moment raises a plain `RuntimeError`, as a bug would,
+   and not the error of a lost connection.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from rackwise.core.override import override
 
 Untyped: TypeAlias = Any
-"""A thing of kafka-python's inside, which has no types."""
+"""A private part of kafka-python, without types."""
 
 LOGIN_ERRORS = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError)
-"""Errors that say that the login will not do, now or later."""
+"""Errors after which a repeated login is useless."""
 
 
 class UntrustedCertificate(KafkaConnectionError):
-    """A broker's certificate is not believed; `reason`: why, as OpenSSL says it."""
+    """A broker's certificate is not trusted; `reason` is the text of OpenSSL."""
 
     def __init__(self, error: ssl.SSLCertVerificationError) -> None:
         super().__init__(f"Handshake failed: {error}")
@@ -46,7 +46,7 @@ class UntrustedCertificate(KafkaConnectionError):
 
 
 class CompleteReadTransport(KafkaTCPTransport):
-    """A socket whose last bytes are told before its end, and its end as what it is."""
+    """A socket that delivers its last bytes before its end, and reports the end as such."""
 
     @override
     def _sock_recv(self) -> tuple[bytes, Exception | None]:
@@ -65,11 +65,11 @@ class CompleteReadTransport(KafkaTCPTransport):
 
 
 class PlainTransport(CompleteReadTransport):
-    """The same without TLS."""
+    """The transport without TLS."""
 
 
 class TlsTransport(CompleteReadTransport, KafkaSSLTransport):
-    """The same under TLS, with a deadline for the handshake on the monotonic clock."""
+    """The transport under TLS, with a deadline for the handshake."""
 
     handshake_until: float | None = None
 
@@ -88,10 +88,11 @@ class TlsTransport(CompleteReadTransport, KafkaSSLTransport):
 
 
 class Connections(KafkaConnectionManager):
-    """Connections with those transports, which remember a refused login for each broker.
+    """Connections with those transports; they remember a rejected login of each broker.
 
-    Where all bootstrap servers show certificates that are not believed, and none was believed
-    before, it is over at once. Later on a broker may get another certificate.
+    If all bootstrap servers have untrusted certificates, and none was trusted before, connecting
+    ends at
+    once. Later a broker may get another certificate.
     """
 
     def __init__(self, *arguments: Untyped, **config: Untyped) -> None:
@@ -142,7 +143,7 @@ class Connections(KafkaConnectionManager):
 
 
 def net_client(**config: Untyped) -> Untyped:
-    """What `KafkaAdminClient(kafka_client=...)` calls to make its network client."""
+    """The network client for `KafkaAdminClient(kafka_client=...)`."""
     select: Untyped = NetworkSelector
     connections: Untyped = Connections
     client: Untyped = KafkaNetClient

@@ -1,17 +1,19 @@
-"""Topics made and widened with rows of our own, and seen on the cluster before it is called done.
+"""The creation and expansion of topics with chosen rows, confirmed on the cluster.
 
 ```
-the write    answered yes   ->  read metadata until each row is shown as it was asked for
-             answered no    ->  TopicExists, UnknownTopic, MissingPermission, ServerRefused
+the write    accepted       ->  read metadata until each row is shown as requested
+             rejected       ->  TopicExists, UnknownTopic, MissingPermission, ServerRefused
              not answered   ->  read metadata: our rows: done; no rows in time: OutcomeUnknown
 the rows     other ones     ->  PartialFailure, which names the partitions
 ```
 
-A request that was not answered may have been carried out, so it is never sent again: what became of
-it is looked up. A broker may show what it knew a moment ago; other rows, and rows of a topic that
-was deleted before, count only once they have been shown for `STEADY_S`.
+A request without an answer may have been executed, so it is never sent again: its result is read
+from
+the cluster. Metadata of a broker may be old; other rows, and rows of a topic that was deleted
+before,
+count only after they were shown for `STEADY_S`.
 
-What this does not do: decide where replicas go (`core.placement`), or change rows that exist.
+What this does not do: decide where replicas go (`core.placement`), or change existing rows.
 
 Source: KIP-4 (CreateTopics), KIP-195 (CreatePartitions), KIP-36 (auto-creation with some racks).
 """
@@ -57,10 +59,10 @@ if TYPE_CHECKING:
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
 DEFAULT = Levels()
 TIMEOUT_MS = 30_000
-"""How long the cluster may take to carry out a write, and then to show it."""
+"""Time for the cluster to execute a write, and then to show it."""
 LOOK_EVERY_S = 0.1
 STEADY_S = 5.0
-"""Rows that are other than asked for this long are no lag of a broker."""
+"""Rows that differ from the request for this long are no lag of a broker."""
 
 _EXISTS = 36
 _NO_TOPIC = 3
@@ -72,14 +74,14 @@ Code = tuple[int, "str | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTopic:
-    """A topic that is not there: the rows that it would get, and the brokers these are for."""
+    """A topic that does not exist: the rows that it would get, and their brokers."""
 
     rows: Placement
     brokers: tuple[Broker, ...]
 
 
 def ignore(_count: int) -> None:
-    """Progress that nobody looks at."""
+    """Ignore the progress."""
 
 
 def create_topic(
@@ -91,11 +93,12 @@ def create_topic(
     timeout_ms: int = TIMEOUT_MS,
     progress: Callable[[int], None] = ignore,
 ) -> None:
-    """Make a topic whose partition p has the replicas `placement[p]`; back once that is shown.
+    """Create a topic whose partition p has the replicas `placement[p]`; return when it is shown.
 
-    `progress` is told how many more partitions are shown as they were asked for.
-    Nothing is written where it raises `TopicExists`, `MissingPermission`, `ServerRefused`,
-    `Unreachable` or `Refused`; else `PartialFailure`, `OutcomeUnknown`.
+    `progress` is called with the number of partitions that newly show the requested rows. Nothing
+    is
+    written where it raises `TopicExists`, `MissingPermission`, `ServerRefused`, `Unreachable` or
+    `Refused`; other errors are `PartialFailure`, `OutcomeUnknown`.
     """
     topic = {"assignments": placement.as_dict(), "configs": dict(configs)}
 
@@ -119,9 +122,9 @@ def add_to_topic(
     timeout_ms: int = TIMEOUT_MS,
     progress: Callable[[int], None] = ignore,
 ) -> None:
-    """Add the partitions of `new`, the first of which follows the topic's last one.
+    """Add the partitions of `new`; the first one follows the last partition of the topic.
 
-    Raises what `create_topic` raises, with `UnknownTopic` in the place of `TopicExists`.
+    Raises what `create_topic` raises, with `UnknownTopic` instead of `TopicExists`.
     """
     rows = {"count": new.first + len(new), "assignments": new.rows.tolist()}
 
@@ -148,12 +151,13 @@ def ensure_topic(
     rng: Draws | None = None,
     timeout_ms: int = TIMEOUT_MS,
 ) -> bool:
-    """Make the topic unless it is there; True where it was made now. Its shape is not looked at.
+    """Create the topic unless it exists; return whether it was created. Its shape is not checked.
 
-    Racks are used where all brokers have one and ignored where some have none, so that services
-    can start while racks are being rolled out. Raises what `place` and `create_topic` raise,
-    `InvalidRack` for malformed racks that would be used, and never `TopicExists`: who loses the
-    race against another starter has its topic.
+    Racks are used where all brokers have one and ignored where some have none, so that services can
+    start
+    during the rollout of racks. Raises what `place` and `create_topic` raise, `InvalidRack` for
+    malformed
+    racks that would be used, and never `TopicExists`: another starter may create the topic first.
     """
     missing = missing_topic(admin, name, partitions, replication, placer=placer, rng=rng)
     if missing is None:
@@ -174,7 +178,7 @@ def missing_topic(
     placer: Placer = DEFAULT,
     rng: Draws | None = None,
 ) -> MissingTopic | None:
-    """What `ensure_topic` would make; None where the topic is there. Only reads."""
+    """What `ensure_topic` would create; None where the topic exists. Only reads."""
     if _rows(admin, name):
         return None
     brokers = read_brokers(admin)
@@ -185,7 +189,7 @@ def missing_topic(
 
 
 def topic_rows(admin: KafkaAdminClient, name: str) -> Placement | None:
-    """The rows of a topic as one broker shows them; None where it shows no such topic.
+    """The rows of a topic as one broker shows them; None where the topic does not exist.
 
     Raises what `ask` raises, and `MissingPermission`.
     """
@@ -200,7 +204,7 @@ def _write(
     doing: str,
     operation: str,
 ) -> bool:
-    """Send once. True: carried out; False: nobody knows. Raises where the cluster would not."""
+    """Send once. True: executed; False: unknown. Raises where the cluster rejects the request."""
     try:
         code, text = call()
     except kafka_errors.IncompatibleBrokerVersion as error:
@@ -248,7 +252,7 @@ def _refused(
 
 
 def topic_exists(name: str) -> TopicExists:
-    """The error for a name that is taken."""
+    """The error for a topic that exists already."""
     return TopicExists(
         f"topic {escaped(name)} exists already",
         wanted="a name that is free",
@@ -258,7 +262,7 @@ def topic_exists(name: str) -> TopicExists:
 
 
 def unknown_topic(name: str) -> UnknownTopic:
-    """The error for a topic that is not there."""
+    """The error for a topic that does not exist."""
     return UnknownTopic(
         f"topic {escaped(name)} does not exist",
         wanted="a topic of the cluster",
@@ -268,7 +272,7 @@ def unknown_topic(name: str) -> UnknownTopic:
 
 
 class _PlacementWatch:
-    """What the cluster shows of rows that it was asked for, looked at again and again."""
+    """The rows that the cluster shows for a request, read repeatedly."""
 
     def __init__(
         self,
@@ -287,7 +291,7 @@ class _PlacementWatch:
         self._differs_since: float | None = None
 
     def wait(self, *, is_answered: bool, doing: str) -> None:
-        """Until the wanted rows are shown. Raises `PartialFailure` or `OutcomeUnknown`."""
+        """Wait until the requested rows are shown. Raises `PartialFailure` or `OutcomeUnknown`."""
         deadline = time.monotonic() + self._timeout_ms / 1000
         while (found := self._look()) != self._asked:
             now = time.monotonic()
@@ -315,7 +319,7 @@ class _PlacementWatch:
         return found
 
     def _differs_for(self, found: Mapping[int, list[int]], now: float) -> float:
-        """For how many seconds other rows than those asked for have been shown."""
+        """For how many seconds rows other than the requested ones have been shown."""
         if all(self._asked[partition] == row for partition, row in found.items()):
             self._differs_since = None
             return 0.0
@@ -348,7 +352,7 @@ def _not_as_asked(
 
 
 def _rows_if_told(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
-    """The rows; none where the cluster does not tell. Raises `PartialFailure` where it may not."""
+    """The rows; empty without an answer. Raises `PartialFailure` without permission."""
     try:
         return _rows(admin, name)
     except WorldError:
@@ -367,7 +371,7 @@ def _text(row: list[int]) -> str:
 
 
 def _rows(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
-    """Partition -> replicas in order, as one broker shows them; empty where there is no topic."""
+    """Partition -> replicas in order, as one broker shows them; empty for an unknown topic."""
     request = MetadataRequest(
         topics=[MetadataRequest.MetadataRequestTopic(name=name)],
         allow_auto_topic_creation=False,

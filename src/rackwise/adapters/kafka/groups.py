@@ -1,14 +1,17 @@
-"""Consumer groups with their members: who reads what, from which address and which rack.
+"""The consumer groups of a cluster with their members: partitions, address and rack.
 
-Each live broker lists the groups it coordinates; the same broker then describes them. Groups of the
-classic protocol carry a rack only from clients that send one (KIP-881), or from members of our
-plug-ins, whose user data has it where the client cannot send it; groups of the consumer protocol
-(KIP-848) are described by an API of their own. Share groups, and groups that are no consumers
-(Connect workers, Schema Registry), hold no partitions in this sense and are left out.
+Each live broker lists the groups that it coordinates; the same broker then describes them. Groups
+of
+the classic protocol have a rack only from clients that send one (KIP-881), or from members of our
+plug-ins, whose user data contains it where the client cannot send it. Groups of the consumer
+protocol
+(KIP-848) are described by their own API. Share groups, and groups that are no consumers (Connect
+workers, Schema Registry), own no partitions in this sense and are left out.
 
-What a member of the classic protocol subscribes to is told only while its group is stable; one that
-subscribes by a pattern which the broker evaluates tells no topics either. Its generation is told by
-the consumer protocol alone, as the member's epoch.
+The subscription of a classic member is known only while its group is stable; a member whose pattern
+the
+broker evaluates has no topics either. Only the consumer protocol reports a generation: the member's
+epoch.
 
 Assigned partitions of topics that are not in the table are left out.
 """
@@ -44,10 +47,10 @@ Decoded = TypeVar("Decoded")
 CLASSIC, CONSUMER = "classic", "consumer"
 STABLE = "Stable"
 _GONE = 69
-"""GROUP_ID_NOT_FOUND: it ended between the two requests."""
+"""GROUP_ID_NOT_FOUND: the group ended between the two requests."""
 _TRANSIENT = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: it moves or begins to
-work."""
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: the coordinator moves
+or starts."""
 
 
 def read_groups(
@@ -57,9 +60,9 @@ def read_groups(
     *,
     progress: Callable[[int], None],
 ) -> tuple[tuple[Group, ...], tuple[Note, ...]]:
-    """All consumer groups in name order, and notes about those that could not be seen.
+    """All consumer groups in name order, and notes about those that are not visible.
 
-    While coordinators move, all is read again, for `ANSWER_S` at most.
+    While coordinators move everything is read again, for at most `ANSWER_S`.
     """
     known = _KnownPartitions(table)
     deadline = time.monotonic() + ANSWER_S
@@ -74,15 +77,16 @@ def read_groups(
 
 @dataclass(slots=True)
 class _GroupReading:
-    """What one reading gave. `is_transient`: something it lacks may be there a moment later."""
+    """One reading of the groups."""
 
     groups: dict[str, Group] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     answers: int = 0
     is_transient: bool = False
+    """Whether something that is missing may be visible a moment later."""
 
     def add_group(self, group: Group) -> None:
-        """Of a group that two brokers describe, while it moves, the one with members is told."""
+        """Add a group; of two descriptions during a move keep the one with members."""
         known = self.groups.get(group.group)
         self.is_transient |= known is not None
         if known is None or not known.members:
@@ -141,7 +145,7 @@ def _note(what: str, error: Exception | int) -> Note:
 
 
 def _by_protocol(groups: Iterable[Message]) -> dict[str, list[str]]:
-    """Protocol -> names of the consumer groups a broker coordinates, sorted."""
+    """Protocol -> sorted names of the consumer groups that a broker coordinates."""
     names: dict[str, list[str]] = {CLASSIC: [], CONSUMER: []}
     for each in groups:
         protocol = (each.group_type or CLASSIC).lower()
@@ -151,20 +155,20 @@ def _by_protocol(groups: Iterable[Message]) -> dict[str, list[str]]:
 
 
 class _KnownPartitions:
-    """Which partitions there are."""
+    """The partitions that exist."""
 
     def __init__(self, table: PartitionTable) -> None:
         names = [table.topics[number] for number in table.topic.tolist()]
         self._partitions = set(zip(names, table.partition.tolist(), strict=True))
 
     def assigned(self, topics: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
-        """(topic, partition) pairs in order, as far as they are in the table."""
+        """Sorted (topic, partition) pairs that are in the table."""
         pairs = {(topic, partition) for topic, partitions in topics for partition in partitions}
         return tuple(sorted(pairs & self._partitions))
 
 
 def _classic(found: Message, known: _KnownPartitions) -> Group:
-    """A described group of the classic protocol; what cannot be decoded is not known."""
+    """A described group of the classic protocol; bytes that cannot be decoded are unknown."""
     members = []
     for member in found.members:
         subscription = _decoded(decode_subscription, member.member_metadata)
@@ -221,7 +225,7 @@ def _group(
 
 
 def _decoded(decode: Callable[[bytes], Decoded], raw: bytes | None) -> Decoded | None:
-    """What the bytes say, or None where there are none or they belong to another protocol."""
+    """The decoded bytes; None without bytes, or for bytes of another protocol."""
     if not raw:
         return None
     try:
@@ -231,7 +235,7 @@ def _decoded(decode: Callable[[bytes], Decoded], raw: bytes | None) -> Decoded |
 
 
 def _member_rack(subscription: Subscription | None) -> Rack | None:
-    """The rack of a member: its own field, else in what our plug-ins add to the user data."""
+    """The rack of a member: its own field, else the user data of our plug-ins."""
     if subscription is None:
         return None
     if subscription.rack:

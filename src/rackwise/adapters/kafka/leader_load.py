@@ -1,4 +1,4 @@
-"""What is written to the leaders of each rack, read from the brokers: telemetry without producers.
+"""The write load of the leaders of each rack, read from the brokers, without producer telemetry.
 
 ```
 partition  leader in   end offset at 10 s   at 15 s     growth
@@ -7,9 +7,10 @@ partition  leader in   end offset at 10 s   at 15 s     growth
 2          az1                      0           300        300     az1 180 000, az2 20 000
 ```
 
-A partition counts for the rack that leads it now, whoever led it before; one whose log begins anew
-counts nothing. It sees what all producers write, keyed records too, and needs Topic:Describe alone.
-Compacted topics and transactions grow by offsets that are no records: there it says too much.
+A partition counts for the rack of its current leader. A partition whose log starts anew counts
+nothing.
+The load of all producers is included, keyed records too; only Topic:Describe is needed. Compacted
+topics and transactions have offsets without records: their load is overstated.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 def leader_rack_load(
     admin: KafkaAdminClient, topic: str, *, record_bytes: float
 ) -> Callable[[float], Mapping[str, float]]:
-    """A gauge: called with the time in seconds, it says leader rack -> bytes_per_s since last time.
+    """A gauge: called with the time in seconds, it returns leader rack -> bytes_per_s since then.
 
-    `record_bytes`: the average record. The first call, and one at the time of the last, says 0 for
-    each rack; leaders without a rack are left out. Calls raise `Unreachable`, `MissingPermission`,
-    `AuthenticationFailed` or `ServerRefused`.
+    `record_bytes`: the size of an average record. The first call, and a second call at the same
+    time,
+    returns 0 for each rack. Leaders without a rack are left out. Calls raise `Unreachable`,
+    `MissingPermission`, `AuthenticationFailed` or `ServerRefused`.
     """
     before: dict[int, int] = {}
     then_s = 0.0
@@ -56,7 +58,7 @@ def leader_rack_load(
 
 
 def _leader_racks(admin: Message, topic: str) -> dict[int, str | None]:
-    """Partition -> rack of its leader; those without a leader are left out."""
+    """Partition -> rack of its leader; partitions without a leader are left out."""
     doing = f"describe {topic}"
     brokers = ask(admin, admin.describe_cluster, doing=doing)["brokers"]
     (described,) = ask(admin, lambda: admin.describe_topics([topic]), doing=doing)

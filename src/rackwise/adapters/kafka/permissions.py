@@ -1,7 +1,7 @@
-"""What each command needs to be allowed, in one table: for hints, preflights, the reference page.
+"""The permissions of each command in one table: for hints, preflights and the reference page.
 
-A right is (resource, operation) as `kafka-acls` names them. Reads that lack a right outside
-`snapshot` are not failures: what they would have shown is noted as not visible.
+A permission is (resource, operation) as `kafka-acls` names them. Outside `snapshot` a read without
+permission is no failure: its result is noted as not visible.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NEEDED = MappingProxyType(
         "consumer": (("cluster", "Describe"), ("topic", "Describe"), ("group", "Describe")),
     }
 )
-"""Command -> the rights it needs."""
+"""Command -> the permissions that it needs."""
 
 _SCOPES = {"cluster": "--cluster", "topic": "--topic '*'", "group": "--group '*'"}
 _RESOURCE_OF_ERROR = {
@@ -45,7 +45,7 @@ _RESOURCE_OF_ERROR = {
 
 
 def acl_line(resource: str, operation: str) -> str:
-    """The `kafka-acls` line that grants one right.
+    """The `kafka-acls` line that grants one permission.
 
     >>> acl_line("cluster", "Describe")
     'kafka-acls --add --allow-principal User:NAME --operation Describe --cluster'
@@ -55,7 +55,7 @@ def acl_line(resource: str, operation: str) -> str:
 
 
 def missing_permission(error: str, *, doing: str, operation: str = "Describe") -> MissingPermission:
-    """The refusal for an authorization error of the cluster, named as kafka-python names it."""
+    """The error for an authorization error, given by its name in kafka-python."""
     resource = _RESOURCE_OF_ERROR.get(error, "cluster")
     return MissingPermission(
         f"missing permission: {resource.capitalize()}:{operation} is needed to {doing}",

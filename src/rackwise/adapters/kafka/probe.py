@@ -1,8 +1,10 @@
-"""Ask leaders which replica they send a client to: a fetch of nothing, as the client would make it.
+"""Probe: the replica that a leader names to a client of a rack, found by a fetch without records.
 
-For each question the leader is asked for the end offset, then for what comes after it, with the
-client's rack and at most one byte. A leader that knows a nearer replica names it instead of
-answering with records. No group is joined, no offset is committed, no fetch session is opened.
+For each question the leader returns the end offset, and then the records after it, for the rack of
+the
+client and at most one byte. A leader that knows a nearer replica names it instead of returning
+records.
+No group is joined, no offset is committed, no fetch session is opened.
 
 ```
 ListOffsets  orders-3 latest          -> 1207
@@ -33,20 +35,20 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, Topic
 
 FETCH_BY_NAME = 12
-"""The last version of Fetch in which topics go by name."""
+"""The last version of Fetch that names topics."""
 LATEST = -1
 NONE = -1
 _FETCH = 1
 _MISSING = "NoAnswer"
 
 PartitionName: TypeAlias = tuple[str, int]
-"""Topic, or its id where topics go by id, and partition."""
+"""Topic, or its id where topics are sent by id, and partition."""
 
 
 def read_fetch_versions(
     admin: KafkaAdminClient, live: Sequence[int], *, progress: Callable[[int], None]
 ) -> dict[int, int]:
-    """Broker -> highest version of Fetch that it understands; those that do not answer left out."""
+    """Broker -> highest version of Fetch that it supports; silent brokers are left out."""
     answers = send_to_each(
         admin,
         {
@@ -71,9 +73,9 @@ def ask_leaders(
     *,
     progress: Callable[[int], None],
 ) -> tuple[Probe, ...]:
-    """The answer to each question, in order; what failed has its error's name.
+    """The answer to each question, in order; a failed one has the name of its error.
 
-    Wants Topic:Describe and Topic:Read. `progress(count)` is called as brokers answer.
+    Needs Topic:Describe and Topic:Read. `progress(count)` is called when brokers answer.
     """
     ends, errors = _end_offsets(admin, questions)
     progress(len({each.leader for each in questions}))
@@ -101,7 +103,7 @@ def ask_leaders(
 def _end_offsets(
     admin: KafkaAdminClient, questions: Sequence[ProbeQuestion]
 ) -> tuple[dict[PartitionName, int], dict[PartitionName, str]]:
-    """PartitionName -> its high watermark; place -> the name of the error that took its place."""
+    """Partition -> its high watermark; partition -> the name of its error."""
     leaders = _by_leader(questions)
     told = send_to_each(admin, {leader: _latest(those) for leader, those in leaders.items()})
     ends: dict[PartitionName, int] = {}
@@ -144,7 +146,7 @@ def _fetch(
     ends: Mapping[PartitionName, int],
     rack: str,
 ) -> Message:
-    """Topics go by id where all have one, else by name in the versions that know names."""
+    """Topics are sent by id where all have one, else by name in versions that support names."""
     partition_of = FetchRequest.FetchTopic.FetchPartition
     ids = {each.topic: topic_uuid(topics[each.topic].id) for each in questions}
     return FetchRequest(
@@ -198,7 +200,7 @@ def _probe(question: ProbeQuestion, told: Message) -> Probe:
 
 
 def topic_uuid(text: str | None) -> UUID | None:
-    """A topic id from Kafka's own text of it, 22 characters of URL-safe base64.
+    """A topic id from its text in Kafka, 22 characters of URL-safe base64.
 
     >>> topic_uuid("a5rIsYulSjyPjV-xorDH0w")
     UUID('6b9ac8b1-8ba5-4a3c-8f8d-5fb1a2b0c7d3')

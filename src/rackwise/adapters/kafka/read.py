@@ -1,7 +1,7 @@
-"""A cluster as it is at one moment, read through Kafka's Admin API (4.x, and 3.x with ZooKeeper).
+"""The state of a cluster at one moment, read through the Admin API (4.x, and 3.x on ZooKeeper).
 
-Goals, in order: never mix two states of the cluster without saying so; never let a zero stand for
-what could not be seen; ask little: one request per live broker for sizes, one for configs.
+Goals, in order: never mix two states of the cluster without a note; never show zero for what is not
+visible; send few requests: one per live broker for sizes, one for configs.
 
 ```
 brokers, reassignments -> topics -> sizes -> configs -> groups -> reassignments, brokers again
@@ -10,12 +10,15 @@ brokers, reassignments -> topics -> sizes -> configs -> groups -> reassignments,
 ```
 
 A broker is live when it is listed and not fenced. The protocol before KIP-1073, and every cluster
-on ZooKeeper, cannot tell fenced brokers: there `is_fenced` is None and listed is live. A replica
-may be on a broker that is not listed; that broker is dead and its rack not known.
+on
+ZooKeeper, does not report fenced brokers: there `is_fenced` is None, and listed means live. A
+replica
+may be on a broker that is not listed; that broker is dead and its rack is unknown.
 
-A running reassignment is known to the controller before every broker has heard of it. Its replica
-list is taken from the controller; where in-sync replicas or leader lie outside it, the reading is
-not whole and is repeated.
+The controller knows a running reassignment before every broker does. Its replica list is taken from
+the
+controller; where in-sync replicas or leader lie outside it, the reading is inconsistent and
+repeated.
 
 What this does not do: judge (`core.audit`), or change anything.
 
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Group, LogDir
 
 READINGS = 3
-"""How often a cluster that changes under our eyes is read before it is called torn."""
+"""Readings of a changing cluster before its snapshot is noted as torn."""
 
 
 def read_cluster(
@@ -64,13 +67,16 @@ def read_cluster(
     resolve: Callable[[str], Sequence[str]] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Cluster:
-    """The cluster behind `admin`, cut down to the topics that match a glob of `topics`.
+    """The cluster behind `admin`, limited to topics that match a glob of `topics`.
 
     `taken_at`: UTC, ISO 8601 with `Z`. `resolve`: host name -> IP addresses, for flow logs; a host
-    that is an IP address needs none. `progress(count)` is called as brokers answer. What could not
-    be seen is in `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`,
-    `ServerRefused`; `InvalidConfig` where `topics` is empty; `InvalidRack` where the brokers' racks
-    are no racks, or of two forms.
+    that is
+    an IP address needs none. `progress(count)` is called when brokers answer. What is not visible
+    is in
+    `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`, `ServerRefused`;
+    `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the brokers are
+    malformed, or
+    of two forms.
     """
     if not topics:
         raise InvalidConfig(
@@ -114,12 +120,12 @@ def read_cluster(
 
 
 def read_brokers(admin: KafkaAdminClient) -> tuple[Broker, ...]:
-    """The brokers alone, in id order, fenced ones among them; raises what `ask` raises."""
+    """The brokers alone, in id order, fenced ones included; raises what `ask` raises."""
     return tuple(_broker(each, {}, None) for each in _describe(admin).brokers)
 
 
 def resolved_addresses(host: str) -> tuple[str, ...]:
-    """The IP addresses that DNS has for a host now, sorted; empty where it has none."""
+    """The current IP addresses of a host in DNS, sorted; empty where it has none."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -162,11 +168,11 @@ class _Reading:
 
 
 def _ignore_progress(_: int) -> None:
-    """Nobody watches the progress."""
+    """Ignore the progress."""
 
 
 def _read_once(admin: KafkaAdminClient, options: _ReadOptions) -> _Reading:
-    """All that is wished, between two readings of brokers and reassignments."""
+    """One reading, between two readings of brokers and reassignments."""
     description = _describe(admin)
     reassignments = read_reassignments(admin)
     layout = read_layout(admin, options.is_wanted, reassignments)

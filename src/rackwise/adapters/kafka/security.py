@@ -1,4 +1,4 @@
-"""From a client's security settings to the arguments of kafka-python, with TLS 1.2 as the least."""
+"""The security settings of a client as arguments of kafka-python, with TLS 1.2 as the minimum."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ PEM_HINT = "convert it: keytool -importkeystore to PKCS12, then openssl pkcs12 -
 def security_arguments(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
     """Arguments `security_protocol`, `sasl_*`, `ssl_context` for a kafka-python client.
 
-    Raises `InvalidConfig` for an unknown protocol or mechanism, a login without name or password,
-    a store that is not PEM, and a certificate that cannot be loaded.
+    Raises `InvalidConfig` for an unknown protocol or mechanism, a login without user name or
+    password, a
+    store that is not PEM, and a certificate that cannot be loaded.
     """
     protocol = _text(settings, "security.protocol", "PLAINTEXT").upper()
     _one_of("security.protocol", protocol, PROTOCOLS)
@@ -71,7 +72,7 @@ def _login(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
 
 
 def _context(settings: Mapping[str, str | Secret]) -> ssl.SSLContext:
-    """A client context: authorities of the truststore or the system, the keystore's certificate."""
+    """A client context: authorities of truststore or system, certificate of the keystore."""
     truststore, keystore = _store(settings, "truststore"), _store(settings, "keystore")
     with _loading("ssl.truststore.location", truststore):
         context = ssl.create_default_context(cafile=truststore)
@@ -88,7 +89,7 @@ def _context(settings: Mapping[str, str | Secret]) -> ssl.SSLContext:
 
 
 def _store(settings: Mapping[str, str | Secret], which: str) -> str | None:
-    """Path of the PEM store, or None where none is named."""
+    """Path of the PEM store, or None where none is set."""
     path = _text(settings, f"ssl.{which}.location")
     if not path:
         return None

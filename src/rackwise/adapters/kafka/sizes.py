@@ -1,8 +1,10 @@
-"""Sizes of partitions and log folders: one DescribeLogDirs request per live broker.
+"""The sizes of partitions and log folders: one DescribeLogDirs request per live broker.
 
-The size of a partition is that of its leader's log; without a leader, of the largest in-sync one;
-else it is not known. A broker that does not answer, or may not, leaves a note and unknown sizes:
-an empty answer from a broker that holds replicas is "not visible", not zero.
+The size of a partition is that of its leader's log; without a leader, that of the largest in-sync
+log;
+else it is unknown. A broker without an answer or permission leaves a note and unknown sizes: an
+empty
+answer from a broker with replicas is "not visible", not zero.
 
 Source: KIP-113, KIP-827 (volumes), KIP-1066 (cordoned folders).
 """
@@ -30,15 +32,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """`bytes`: int64 [partitions], -1 = not known; log folders by broker id."""
+    """Sizes of partitions and log folders."""
 
     bytes: NDArray[np.int64]
+    """int64 [partitions], -1: unknown."""
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    """Broker -> its log folders."""
     notes: tuple[Note, ...] = ()
 
 
 def no_sizes(table: PartitionTable) -> Sizes:
-    """What is known where sizes were not asked for."""
+    """The result where sizes were not requested."""
     return Sizes(bytes=np.full(len(table), UNKNOWN, dtype=np.int64))
 
 
@@ -50,7 +54,7 @@ def read_sizes(
     is_wanted: Callable[[str], bool],
     progress: Callable[[int], None],
 ) -> Sizes:
-    """Sizes of all partitions of the table, from the live brokers, asked at once."""
+    """Sizes of all partitions of the table, from the live brokers in parallel."""
     answers = send_to_each(admin, {broker: DescribeLogDirsRequest(topics=None) for broker in live})
     progress(len(answers))
     notes = []
@@ -78,7 +82,7 @@ def read_sizes(
 
 
 def _problem(broker: int, answer: Message, table: PartitionTable) -> str | None:
-    """Why the answer of a broker tells less than it should, or None."""
+    """Why the answer of a broker is incomplete, or None."""
     if isinstance(answer, Exception):
         return f"no answer ({reason(answer)})"
     failed = [code for code in (answer.error_code, *_codes(answer)) if code]
@@ -94,7 +98,7 @@ def _codes(answer: Message) -> Iterator[int]:
 
 
 def log_sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
-    """`topic, partition, bytes` of each log in an answer that is not a future one."""
+    """`topic, partition, bytes` of each log in an answer; future logs are left out."""
     return (
         (topic.name, partition.partition_index, partition.partition_size)
         for found in answer.results
@@ -105,7 +109,7 @@ def log_sizes(answer: Message) -> Iterator[tuple[str, int, int]]:
 
 
 def log_dirs_of(answer: Message) -> tuple[LogDir, ...]:
-    """The log folders of one broker's answer, by path."""
+    """The log folders in a broker's answer, by path."""
     found = (
         LogDir(
             path=each.log_dir,
@@ -124,7 +128,7 @@ def _known(size: int | None) -> int | None:
 
 
 class _Logs:
-    """Gathers log sizes broker by broker into one size per partition."""
+    """Collects log sizes of brokers into one size per partition."""
 
     def __init__(self, table: PartitionTable) -> None:
         self._table = table
@@ -138,7 +142,7 @@ class _Logs:
         self.strangers: set[str] = set()
 
     def add(self, broker: int, topic: str, partition: int, size: int) -> None:
-        """The log of one replica."""
+        """Add the log of one replica."""
         rows = self._rows.get(topic)
         if rows is None:
             self.strangers.add(topic)

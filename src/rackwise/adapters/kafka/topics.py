@@ -1,4 +1,4 @@
-"""Topics and partitions of a cluster as columns, joined with the reassignments that are running."""
+"""The topics and partitions of a cluster as columns, joined with running reassignments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassignment:
-    """A running move of one partition as the controller lists it: broker ids in list order."""
+    """A running reassignment of one partition as the controller lists it."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -30,15 +30,14 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicLayout:
-    """Where replicas are: the table, its topics without configs, and what was odd.
-
-    `is_consistent` is false where a broker had not yet heard what the controller said.
-    """
+    """The partition table of the topics."""
 
     table: PartitionTable
     topics: tuple[Topic, ...]
+    """The topics, without their configs."""
     notes: tuple[Note, ...]
     is_consistent: bool
+    """False where a broker did not know yet what the controller reported."""
 
 
 def read_reassignments(admin: KafkaAdminClient) -> dict[tuple[str, int], Reassignment]:
@@ -59,7 +58,7 @@ def read_layout(
     is_wanted: Callable[[str], bool],
     reassignments: Mapping[tuple[str, int], Reassignment],
 ) -> TopicLayout:
-    """All wanted topics, in canonical order. Raises what `ask` raises."""
+    """All requested topics, in canonical order. Raises what `ask` raises."""
     answer = ask(admin, lambda: send(admin, _request()), doing="list topics")
     wanted = sorted(
         (topic for topic in answer.topics if topic.name and is_wanted(topic.name)),
@@ -99,7 +98,7 @@ def _topic(topic: Message) -> Topic:
 
 
 def topic_id_text(topic_id: UUID | None) -> str | None:
-    """Kafka's own text of a topic id: 22 characters of URL-safe base64; None for none.
+    """The text of a topic id in Kafka: 22 characters of URL-safe base64; None for none.
 
     >>> from uuid import UUID
     >>> topic_id_text(UUID("6b9ac8b1-8ba5-4a3c-8f8d-5fb1a2b0c7d3"))
@@ -111,7 +110,7 @@ def topic_id_text(topic_id: UUID | None) -> str | None:
 
 
 class _Columns:
-    """Grows the columns of a partition table row by row, in canonical order."""
+    """Builds the columns of a partition table row by row, in canonical order."""
 
     def __init__(self, reassignments: Mapping[tuple[str, int], Reassignment]) -> None:
         self._reassignments = reassignments
@@ -127,7 +126,7 @@ class _Columns:
         self.is_consistent = True
 
     def add(self, number: int, topic: str, partition: Message) -> None:
-        """One row; of a moving partition the controller knows more than the broker."""
+        """Add one row; for a moving partition the controller takes precedence over the broker."""
         replicas, isr, leader = partition.replica_nodes, partition.isr_nodes, partition.leader_id
         move = self._reassignments.get((topic, partition.partition_index))
         adding, removing = (move.adding, move.removing) if move else ((), ())
@@ -145,7 +144,7 @@ class _Columns:
             column.append(row)
 
     def table(self, topics: tuple[str, ...]) -> PartitionTable:
-        """The finished table; sizes and rates are not known."""
+        """The finished table; sizes and rates are unknown."""
         unknown = np.full(len(self._topic), UNKNOWN, dtype=np.int64)
         replicas, isr, adding, removing = (Ragged.of(rows) for rows in self._lists)
         return PartitionTable(

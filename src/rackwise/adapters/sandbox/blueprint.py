@@ -1,4 +1,4 @@
-"""What a cluster of the sandbox is made of, before anything runs."""
+"""The specification of a sandbox cluster, and its written folders before anything runs."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ if TYPE_CHECKING:
     from rackwise.adapters.sandbox.process import ServerProcess
 
 FEW_BROKERS = 6
-"""Up to this many brokers the sessions are short, so that a dead broker is seen soon."""
+"""Up to this many brokers have short sessions, so that the cluster notices a dead broker soon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """What was asked for; `racks` go round over the brokers, None stands for a broker without one.
-
-    `overrides` are lines of every broker's `server.properties`; they win over the sandbox's own,
-    and None takes a line away.
-    `hosts` are loopback addresses, one per broker, where all are not to share one.
-    `proxies` are loopback ports, one per broker, that a listener of its own is advertised at.
-    """
+    """The specification of a cluster."""
 
     brokers: int
     racks: Sequence[str | None]
+    """Given to the brokers in turn; None: a broker without a rack."""
     java_home: Path
     jars: Sequence[Path]
     heap_mib: int
     overrides: Mapping[str, str | None] = field(default_factory=dict)
+    """Lines of every broker's `server.properties`; they win over the sandbox's own, None removes a
+    line."""
     hosts: Sequence[str] = ()
+    """Loopback addresses, one per broker; empty: all brokers share one."""
     proxies: Sequence[int] = ()
+    """Loopback ports, one per broker, at which a separate listener is advertised."""
 
     def __post_init__(self) -> None:
         if self.brokers < 1:
@@ -63,21 +62,21 @@ class ClusterSpec:
                 _ = Rack(rack).levels
 
     def host_of(self, broker: int) -> str:
-        """The address it listens at and is described by."""
+        """The address at which the broker listens and which the cluster reports."""
         return self.hosts[broker] if self.hosts else HOST
 
     def with_overrides(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """A broker's properties with what was asked for in their stead."""
+        """A broker's properties with the overrides applied."""
         wanted = {**properties, **self.overrides}
         return {key: value for key, value in wanted.items() if value is not None}
 
     @property
     def is_small(self) -> bool:
-        """Whether the brokers are few enough to promise quick heartbeats on two cores."""
+        """Whether the brokers are few enough for short sessions on two cores."""
         return self.brokers <= FEW_BROKERS
 
     def rack_of(self, broker: int) -> str | None:
-        """Its rack: the racks are dealt in turn."""
+        """The rack of a broker; the racks are given to the brokers in turn."""
         return self.racks[broker % len(self.racks)] if self.racks else None
 
     def java(self, *options: str, heap_mib: int | None = None) -> list[str]:
@@ -99,17 +98,18 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
-    """Written folders and unstarted servers: broker id -> process; ZooKeeper where there is one.
-
-    `ports` are those of the brokers, by id; `proxied` those that only their proxies know.
-    """
+    """Written folders and servers that are not started."""
 
     brokers: tuple[Broker, ...]
     ports: Sequence[int]
+    """Ports of the brokers, by id."""
     servers: Mapping[int, ServerProcess]
+    """Broker id -> its process."""
     zookeeper: ServerProcess | None = None
+    """None in KRaft mode."""
     zookeeper_port: int | None = None
     proxied: Sequence[int] = ()
+    """Ports that only the proxies know, by broker id."""
 
 
 def describe_brokers(request: ClusterSpec, ports: Sequence[int]) -> tuple[Broker, ...]:
@@ -138,5 +138,5 @@ def _escaped(value: str) -> str:
 
 
 def new_uuid() -> str:
-    """A fresh id in Kafka's text form: 16 random bytes, URL-safe base64 without padding."""
+    """A new id in Kafka's text form: 16 random bytes, URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(secrets.token_bytes(16)).rstrip(b"=").decode()

@@ -4,17 +4,19 @@
 with Sandbox.kraft(brokers=4, racks=("a", "b", "c"), java_home=home) as cluster:
     cluster.bootstrap            # 127.0.0.1:40123,127.0.0.1:40125,...
     cluster.kill(2)              # SIGKILL
-    cluster.wait_until_gone(2)   # until the others have noticed
+    cluster.wait_until_gone(2)   # until the other brokers have noticed
     cluster.start(2)
     cluster.wait_until_ready()
 ```
 
-Each server is a Java process under a guard (`guard.py`): when the process that made the sandbox
-ends, however, its servers end. Ports come from the kernel; one that is lost to another process
-before its server has bound it costs one fresh start of the whole cluster.
+Each server is a Java process under a guard (`guard.py`): when the process that created the sandbox
+ends
+for any reason, its servers end too. The kernel chooses the ports. If another process takes a port
+before its server has bound it, the whole cluster is started once more.
 
-Leaving the block kills the servers: the data is for looking at, not for going on with. Where no
-folder is given it is a temporary one and is deleted.
+Leaving the block kills the servers; the data remains only for inspection. Without `folder` a
+temporary
+folder is used and deleted.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ HEAP_MIB = 256
 
 
 def ignore(_count: int) -> None:
-    """Nobody listens to the progress."""
+    """Ignore the progress."""
 
 
 UNCHANGED: Mapping[str, str | None] = MappingProxyType({})
@@ -62,10 +64,11 @@ PORT_TAKEN_LINES = 1000
 
 
 class Sandbox:
-    """A running cluster; made by `kraft` or `zookeeper`, ended by `close` or by its `with` block.
+    """A running cluster, created by `kraft` or `zookeeper`, ended by `close` or its `with` block.
 
-    `brokers` are its brokers, id order, as it will describe them; `folder` holds `broker-N`, each
-    with `server.properties`, `server.log` and `data`.
+    `brokers` are its brokers in id order, as it will describe them. `folder` contains `broker-N`,
+    each with
+    `server.properties`, `server.log` and `data`.
     """
 
     def __init__(self, blueprint: Blueprint, folder: Path, *, is_temporary: bool) -> None:
@@ -170,12 +173,12 @@ class Sandbox:
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every broker, comma between, as clients want it."""
+        """`host:port` of every broker, separated by commas, as clients expect it."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers)
 
     @property
     def proxied_ports(self) -> Sequence[int]:
-        """Loopback ports to which the proxies pass on, by broker; none where there are none."""
+        """Loopback ports to which the proxies forward, by broker; empty without proxies."""
         return self._blueprint.proxied
 
     @property
@@ -186,7 +189,7 @@ class Sandbox:
 
     @property
     def zookeeper_server(self) -> ServerProcess:
-        """ZooKeeper's process, to pause, kill, start. Raises `InvalidConfig` in KRaft mode."""
+        """The process of ZooKeeper, to pause, kill, start. Raises `InvalidConfig` in KRaft mode."""
         if self._blueprint.zookeeper is None:
             raise InvalidConfig(
                 "invalid cluster: expected ZooKeeper mode, got KRaft mode",
@@ -199,7 +202,7 @@ class Sandbox:
         self._server(broker).start()
 
     def stop(self, broker: int) -> None:
-        """SIGTERM: a controlled shutdown, its leaders move first."""
+        """SIGTERM: a controlled shutdown; its leaders move first."""
         self._server(broker).stop()
 
     def kill(self, broker: int) -> None:
@@ -207,7 +210,7 @@ class Sandbox:
         self._server(broker).kill()
 
     def pause(self, broker: int) -> None:
-        """SIGSTOP: it keeps its sockets and answers nothing."""
+        """SIGSTOP: the broker keeps its sockets and answers nothing."""
         self._server(broker).pause()
 
     def resume(self, broker: int) -> None:
@@ -234,7 +237,7 @@ class Sandbox:
 
     @property
     def has_brokers(self) -> bool:
-        """Whether a broker still runs."""
+        """Whether a broker is still running."""
         return any(server.is_running for server in self._servers.values())
 
     def wait_until_ready(
@@ -242,9 +245,11 @@ class Sandbox:
     ) -> None:
         """Wait until all servers that run, and are not paused, serve.
 
-        A broker serves once it accepts connections, of which `advance` hears, and the cluster lists
-        it as not fenced; ZooKeeper once `srvr` has a Mode. Raises `ServerDied` at the first server
-        that ended by itself, or when the time is over.
+        A broker serves when it accepts connections (`advance` counts these) and the cluster lists
+        it as not
+        fenced; ZooKeeper serves when `srvr` has a Mode. Raises `ServerDied` for the first server
+        that ended by
+        itself, or after `timeout_s`.
         """
         limit_s = (
             READY_S + READY_S_PER_BROKER * len(self.brokers) if timeout_s is None else timeout_s
@@ -270,7 +275,7 @@ class Sandbox:
             raise self._timeout_error(limit_s)
 
     def wait_until_gone(self, broker: int, timeout_s: float = GONE_S) -> None:
-        """Wait until the others list a broker no more, or as fenced. Raises `WorldError`."""
+        """Wait until the others list this broker as fenced or not at all. Raises `WorldError`."""
         _ = self._server(broker)
         port = self._blueprint.ports[broker]
 
@@ -286,7 +291,7 @@ class Sandbox:
             )
 
     def close(self) -> None:
-        """Kill every server; delete the folder if it was a temporary one."""
+        """Kill every server; delete the folder if it is a temporary one."""
         self._kill_all()
         if self._is_temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -319,7 +324,7 @@ class Sandbox:
             server.close()
 
     def _has_zookeeper(self) -> bool:
-        """Whether ZooKeeper serves, where it is part of the cluster and not paused or down."""
+        """Whether ZooKeeper serves, where the cluster has one that is not paused or down."""
         keeper, port = self._blueprint.zookeeper, self._blueprint.zookeeper_port
         if keeper is None or port is None or not keeper.is_awake:
             return True
@@ -364,7 +369,7 @@ class Sandbox:
 
 
 def _empty_folder(folder: Path | None) -> Path:
-    """The absolute path of an empty folder: a new temporary one, or the one that was named."""
+    """The absolute path of an empty folder: a new temporary one, or the given one."""
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="rackwise-sandbox-"))
     home = folder.absolute()
@@ -389,7 +394,7 @@ def _empty_folder(folder: Path | None) -> Path:
 
 
 def _remove_contents(folder: Path) -> None:
-    """Take away what a first try wrote."""
+    """Delete what the first attempt wrote."""
     for entry in folder.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)

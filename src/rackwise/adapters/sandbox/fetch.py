@@ -1,4 +1,4 @@
-"""Fetching jars from a Maven repository: in parallel, capped, whole or not at all."""
+"""The download of jars from a Maven repository: parallel, limited in size, complete or absent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_ATTEMPTED = "an earlier jar failed"
 
 @dataclass(frozen=True, slots=True)
 class FetchFailure:
-    """A repository did not give a jar, and why."""
+    """The reason why a repository did not deliver a jar."""
 
     reason: str
 
@@ -47,9 +47,10 @@ def fetch(
     environment: Mapping[str, str],
     advance: Callable[[int], None],
 ) -> dict[str, Path]:
-    """Coordinate -> path in the cache, or in Maven's own folder, for every jar asked for.
+    """Coordinate -> path in the cache, or in Maven's own folder, for every requested jar.
 
-    Raises `JarMissing` for the first one that cannot be had, `InvalidConfig` for a bad address.
+    Raises `JarMissing` for the first jar that cannot be fetched, `InvalidConfig` for an invalid
+    address.
     """
     repository = repository_of(environment)
     _make(places.cache)
@@ -86,7 +87,7 @@ def _make(cache: Path) -> None:
 
 
 def repository_of(environment: Mapping[str, str]) -> str:
-    """RACKWISE_MAVEN_URL or Maven Central, without a slash at its end. Raises `InvalidConfig`."""
+    """RACKWISE_MAVEN_URL or Maven Central, without a trailing slash. Raises `InvalidConfig`."""
     address = environment.get("RACKWISE_MAVEN_URL") or MAVEN_CENTRAL
     parts = urllib.parse.urlsplit(address)
     if parts.scheme not in {"https", "http"} or not parts.hostname or "@" in parts.netloc:
@@ -101,7 +102,7 @@ def repository_of(environment: Mapping[str, str]) -> str:
 def _download_all(
     jars: Sequence[Jar], repository: str, cache: Path
 ) -> Iterator[tuple[Jar, Path | FetchFailure]]:
-    """Each jar with its path, or with the reason; after a first failure the rest is not tried."""
+    """Each jar with its path or the reason; after the first failure no other jar is tried."""
     is_over = threading.Event()
 
     def work(jar: Jar) -> Path | FetchFailure:
@@ -126,10 +127,11 @@ def _download_all(
 
 
 def _download(jar: Jar, repository: str, cache: Path) -> Path:
-    """Write one jar into the cache: to a file aside, hashed on the way, then renamed.
+    """Write one jar into the cache: to a temporary file, hashed on the way, then renamed.
 
-    Reads one byte past the locked size at most. Raises `JarMissing` for another file than the
-    locked one, `OSError` and `HTTPException` for a failed transfer.
+    Reads at most one byte past the locked size. Raises `JarMissing` for a file that differs from
+    the locked
+    one, `OSError` and `HTTPException` for a failed transfer.
     """
     had = hashlib.sha512()
     size = 0
@@ -180,7 +182,7 @@ def _cannot_fetch(jar: Jar, reason: str, repository: str, places: JarLocations) 
 def _fetch_with_maven(
     jar: Jar, places: JarLocations, environment: Mapping[str, str]
 ) -> Path | None:
-    """Let an installed Maven fetch a jar into its own folder; None where that does not help."""
+    """Let an installed Maven fetch a jar into its own folder; None where that fails."""
     mvn = shutil.which("mvn", path=environment.get("PATH", os.defpath))
     if mvn is None:
         return None

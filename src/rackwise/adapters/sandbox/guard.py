@@ -1,7 +1,8 @@
-"""The guard of one server: starts it, passes signals on, and kills it when the parent is gone.
+"""The guard of one server: starts it, forwards signals, and kills it when the parent is gone.
 
-A test run that is killed with SIGKILL cannot clean up. So each server is the child of a guard, and
-the guard holds the read end of a pipe whose other end lives in the parent alone:
+A test run that is killed with SIGKILL cannot clean up. Each server is therefore the child of a
+guard.
+The guard holds the read end of a pipe whose write end exists only in the parent:
 
 ```
 parent ──stdin pipe──> guard ──fork──> java        own process groups: Ctrl-C reaches neither
@@ -9,12 +10,13 @@ parent ──stdin pipe──> guard ──fork──> java        own process g
 ```
 
 The parent writes one signal number per line. The guard kills the whole process group of the server
-when the pipe closes (the parent ended, however), or when its own parent changed (another process
-inherited the pipe and keeps it open). On Linux the kernel kills the server when the guard itself
-is killed. The guard ends with the server's exit status, 128 + n where signal n ended it.
+when
+the pipe closes (the parent ended for any reason), or when its own parent changed (another process
+inherited the pipe and keeps it open). On Linux the kernel kills the server when the guard itself is
+killed. The guard ends with the exit status of the server, 128 + n after signal n.
 
 The file is run by path, alone and isolated (`python -I -S guard.py COMMAND...`), so it starts in
-milliseconds; it must import nothing but the standard library.
+milliseconds; it must import only the standard library.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def main(command: Sequence[str]) -> int:
-    """Run `command` until it ends or the parent does; give its exit status."""
+    """Run `command` until it or the parent ends; return its exit status."""
     parent = os.getppid()
     wakeup, wakeup_end = os.pipe()
     os.set_blocking(wakeup_end, False)
@@ -58,7 +60,7 @@ def main(command: Sequence[str]) -> int:
 
 
 def _watch(server: subprocess.Popen[bytes], parent: int, wakeup: int) -> None:
-    """Return once the server has ended, or was told to."""
+    """Return when the server has ended, or was asked to end."""
     while server.poll() is None:
         readable, _, _ = select.select([STDIN, wakeup], [], [], PARENT_CHECK_S)
         if wakeup in readable:
@@ -72,14 +74,14 @@ def _watch(server: subprocess.Popen[bytes], parent: int, wakeup: int) -> None:
 
 
 def _signal(server: subprocess.Popen[bytes], number: int) -> None:
-    """Signal the whole group; the id cannot be another's, for the server is not reaped yet."""
+    """Signal the whole group. The id is still ours, because the server is not reaped yet."""
     if server.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.pid, number)
 
 
 def _die_with(guard: int) -> None:
-    """In the child: have the kernel kill us when the guard dies (Linux; nothing elsewhere)."""
+    """In the child: let the kernel kill it when the guard dies (Linux only)."""
     if sys.platform == "linux":
         import ctypes
 

@@ -1,7 +1,8 @@
 """The locked jars: found or fetched, and checked by SHA-512 at every use.
 
-`jars.toml` lists each jar once: its Maven coordinate, size, SHA-512 and the sets it belongs to. It
-names no address, for the hash says what the jar is and any source will do. In this order:
+`jars.toml` lists each jar once: its Maven coordinate, size, SHA-512 and the sets that contain it.
+It
+contains no address: the hash identifies the jar, so any source will do. The sources in their order:
 
 ```
 1 the cache          RACKWISE_CACHE, else XDG_CACHE_HOME/rackwise/jars, else ~/.cache/rackwise/jars
@@ -10,10 +11,11 @@ names no address, for the hash says what the jar is and any source will do. In t
 4 mvn                `mvn dependency:get`, where Maven is installed (its settings know mirrors)
 ```
 
-A damaged jar in 1 or 2 is passed over, and in 1 replaced; a fetched jar that is not the locked one
-is refused. A jar appears in the cache by a rename, whole or not at all.
+A damaged jar in 1 or 2 is skipped, and in 1 replaced. A fetched jar that differs from the locked
+one is
+rejected. A jar appears in the cache by a rename, complete or not at all.
 
-What this does not do: resolve dependencies. The lock holds closures.
+What this does not do: resolve dependencies. The lock contains closures.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def resolve(
 ) -> list[Path]:
     """Paths of all jars of a set, in the order of the lock, each just checked.
 
-    `advance` hears the bytes of each jar that is there. Raises `JarMissing`, `InvalidConfig`.
+    `advance` is called with the bytes of each jar that is present. Raises `JarMissing`,
+    `InvalidConfig`.
     """
     places = JarLocations.of(environment)
     jars = locked_jars(name)

@@ -1,8 +1,10 @@
 """Kafka in KRaft mode: folders formatted and configured for n brokers on loopback.
 
-With three or more brokers nodes 0-2 are controllers too, so the death of one costs no quorum; with
-fewer, node 0 alone is. The log folders are formatted by writing `meta.properties` (KIP-631: version
-1, cluster, node and directory id), which saves a Java start per broker.
+With three or more brokers the nodes 0-2 are controllers too, so that the death of one keeps the
+quorum;
+with fewer brokers only node 0 is. Writing `meta.properties` formats the log folders (KIP-631:
+version
+1, cluster, node and directory id) and saves one Java start per broker.
 
 ```
 node 0  broker controller  rack a        node 3  broker  rack a
@@ -10,8 +12,9 @@ node 1  broker controller  rack b        node 4  broker  rack b     ...
 node 2  broker controller  rack c
 ```
 
-Where there are proxies each broker has one more listener, PROXIED, advertised at its proxy's port:
-clients that come through a proxy stay behind the proxies; brokers and other clients meet none.
+With proxies each broker has one more listener, PROXIED, which is advertised at the port of its
+proxy.
+Clients that connect through a proxy stay behind the proxies; brokers and other clients use none.
 
 ```
 client --> proxy --> PROXIED  broker 0  PLAINTEXT <-- brokers, ready checks, other clients
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
 CONTROLLERS = 3
 FIXED_FEATURES = {"metadata.version", "kraft.version"}
-"""Set by the format: the newest metadata, and the static quorum's version 0."""
+"""Set by the format: the newest metadata version, and version 0 of the static quorum."""
 FEATURES_S = 30.0
 LOG4J2 = {
     "rootLogger.level": "info",
@@ -55,7 +58,7 @@ LOG4J2 = {
 
 
 def kraft_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
-    """Write `folder/broker-N` and `folder/log4j2.properties`; nothing is started."""
+    """Write `folder/broker-N` and `folder/log4j2.properties`; start nothing."""
     counts = {
         "PLAINTEXT": request.brokers,
         "CONTROLLER": _controllers(request),
@@ -137,7 +140,7 @@ def _properties(
 
 
 def common_properties(replicas: str) -> dict[str, str]:
-    """What brokers of every mode are given: small thread pools, small internal topics."""
+    """Properties of brokers in every mode: small thread pools, small internal topics."""
     return {
         "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
         "offsets.topic.replication.factor": replicas,
@@ -153,7 +156,7 @@ def common_properties(replicas: str) -> dict[str, str]:
 
 
 def _session_timeouts(request: ClusterSpec) -> dict[str, str]:
-    """How soon a silent broker is fenced: few have seconds; many starve each other at first."""
+    """Time after which a silent broker is fenced: seconds for few brokers, longer for many."""
     if request.is_small:
         return {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     return {

@@ -1,4 +1,4 @@
-"""The lock of jars (`jars.toml`), and the places on this machine where a locked jar may be."""
+"""The lock of jars (`jars.toml`), and the locations on this machine where a locked jar may be."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ SPARK_KAFKA = "spark-kafka-4.2.0"
 
 @dataclass(frozen=True, kw_only=True)
 class Jar:
-    """One line of the lock; `size` in bytes, `sha512` as lower-case hex."""
+    """One row of the lock."""
 
     coordinate: str
     size: int
+    """In bytes."""
     sha512: str
+    """Lower-case hexadecimal."""
     sets: tuple[str, ...]
 
     @cached_property
     def path(self) -> str:
-        """Where a Maven repository keeps it: `org/slf4j/slf4j-api/1.7.36/slf4j-api-1.7.36.jar`."""
+        """The path in a Maven repository: `org/slf4j/slf4j-api/1.7.36/slf4j-api-1.7.36.jar`."""
         group, artifact, version = self.coordinate.split(":")
         return f"{group.replace('.', '/')}/{artifact}/{version}/{artifact}-{version}.jar"
 
     @cached_property
     def file_name(self) -> str:
-        """Its name in the cache: `slf4j-api-1.7.36.jar`."""
+        """The name in the cache: `slf4j-api-1.7.36.jar`."""
         return self.path.rpartition("/")[2]
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file there is this jar, by size and hash."""
+        """Whether the file is this jar, by size and hash."""
         try:
             if path.stat().st_size != self.size:
                 return False
@@ -58,10 +60,12 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class JarLocations:
-    """Where jars are on this machine: `cache` flat, `maven` in Maven's own layout."""
+    """The folders on this machine that may contain jars."""
 
     cache: Path
+    """A flat folder."""
     maven: Path
+    """Maven's own layout."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> JarLocations:
@@ -75,13 +79,13 @@ class JarLocations:
         )
 
     def find(self, jar: Jar) -> Path | None:
-        """A file here that is the locked jar, checked just now."""
+        """A local file that is the locked jar, checked just now."""
         candidates = (self.cache / jar.file_name, self.maven / jar.path)
         return next((path for path in candidates if jar.is_at(path)), None)
 
 
 def locked_jars(name: str) -> tuple[Jar, ...]:
-    """The jars of one set of the lock, in its order. Raises `InvalidConfig` for no such set."""
+    """The jars of one set of the lock, in its order. Raises `InvalidConfig` for an unknown set."""
     lock = tomllib.loads(files(__package__).joinpath("jars.toml").read_text(encoding="utf-8"))
     jars = [
         Jar(coordinate=row["jar"], size=row["size"], sha512=row["sha512"], sets=tuple(row["sets"]))

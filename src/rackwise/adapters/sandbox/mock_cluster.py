@@ -1,4 +1,4 @@
-"""A cluster without brokers: librdkafka's own mock, in this process, for faults on demand.
+"""A cluster without brokers: the mock of librdkafka, in this process, for faults on demand.
 
 ```
 with MockCluster(["az1", "az2", "az3"]) as cluster:      # brokers 1, 2, 3
@@ -9,13 +9,15 @@ with MockCluster(["az1", "az2", "az3"]) as cluster:      # brokers 1, 2, 3
     cluster.bootstrap                                    # 127.0.0.1:40815,127.0.0.1:44491,...
 ```
 
-A broker that is late by so many milliseconds, or a leader that moves between two records, no real
-broker gives on demand. It serves producers and metadata with racks; records are kept in memory. It
-does not answer describe_cluster, describe_topics and create_topics, elects no leaders and copies to
-no replicas: what depends on these wants real brokers.
+A real broker cannot delay its answers by a given time, or move a leader between two records, on
+demand.
+The mock serves producers and metadata with racks, and keeps records in memory. It does not answer
+describe_cluster, describe_topics and create_topics, elects no leaders and copies to no replicas:
+code
+that depends on these needs real brokers.
 
-The library is the one inside the wheel of confluent-kafka, called by ctypes. kafka-python needs
-`api_version=(2, 1)` there.
+The library is the one in the wheel of confluent-kafka, called by ctypes. kafka-python needs
+`api_version=(2, 1)` with it.
 
 Source: librdkafka's `rdkafka_mock.h`.
 """
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 REPLICAS: Final = 3
 BREATH_S: Final = 0.002
-"""The mock's thread sleeps for a second on a call that comes before it has gone to wait again."""
+"""The mock's thread sleeps for a second on a call that arrives before the thread waits again."""
 _PRODUCER: Final = 0
 _TEXT_BYTES: Final = 512
 _CALLS: Final = {
@@ -55,14 +57,14 @@ _CALLS: Final = {
     "rd_kafka_mock_topic_create": (ctypes.c_int, "ptii"),
     "rd_kafka_mock_partition_set_leader": (ctypes.c_int, "ptii"),
 }
-"""What is called: the answer, and the arguments; p pointer, t text, i integer."""
+"""Function -> type of its result, and of its arguments: p pointer, t text, i integer."""
 _KINDS: Final = {"p": ctypes.c_void_p, "t": ctypes.c_char_p, "i": ctypes.c_int}
 
 
 class MockCluster:
-    """Brokers 1, 2, .. in these racks, None for one without; ended by `close` or its block.
+    """Brokers 1, 2, .. in these racks, None for a broker without one; a context manager.
 
-    Raises `MockClusterError` where the library is not there or has no mock.
+    Raises `MockClusterError` where the library is missing or has no mock.
     """
 
     def __init__(self, racks: Sequence[str | None]) -> None:
@@ -94,36 +96,37 @@ class MockCluster:
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every broker, comma between, as clients want it."""
+        """`host:port` of every broker, separated by commas, as clients expect it."""
         found: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._alive())
         return found.decode()
 
     def topic(self, name: str, *, partitions: int) -> None:
-        """A topic; partition p is led by broker p mod brokers + 1."""
+        """Create a topic; partition p is led by broker p mod brokers + 1."""
         self._do("topic_create", name.encode(), partitions, min(REPLICAS, self.brokers))
         for partition in range(partitions):
             self.leader(name, partition, partition % self.brokers + 1)
 
     def leader(self, topic: str, partition: int, broker: int | None) -> None:
-        """Let a partition be led by this broker from now on; None: by nobody.
+        """Make this broker the leader of a partition; None: no leader.
 
-        A producer of librdkafka that still sends to a partition led by nobody ends the process:
-        the mock names the leader that there is in its answer, and has none.
+        A producer of librdkafka that still sends to a partition without a leader ends the process:
+        the mock
+        names the current leader in its answer, and has none.
         """
         self._do(
             "partition_set_leader", topic.encode(), partition, -1 if broker is None else broker
         )
 
     def rack(self, broker: int, rack: str) -> None:
-        """Put a broker into another rack."""
+        """Move a broker to another rack."""
         self._do("broker_set_rack", broker, rack.encode())
 
     def rtt(self, broker: int, milliseconds: int) -> None:
-        """Let a broker answer this late."""
+        """Delay the answers of a broker."""
         self._do("broker_set_rtt", broker, milliseconds)
 
     def down(self, broker: int) -> None:
-        """Close a broker's connections and refuse new ones; it leads what it led."""
+        """Close the connections of a broker and reject new ones; it keeps its leaderships."""
         self._do("broker_set_down", broker)
 
     def up(self, broker: int) -> None:
@@ -131,7 +134,7 @@ class MockCluster:
         self._do("broker_set_up", broker)
 
     def close(self) -> None:
-        """End it; a second time does nothing."""
+        """End the cluster; a second call does nothing."""
         if self._cluster:
             self._library.rd_kafka_mock_cluster_destroy(self._cluster)
         if self._client:
@@ -175,7 +178,7 @@ def _library() -> ctypes.CDLL:
 
 
 def load_library(files: Sequence[Path]) -> ctypes.CDLL:
-    """The first of these libraries, its calls typed. Raises `MockClusterError`."""
+    """The first of these libraries, with typed calls. Raises `MockClusterError`."""
     if not files:
         raise _error("the wheel of confluent-kafka contains no librdkafka")
     try:

@@ -9,7 +9,7 @@ HOST = "127.0.0.1"
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports that were free a moment ago; another process may still take one first."""
+    """Different ports that were free a moment ago; another process may still take one."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

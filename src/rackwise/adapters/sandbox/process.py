@@ -1,4 +1,4 @@
-"""One server process: started under a guard, signalled, watched, and its log read."""
+"""One server process: started under a guard, signalled, watched, with its log."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LINE_LENGTH = 300
 
 
 class ServerProcess:
-    """A Java server, started and stopped as often as wanted; its output goes to one log file.
+    """A Java server that can be started and stopped repeatedly; its output goes to one log file.
 
-    `name` is how messages call it (`broker 3`); `command` is its argument vector.
+    `name` is its name in messages (`broker 3`); `command` is its argument vector.
     """
 
     def __init__(self, *, name: str, command: Sequence[str], folder: Path) -> None:
@@ -43,12 +43,12 @@ class ServerProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process exists, be it paused or not yet ready."""
+        """Whether its process exists, paused or not yet ready included."""
         return self._guard is not None and self._guard.poll() is None
 
     @property
     def has_died(self) -> bool:
-        """Whether it ended by itself: it was started, and not stopped or killed since."""
+        """Whether it ended by itself: started, and not stopped or killed since."""
         return self.should_run and not self.is_running
 
     @property
@@ -58,12 +58,12 @@ class ServerProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """Status of the process that ended last, 128 + n for signal n; None while it runs."""
+        """Exit status of the last process, 128 + n for signal n; None while it runs."""
         status = None if self._guard is None else self._guard.poll()
         return status if status is None or status >= 0 else 128 - status
 
     def start(self) -> None:
-        """Start the process; it is ready later. Does nothing where it runs. Raises `ServerDied`."""
+        """Start the process; it is ready later. Does nothing while it runs. Raises `ServerDied`."""
         if self.is_running:
             return
         self.close()
@@ -84,7 +84,7 @@ class ServerProcess:
         self.pid = int(pid)
 
     def stop(self, timeout_s: float = STOP_S) -> None:
-        """SIGTERM and wait; SIGKILL after `timeout_s`. A paused server is resumed to hear it."""
+        """SIGTERM and wait; SIGKILL after `timeout_s`. A paused server is resumed first."""
         self.should_run = False
         self._send(signal.SIGTERM)
         self.resume()
@@ -92,12 +92,12 @@ class ServerProcess:
             self.kill()
 
     def send_sigkill(self) -> None:
-        """SIGKILL without waiting, for many at once."""
+        """SIGKILL without waiting, for many servers at once."""
         self.should_run = self.is_paused = False
         self._send(signal.SIGKILL)
 
     def kill(self) -> None:
-        """SIGKILL and wait. Raises `ServerDied` if even that does not end it."""
+        """SIGKILL and wait. Raises `ServerDied` if the process does not end."""
         self.send_sigkill()
         if not self._has_ended(KILL_S):
             raise ServerDied(
@@ -106,7 +106,7 @@ class ServerProcess:
             )
 
     def pause(self) -> None:
-        """SIGSTOP: it keeps its sockets and answers nothing."""
+        """SIGSTOP: the server keeps its sockets and answers nothing."""
         self.is_paused = True
         self._send(signal.SIGSTOP)
 
@@ -116,7 +116,7 @@ class ServerProcess:
         self._send(signal.SIGCONT)
 
     def close(self) -> None:
-        """Kill what runs and free the pipes."""
+        """Kill the process and free the pipes."""
         if self._guard is None:
             return
         self.kill()
@@ -126,7 +126,7 @@ class ServerProcess:
                     pipe.close()
 
     def log_tail(self, lines: int) -> list[str]:
-        """Its last log lines, oldest first; none where it has not written yet."""
+        """The last log lines, oldest first; empty before the first output."""
         try:
             with self.log.open(encoding="utf-8", errors="replace") as log:
                 return [line.rstrip("\n")[:LINE_LENGTH] for line in deque(log, maxlen=lines)]
@@ -144,7 +144,7 @@ class ServerProcess:
         )
 
     def log_hint(self) -> str:
-        """Its last log lines as the text of a hint, without the indented: frames and settings."""
+        """The last log lines as a hint, without indented lines (stack frames and settings)."""
         lines = [line for line in self.log_tail(HINT_LOOKS_AT) if not line.startswith("\t")]
         return "\n".join([f"the last lines of {self.log}:", *lines[-HINT_LINES:]])
 

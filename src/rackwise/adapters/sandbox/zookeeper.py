@@ -1,8 +1,9 @@
 """Kafka 3.9 in ZooKeeper mode: one ZooKeeper 3.8 and n brokers on loopback.
 
-The last Kafka line that runs on ZooKeeper. Broker ids are 0..n-1; a line `broker.id=-1` among the
-overrides lets Kafka generate them instead, from 1001 on in order of registration, and then the ids
-of the sandbox only name its processes.
+3.9 is the last version of Kafka that runs on ZooKeeper. Broker ids are 0..n-1. The override
+`broker.id=-1` makes Kafka generate them instead, from 1001 on in order of registration; the ids of
+the
+sandbox then only name its processes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LOG4J = {
 
 
 def zookeeper_blueprint(request: ClusterSpec, folder: Path) -> Blueprint:
-    """Write `zookeeper`, `broker-N` and `log4j.properties` in `folder`; nothing is started."""
+    """Write `zookeeper`, `broker-N` and `log4j.properties` in `folder`; start nothing."""
     zookeeper_port, *ports = free_ports(1 + request.brokers)
     (folder / "log4j.properties").write_text(properties_text(LOG4J))
     return Blueprint(

@@ -1,1 +1,1 @@
-"""Carrying a plan out on a running cluster: requests, reads, and the loop that drives the steps."""
+"""Execution of a plan on a running cluster: requests, readings, and the loop over the steps."""

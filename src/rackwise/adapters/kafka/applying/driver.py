@@ -1,19 +1,21 @@
-"""The loop that carries a run out: it executes what the steps ask, in order, and decides nothing.
+"""The loop of a run: executes the actions of the steps, in order, and decides nothing.
 
 ```
           observation                 actions
-world ───────────────────> step ───────────────────> journal (on the disk), then world
+world ───────────────────> step ───────────────────> journal (on disk), then world
   ^                                                              │
   └──────────────────────────────────────────────────────────────┘
 ```
 
-A signal is told to the steps after the answer that is due; they begin nothing more. What they then
-promise to put back, they put back; moves that Kafka has accepted go on in Kafka.
+The steps see a signal after the observation that is due. They then start no new move, but still
+restore
+what they have to restore. Kafka continues the moves that it has accepted.
 
-Where the journal cannot be written any more nothing more is done: before the first write that is a
-refusal, after it a partial failure.
+If the journal cannot be written nothing more is done: an error before the first write to the
+cluster, a
+partial failure after it.
 
-What this does not do: hold the lock, read the plan, or look whether it may run (`preflight`).
+What this does not do: hold the lock, read the plan, or check whether it may run (`preflight`).
 """
 
 from __future__ import annotations
@@ -47,28 +49,28 @@ if TYPE_CHECKING:
 
 WRITES = (SetThrottles, Alter, Elect)
 REPLICATION_FLAG = "keeps_replication"
-"""In the line that begins a run: whether the cluster can be told not to change list lengths."""
+"""Key of the first line of a run: whether the cluster has the flag that keeps list lengths."""
 
 
 class JournalWriter(Protocol):
-    """Where lines go; back when the line is on the disk. Raises `JournalUnwritable`."""
+    """The journal. Raises `JournalUnwritable`."""
 
     def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> object:
-        """Add one line."""
+        """Add one line; return when it is on disk."""
 
 
 class StopSignal(Protocol):
-    """Whether somebody asked the run to end."""
+    """The request of a user to end the run."""
 
     @property
     def is_asked(self) -> bool:
-        """A signal arrived."""
+        """Whether a signal arrived."""
 
     def wait(self, ms: int) -> None:
-        """Wait so long at most; a signal ends it."""
+        """Wait for at most this long; a signal ends the wait."""
 
     def wrote(self) -> None:
-        """From here on something was written to the cluster."""
+        """Called before the first write to the cluster."""
 
 
 def drive(
@@ -80,10 +82,13 @@ def drive(
     at: Callable[[], str],
     on_state: Callable[[ApplyState], None],
 ) -> Outcome:
-    """Carry a run out to its end. `at`: the time, for the journal; `tell`: hears of each step.
+    """Drive a run to its end.
 
-    Raises `JournalUnwritable` where nothing was written to the cluster yet, else `PartialFailure`;
-    and what the world raised where that ended the run before its first write.
+    `at` gives the time for the journal; `on_state` is called after each step. Raises
+    `JournalUnwritable`
+    where nothing was written to the cluster, otherwise `PartialFailure`; and the error of the
+    cluster that
+    ended the run before its first write.
     """
     run = _Driver(state, world, book, stop, at, on_state)
     outcome = run.go()
@@ -125,7 +130,7 @@ class _Driver:
                 self._step(Interrupted(at_ms=self._world.clock_ms()))
 
     def _step(self, seen: Observation) -> Observation | Finish | None:
-        """Carry out the actions of one step; the last one's answer."""
+        """Execute the actions of one step; return the observation of the last one."""
         self._state, actions = step(self._state, seen)
         self._on_state(self._state)
         answer: Observation | Finish | None = None
@@ -147,7 +152,7 @@ class _Driver:
                 return self._ask(action)
 
     def _ask(self, action: ClusterAction) -> Observation:
-        """The world's answer. A write that was denied as a whole has written nothing."""
+        """The answer of the cluster. A write that was rejected as a whole has written nothing."""
         is_write = isinstance(action, WRITES)
         if is_write:
             self._stop.wrote()

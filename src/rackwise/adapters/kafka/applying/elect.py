@@ -1,7 +1,9 @@
-"""Preferred leader elections, sent once: which partitions have the leader that heads their list.
+"""Preferred leader elections, sent once.
 
-ELECTION_NOT_NEEDED means that it leads already, which is what was wanted. A partition whose first
-replica is not in sync has none to elect (PREFERRED_LEADER_NOT_AVAILABLE) and keeps its leader.
+ELECTION_NOT_NEEDED means that the preferred replica leads already, so it counts as success. A
+partition
+whose first replica is not in sync cannot elect it (PREFERRED_LEADER_NOT_AVAILABLE) and keeps its
+leader.
 
 Source: KIP-183, KIP-460 (ElectLeaders).
 """
@@ -34,7 +36,7 @@ _FIRST_WITH_TOP_CODE = 1
 
 
 def elect_preferred(admin: KafkaAdminClient, wanted: Collection[TopicPartition]) -> RequestOutcome:
-    """Ask for the first replica of each partition as its leader.
+    """Request the first replica of each partition as its leader.
 
     Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
     `ServerRefused`.

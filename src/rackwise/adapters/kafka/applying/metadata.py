@@ -1,15 +1,17 @@
-"""What a running cluster shows of the partitions of a plan: read anew, from brokers of our choice.
+"""The metadata that the partitions of a plan have on the cluster, read from chosen brokers.
 
 ```
 rows        Metadata of the plan's topics        topic id, replica list, leader, in-sync replicas
 running     ListPartitionReassignments           from the controller, which knows first
 brokers     DescribeCluster                      racks, fenced or not
-logs        DescribeLogDirs of the brokers       bytes of each replica, folders and what is free
+logs        DescribeLogDirs of the brokers       bytes of each replica, folders, free disk space
 ```
 
-A broker may show what it knew a moment ago: one that was paused knows an old world for as long as
-the others need to fence it. So rows are asked of two brokers where there are two, and a partition
-of which they tell different things is told apart.
+The metadata of a broker may be old: a broker that was paused has an old state until the others
+fence
+it. Rows are therefore read from two brokers where there are two, and a partition on which they
+differ
+is kept apart.
 
 Source: KIP-516 (topic ids), KIP-455, KIP-1073 (fenced brokers), KIP-827 (free disk).
 """
@@ -46,38 +48,39 @@ _NO_TOPIC = frozenset({3, 17})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRow:
-    """One partition as brokers show it: what a reassignment adds stands in `replicas` too."""
+    """One partition as a broker shows it."""
 
     topic_id: str | None
     replicas: tuple[int, ...]
+    """The list, with the replicas that a reassignment adds."""
     leader: int | None
     isr: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRows:
-    """All partitions of the topics that were asked for.
-
-    `rows`: where the brokers agree; `unsure`: what one of them tells where they do not. `gone`:
-    topics that both do not have; `blank`: topics of which they tell nothing yet.
-    """
+    """All partitions of the requested topics."""
 
     rows: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
+    """Partitions on which the brokers agree."""
     unsure: Mapping[TopicPartition, PartitionRow] = field(default_factory=dict)
+    """The answer of one broker where they differ."""
     gone: frozenset[str] = frozenset()
+    """Topics that no broker has."""
     blank: frozenset[str] = frozenset()
+    """Topics whose partitions no broker shows yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaLogs:
-    """`bytes`: (topic, partition) -> broker -> size of its log; folders by broker id.
-
-    `silent`: brokers that did not tell, and why.
-    """
+    """Logs and log folders of brokers."""
 
     bytes: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
+    """(topic, partition) -> broker -> size of its log."""
     log_dirs: Mapping[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    """Broker -> its log folders."""
     silent: Mapping[int, str] = field(default_factory=dict)
+    """Broker that did not answer -> reason."""
 
 
 def read_rows(
@@ -102,7 +105,7 @@ def read_logs(
     brokers: Collection[int],
     partitions: Mapping[str, Collection[int]] | None = None,
 ) -> ReplicaLogs:
-    """Log sizes and folders of these brokers, all asked at once; `partitions`: only theirs."""
+    """Log sizes and folders of these brokers, read in parallel; only of `partitions` if given."""
     requests = {broker: _log_dirs_request(partitions) for broker in brokers}
     answers = ask(admin, lambda: send_to_each(admin, requests), doing="describe log folders")
     sizes: dict[TopicPartition, dict[int, int]] = {}
@@ -149,7 +152,7 @@ def _request(topics: Collection[str]) -> Message:
 
 
 def _view(answer: Message) -> dict[str, dict[int, PartitionRow] | None]:
-    """Topic -> partition -> row; None for a topic that is not there."""
+    """Topic -> partition -> row; None for a topic that does not exist."""
     found: dict[str, dict[int, PartitionRow] | None] = {}
     for topic in answer.topics:
         if topic.error_code == _DENIED:

@@ -1,13 +1,15 @@
-"""Where partitions are, what else reassigns, and who is live: one look, joined from three requests.
+"""The state of partitions, of other reassignments and of brokers, joined from three requests.
 
 ```
 DescribeCluster -> ListPartitionReassignments -> Metadata of two brokers [-> reassignments again]
 ```
 
-What the controller lists as reassigning counts before what a broker shows. A look tells what one
-reading shows; where two brokers tell different things it is what one of them tells, for who looks
-again and again believes nothing that is not certain on one look. A reading that decides by itself,
-before a run, is repeated until all agree and no reassignment began or ended meanwhile.
+The controller's list of reassignments takes precedence over what a broker shows. A reading shows
+one
+moment. Where two brokers differ it contains the answer of one of them: a caller that reads
+repeatedly
+believes nothing that one reading leaves uncertain. The reading before a run decides alone, so it is
+repeated until all agree and no reassignment started or ended in between.
 
 What this does not do: read sizes or configs.
 
@@ -40,27 +42,27 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.topics import Reassignment
 
 TRIES = 20
+"""Attempts of a whole reading."""
 BETWEEN_S = 0.1
-"""How often, and how soon again, what was read in between two states is read once more."""
+"""Pause between two attempts."""
 FEW = 3
-"""The same where the next look comes soon anyway."""
+"""Attempts where the next reading comes soon anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionReading:
-    """All that one reading told of some partitions and of the brokers.
-
-    `counts`: topic of these partitions -> how many it has, where one of the brokers knows it.
-    """
+    """One reading of some partitions and of the brokers."""
 
     partitions: Mapping[TopicPartition, ObservedPartition]
     foreign: Mapping[TopicPartition, ObservedPartition]
+    """Other partitions that are reassigning."""
     live: frozenset[int]
     counts: Mapping[str, int]
+    """Topic of these partitions -> number of its partitions, as one of the brokers shows it."""
 
 
 class PartitionReader:
-    """Looks at one cluster, through other brokers each time."""
+    """Reads one cluster, through different brokers each time."""
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
@@ -69,10 +71,11 @@ class PartitionReader:
     def read(
         self, wanted: Collection[TopicPartition], *, is_whole: bool = False
     ) -> PartitionReading:
-        """These partitions, what else reassigns, and who is live.
+        """Read these partitions, the other reassignments, and the live brokers.
 
-        `is_whole`: one state of the cluster, seen by two brokers. Raises what `ask` raises, and
-        `WorldError` where there is none.
+        `is_whole`: one state of the cluster, confirmed by two brokers. Raises what `ask` raises,
+        and
+        `WorldError` where the brokers do not agree.
         """
         tries = TRIES if is_whole else FEW
         for attempt in range(TRIES):
@@ -91,7 +94,7 @@ class PartitionReader:
     def _read_once(
         self, wanted: Collection[TopicPartition], *, is_whole: bool
     ) -> tuple[PartitionReading | None, bool]:
-        """One reading, None where a topic tells nothing; and whether all agreed."""
+        """One reading, None where a topic has no answer yet; and whether all brokers agreed."""
         asked = frozenset(wanted)
         live = frozenset(each.id for each in read_brokers(self._admin) if each.is_live)
         running = read_running_reassignments(self._admin)
@@ -125,7 +128,7 @@ class PartitionReader:
         return found, is_sure
 
     def _next_two(self, live: frozenset[int]) -> tuple[int, ...]:
-        """Two live brokers, others each time."""
+        """Two live brokers, different ones each time."""
         ring = sorted(live)
         self._turn += 1
         first = self._turn % max(1, len(ring))
@@ -139,7 +142,7 @@ def _of(
 
 
 def _seen(row: PartitionRow, running: Reassignment | None) -> ObservedPartition:
-    """What the controller knows of a running reassignment counts before a broker's view."""
+    """One partition; the controller's list takes precedence over the broker's."""
     replicas = row.replicas if running is None else running.replicas
     return ObservedPartition(
         topic_id=row.topic_id,

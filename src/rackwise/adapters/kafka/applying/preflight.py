@@ -1,8 +1,9 @@
-"""What has to be known before a plan may run: read, and nothing written.
+"""The reading that precedes a run; nothing is written.
 
-One reading of the plan's partitions with the reassignments that run, the brokers with their racks,
-and the disks of those that are to receive. A right that is missing shows here, before the first
-write. Whether the plan may run is for `core.applying.preflight` to say.
+It contains the partitions of the plan with all running reassignments, the brokers with their racks,
+and
+the disks of the receivers. A missing permission shows here, before the first write.
+`core.applying.preflight` decides whether the plan may run.
 
 Source: KIP-455, KIP-516, KIP-827, KIP-1073.
 """
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def read_facts(
     world: World, plan: Plan, *, progress: Callable[[int], None] = lambda _: None
 ) -> ClusterFacts:
-    """The cluster as far as the plan concerns it. `progress` is told of each of `READINGS`.
+    """The state of the cluster that the plan needs. `progress` is called for each of `READINGS`.
 
     Raises `WrongCluster`, `StalePlan` for a plan of no cluster, `MissingPermission`, `Unreachable`,
     `AuthenticationFailed` or `ServerRefused`.
@@ -56,4 +57,4 @@ def read_facts(
 
 
 READINGS = 3
-"""What `progress` counts."""
+"""Number of calls of `progress`."""

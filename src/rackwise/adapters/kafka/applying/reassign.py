@@ -1,16 +1,16 @@
-"""AlterPartitionReassignments as we need it: with the flag of version 1, sent once, all accounted.
+"""AlterPartitionReassignments with the flag of version 1, sent once, with a result per partition.
 
-kafka-python's own method has no `allow_replication_factor_change`, takes True for broker 1, and
-leaves partitions that the broker did not answer for out of its result. Here each partition that
-was asked for has exactly one fate:
+The method of kafka-python has no `allow_replication_factor_change`, reads True as broker 1, and
+leaves
+out partitions that the broker did not answer. Here each requested partition has exactly one result:
 
 ```
-accepted    the controller has it in its list now, or had nothing to do
-refused     Kafka's name of the error and its text; the partition is as it was
-unknown     not answered, or answered without it: look at the cluster before anything else
+accepted    the controller has it in its list, or had nothing to do
+refused     name and text of Kafka's error; the partition is unchanged
+unknown     not answered, or missing in the answer: read the cluster before anything else
 ```
 
-A null target cancels (KIP-455); NO_REASSIGNMENT_IN_PROGRESS then says that there is none left.
+The target null cancels (KIP-455); NO_REASSIGNMENT_IN_PROGRESS means that there was none.
 
 Source: KIP-455, KIP-860 (the flag).
 """
@@ -39,26 +39,24 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 FLAG_VERSION = 1
-"""The first version that has the flag."""
+"""The first version with the flag."""
 CLUSTER_DENIED = 31
 _MAY_HAVE_BEEN_DONE = frozenset({-1, 7})
-"""Codes of the whole answer that leave it open: unknown error, time-out."""
+"""Codes of the whole answer that leave the result open: unknown error, time-out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutcome:
-    """What became of each partition that was asked for: the three have no partition in common.
-
-    `refused`: partition -> Kafka's name of the error, and its text where there is one.
-    """
+    """The result of each requested partition; the three sets are disjoint."""
 
     accepted: frozenset[TopicPartition] = frozenset()
     refused: Mapping[TopicPartition, tuple[str, str | None]] = field(default_factory=dict)
+    """Partition -> name of Kafka's error, and its text where there is one."""
     unknown: frozenset[TopicPartition] = frozenset()
 
 
 def has_replication_flag(admin: KafkaAdminClient) -> bool:
-    """Whether this cluster can be told not to change the number of replicas."""
+    """Whether the cluster has the flag that keeps the number of replicas."""
     client: Message = admin
     versions = client._manager.broker_version_data  # noqa: SLF001 (no public door)
     try:
@@ -74,7 +72,7 @@ def alter_reassignments(
     *,
     may_change_replication: bool,
 ) -> RequestOutcome:
-    """Start these reassignments, or cancel those whose target is None. RequestStatus once.
+    """Start these reassignments, or cancel those whose target is None. Sent once.
 
     Raises, with nothing written, `MissingPermission`, `Unreachable`, `AuthenticationFailed` or
     `ServerRefused`.
@@ -138,7 +136,7 @@ def _outcome_of(asked: Mapping[TopicPartition, object], answer: Message) -> Requ
 
 
 def code_name(code: int) -> str:
-    """Kafka's own name of an error code.
+    """The name of an error code in Kafka.
 
     >>> code_name(85)
     'NO_REASSIGNMENT_IN_PROGRESS'

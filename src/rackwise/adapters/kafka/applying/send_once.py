@@ -1,13 +1,13 @@
-"""One write, sent once: what a broker answered, or that nobody knows whether it was carried out.
+"""One write, sent once: the answer of a broker, or an unknown result.
 
 ```
-no connection to the broker                nothing was sent: tried again, then Unreachable
-an answer                                  it counts, whatever it says
-the connection lost, or no answer in time  unknown: to be looked up, never sent again blindly
-NOT_CONTROLLER                             the request was not looked at: sent to another broker
+no connection to the broker                nothing was sent: repeated, then Unreachable
+an answer                                  the result
+the connection lost, or no answer in time  unknown: to be read from the cluster, never sent again
+NOT_CONTROLLER                             the request was not executed: sent to another broker
 ```
 
-kafka-python's own methods send a request again without telling; these do not.
+The methods of kafka-python repeat a request silently; these do not.
 
 Source: kafka-python 3.0, `admin/client.py` and `net/connection.py`.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
 TIMEOUT_MS = 20_000
-"""How long the cluster may work on one write; less than an answer is waited for."""
+"""Time for which the cluster may work on one write; less than the client waits for an answer."""
 
 _NOT_CONTROLLER = 41
 _NEVER = (*LOGIN_ERRORS, kafka_errors.AuthorizationError, kafka_errors.IncompatibleBrokerVersion)
@@ -37,9 +37,10 @@ _NEVER = (*LOGIN_ERRORS, kafka_errors.AuthorizationError, kafka_errors.Incompati
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Nobody knows whether the write was carried out; `why` is kafka-python's word."""
+    """It is unknown whether the write was executed."""
 
     why: str
+    """Name of the error in kafka-python."""
 
 
 def send_once(
@@ -73,7 +74,7 @@ def send_once(
 
 
 class _NotSentError(Exception):
-    """Nothing went out; `cause` says why."""
+    """Nothing was sent."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))

@@ -1,4 +1,4 @@
-"""Replication throttles: the values that somebody set, read exactly and written one key at a time.
+"""Replication throttles on the cluster: exact values that somebody set, written one key at a time.
 
 ```
 resource        key                                       value
@@ -8,13 +8,13 @@ topic orders    leader.replication.throttled.replicas     0:1,0:4  or *
 topic orders    follower.replication.throttled.replicas   0:4      or *
 ```
 
-A key counts as set only where it stands at the resource itself: a rate that a broker has from the
-cluster's default is told apart, or putting it back would write a key that was not there. An empty
-value is a value. A broker's keys are asked of and sent to that broker, as Kafka wants it, so those
-of a dead one cannot be reached.
+A key counts as set only at the resource itself. A rate that a broker inherits from the cluster's
+default is kept apart: restoring it would write a key that did not exist. An empty value is a value.
+The
+keys of a broker are read from and sent to that broker, as Kafka requires, so those of a dead broker
+cannot be reached.
 
-Writes touch the named keys alone (KIP-339) and are sent once; what the cluster then has is read
-back, whatever it answered.
+Writes change only the named keys (KIP-339) and are sent once. The caller reads back the result.
 
 Source: KIP-73, KIP-339 (IncrementalAlterConfigs), KIP-226 (dynamic broker configs).
 """
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from rackwise.adapters.kafka.connect import Message
 
 RATES = BROKER_THROTTLES[:2]
-"""Leader's and follower's rate."""
+"""The rates of leader and follower."""
 
 _TOPIC, _BROKER = 2, 4
 _OWN = frozenset({1, 2})
-"""Config sources: set at this very topic or broker."""
+"""Config sources: set at this topic or broker itself."""
 _DEFAULT = 5
 _SET, _DELETE = 0, 1
 _DENIED = {29: "TopicAuthorizationFailedError", 31: "ClusterAuthorizationFailedError"}
@@ -56,33 +56,35 @@ _DENIED = {29: "TopicAuthorizationFailedError", 31: "ClusterAuthorizationFailedE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleValues:
-    """What is set now: broker -> key -> value, topic -> key -> value; an absent key is absent.
-
-    `inherited`: rates that a broker has from the cluster's default or its own file. `silent`:
-    brokers that did not tell, and why.
-    """
+    """The throttles that are set now; a key that is not set is missing."""
 
     brokers: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """Broker -> key -> value."""
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Topic -> key -> value."""
     inherited: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """Broker -> key -> value from the cluster's default or the broker's file."""
     silent: Mapping[int, str] = field(default_factory=dict)
+    """Broker that did not answer -> reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigWrite:
-    """One value to set, or None to delete the key; `resource` is a broker id or a topic."""
+    """One key to set or to delete."""
 
     resource: int | str
+    """A broker id or a topic."""
     key: str
     value: str | None
+    """None deletes the key."""
 
 
 def read_throttles(
     admin: KafkaAdminClient, *, topics: Sequence[str] = (), brokers: Sequence[int] = ()
 ) -> ThrottleValues:
-    """The throttle keys of these resources. A topic that is gone has none.
+    """The throttle keys of these resources. A topic that does not exist has none.
 
-    Raises `MissingPermission` where it may not be read, and what `ask` raises.
+    Raises `MissingPermission` where they may not be read, and what `ask` raises.
     """
     of_topics: dict[str, Mapping[str, str]] = {}
     for first in range(0, len(topics), TOPICS_PER_REQUEST):
@@ -111,11 +113,10 @@ def read_throttles(
 def write_throttles(
     admin: KafkaAdminClient, writes: Iterable[ConfigWrite]
 ) -> dict[ConfigWrite, str | None]:
-    """Set and delete; the writes that were refused, with Kafka's name of the error.
+    """Set and delete keys; return the failed writes with the name of Kafka's error.
 
-    None stands for a write that was not answered, or whose broker cannot be reached.
-
-    Raises `MissingPermission`. What the cluster has afterwards is for `read_throttles` to say.
+    The name is None for a write without an answer, or whose broker cannot be reached. Raises
+    `MissingPermission`. `read_throttles` shows the values afterwards.
     """
     failed: dict[ConfigWrite, str | None] = {}
     of_topics: dict[int | str, list[ConfigWrite]] = {}
@@ -157,7 +158,7 @@ def _describe(kind: int, names: Sequence[str], keys: Sequence[str]) -> Message:
 
 
 def _values(result: Message, keys: Sequence[str], *, is_own: bool) -> dict[str, str]:
-    """Key -> the value that stands at the resource itself, or else what it has from elsewhere."""
+    """Key -> its value at the resource itself, or else the inherited value."""
     found: dict[str, str] = {}
     for config in sorted(result.configs, key=lambda each: str(each.name)):
         if config.name not in keys:
@@ -169,7 +170,7 @@ def _values(result: Message, keys: Sequence[str], *, is_own: bool) -> dict[str, 
 
 
 def _sources(config: Message) -> list[tuple[int, str | None]]:
-    """Where a value stands and what it is there, the one that holds first."""
+    """Sources and values of a config, the effective one first."""
     named = [
         (each.source, each.value) for each in config.synonyms or () if each.name == config.name
     ]

@@ -1,4 +1,4 @@
-"""The world that the steps ask: each request of theirs carried out, each answer as they want it.
+"""The running cluster behind the steps of a run: executes each request, returns the observation.
 
 ```
 Look           reassignments, metadata of two brokers, reassignments again; brokers; logs
@@ -8,9 +8,11 @@ Alter          AlterPartitionReassignments, sent once, at most one batch
 Elect          ElectLeaders, sent once
 ```
 
-A write that nobody answered for leaves its partitions or keys out of the answer: unknown. A request
-that could not be sent, or a read that failed, is `Failed`; it is fatal where a right or the login
-is missing, and `error` then has what was raised.
+A write without an answer leaves its partitions or keys out of the observation: their result is
+unknown.
+A request that could not be sent, and a read that failed, is `Failed`. It is fatal where a
+permission or
+the login is missing; `error` is then the exception.
 
 What this does not do: decide anything. The steps do.
 """
@@ -75,25 +77,24 @@ ClusterAction: TypeAlias = Look | ReadThrottles | SetThrottles | Alter | Elect
 """The actions that a cluster answers."""
 
 BETWEEN_S = 0.1
-"""How soon again what was set is looked for."""
+"""Pause between two readings of written values."""
 VISIBLE_MS = 5_000
-"""So long a throttle that was set may take to be seen at its broker: with ZooKeeper it lags."""
+"""Time that a written throttle may take to be visible at its broker: with ZooKeeper it lags."""
 _FATAL = (MissingPermission, AuthenticationFailed)
 
 
 @dataclass(slots=True, kw_only=True)
 class World:
-    """A running cluster behind an admin client.
-
-    `error`: the last fatal error. `texts`: partition -> what the cluster said when it refused.
-    `is_flagged`: whether it can be told not to change the number of replicas.
-    """
+    """A running cluster behind an admin client."""
 
     admin: KafkaAdminClient
     clock_ms: Callable[[], int] = monotonic_ms
     error: RackwiseError | None = None
+    """The last fatal error."""
     texts: dict[TopicPartition, str] = field(default_factory=dict)
+    """Partition -> text of the error with which the cluster rejected it."""
     is_flagged: bool = field(init=False)
+    """Whether the cluster has the flag that keeps the number of replicas."""
     _bad_dirs: frozenset[tuple[int, str]] = frozenset()
     _inherited: dict[ThrottleKey, str] = field(default_factory=dict)
     _min_isr: dict[str, int] = field(default_factory=dict)
@@ -104,7 +105,7 @@ class World:
         self._reader = PartitionReader(self.admin)
 
     def answer(self, action: ClusterAction) -> Observation:
-        """Carry one action out; a `RackwiseError` becomes `Failed`."""
+        """Execute one action; a `RackwiseError` becomes `Failed`."""
         try:
             return self._answer(action)
         except (WorldError, MissingPermission) as error:
@@ -146,7 +147,7 @@ class World:
         }
 
     def look(self, partitions: Collection[TopicPartition], *, sizes: bool = True) -> Looked:
-        """How these partitions and the brokers are now. Raises what `ask` raises, `WorldError`."""
+        """Read these partitions and the brokers. Raises what `ask` raises, `WorldError`."""
         found = self.read_partitions(partitions)
         moving = {which: seen for which, seen in found.partitions.items() if seen.adding}
         logs = self._logs(found.live, moving) if sizes else ReplicaLogs()
@@ -171,13 +172,13 @@ class World:
         )
 
     def cluster_id(self) -> str | None:
-        """The cluster's own id. Raises what `ask` raises."""
+        """The id of the cluster. Raises what `ask` raises."""
         found = ask(self.admin, self.admin.describe_cluster, doing="describe itself")
         text: str | None = found["cluster_id"]
         return text
 
     def all_throttles(self) -> dict[ThrottleKey, str]:
-        """Every throttle that stands at a topic or a live broker itself. Raises what `ask` does."""
+        """Every throttle set at a topic or at a live broker. Raises what `ask` raises."""
         topics = sorted(ask(self.admin, self.admin.list_topics, doing="list topics"))
         live = [each.id for each in read_brokers(self.admin) if each.is_live]
         told = read_throttles(self.admin, topics=topics, brokers=live)
@@ -197,7 +198,7 @@ class World:
     def read_partitions(
         self, wanted: Collection[TopicPartition], *, is_whole: bool = False
     ) -> PartitionReading:
-        """As `PartitionReader.find`."""
+        """See `PartitionReader.read`."""
         return self._reader.read(wanted, is_whole=is_whole)
 
     def _logs(
@@ -209,7 +210,7 @@ class World:
         return read_logs(self.admin, sorted(live), partitions)
 
     def _learn_min_isr(self, topics: Iterable[str]) -> None:
-        """Ask once for the topics of which it is not known; what is refused stays unknown."""
+        """Read `min.insync.replicas` once per topic; a rejected topic stays unknown."""
         new = sorted(set(topics) - self._min_isr.keys())
         if new:
             told = read_configs(self.admin, new, (), progress=lambda _: None)
@@ -249,9 +250,9 @@ class World:
         )
 
     def _set_throttles(self, action: SetThrottles) -> ThrottlesSet:
-        """Set, and wait a while until it is seen: who reads next must not meet what stood there.
+        """Set keys and wait until they are visible, so that the next reading shows no old values.
 
-        A rate that the broker has from the cluster's default comes back by deleting ours.
+        A rate that the broker inherits from the cluster's default is restored by deleting ours.
         """
         writes = {
             ConfigWrite(
@@ -272,7 +273,7 @@ class World:
 
 
 def _current_value(told: ThrottleValues, write: ConfigWrite) -> str | None:
-    """What is seen where it was set; of who does not tell, what was set."""
+    """The value at the resource; of a resource without an answer, the written value."""
     if isinstance(write.resource, int):
         found = told.brokers.get(write.resource)
     else:

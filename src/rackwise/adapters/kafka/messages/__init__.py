@@ -1,8 +1,9 @@
-"""Messages of Kafka's protocol that kafka-python does not bring.
+"""Messages of Kafka's protocol that kafka-python does not have.
 
-ConsumerGroupDescribe (KIP-848) and UnregisterBroker (KIP-631). The field tables stand in the JSON
-files beside this one, in the notation of Kafka's own message definitions; kafka-python builds its
-codecs from them.
+ConsumerGroupDescribe (KIP-848) and UnregisterBroker (KIP-631). Their field tables are the JSON
+files in
+this folder, in the notation of Kafka's own message definitions; kafka-python builds its codecs from
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from kafka.protocol.api_message import ApiMessage
 
 
 class ConsumerGroupDescribeRequest(ApiMessage, load_json=__name__):
-    """Asks a coordinator for its groups of the consumer protocol."""
+    """Describes groups of the consumer protocol at their coordinator."""
 
 
 class ConsumerGroupDescribeResponse(ApiMessage, load_json=__name__):
@@ -19,8 +20,8 @@ class ConsumerGroupDescribeResponse(ApiMessage, load_json=__name__):
 
 
 class UnregisterBrokerRequest(ApiMessage, load_json=__name__):
-    """Asks the controller to forget a broker that is not there."""
+    """Removes a broker that is gone from the controller."""
 
 
 class UnregisterBrokerResponse(ApiMessage, load_json=__name__):
-    """Whether it did."""
+    """The result of the removal."""
