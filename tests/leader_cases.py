@@ -14,8 +14,6 @@ from rackwise.core.planning.leaders.choose import ChosenLeaders, choose_leaders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwise.core.planning.model import Solver
-
 
 class LeaderCase(NamedTuple):
     """Rows of brokers, who led before (-1 = nobody), whether those stay, shares of the load."""
@@ -26,7 +24,7 @@ class LeaderCase(NamedTuple):
     weights: Mapping[int, int] = {}
     costs: list[Mapping[int, int]] | None = None
 
-    def chosen(self, solver: Solver = "auto") -> ChosenLeaders:
+    def chosen(self) -> ChosenLeaders:
         """By the algorithm."""
         cost = None
         if self.costs is not None:
@@ -38,7 +36,6 @@ class LeaderCase(NamedTuple):
             rule="keep" if self.keeps else "even",
             weights=self.weights,
             cost=cost,
-            solver=solver,
         )
 
     def best(self) -> Best:

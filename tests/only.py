@@ -16,7 +16,7 @@ CAPABILITIES = {
         core/placement cli/place adapters/kafka/test_create.py oracle/test_placement.py
     """,
     "planning": """
-        core/planning solver/test_plan*.py solver/test_front.py cli/plan
+        core/planning solver/planning cli/plan
         adapters/files/test_plan.py pipeline/plans
     """,
     "apply": """

@@ -19,7 +19,7 @@ GROWN = {"t-0": [1, 2, 3], "t-1": [2, 3, 1], "t-2": [3, 1, 2], "t-3": [1, 2, 3]}
 def grown() -> tuple[Cluster, Plan]:
     """Brokers 4, 5 and 6 joined empty; six moves."""
     cluster = small_cluster(ZONES, GROWN)
-    return cluster, plan(cluster, solver="exchange")
+    return cluster, plan(cluster)
 
 
 def with_certificate(made: Plan, **fields: Any) -> Plan:

@@ -26,7 +26,7 @@ def small_plan(
         made_from=MadeFrom(snapshot_sha256="", brokers={}, policy="", policy_sha256=""),
         goal=goal,
         minimise="moves",
-        solver="exchange",
+        solver="closed form",
         moves=moves,
         totals=totals,
         fair=Fair(),

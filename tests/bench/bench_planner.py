@@ -1,9 +1,9 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
 Pairs: a tenfold cluster / a small one, the way from file to file / the read of it, check / plan,
-exchange / flow, equal partitions of each rack as one / one flow of all, in seconds; a plan / a read
-snapshot, in peak memory. And ours / a peer: kafka-utils beside us, in moves and seconds; Kafka's
-`--generate` as its moves were counted on the same cluster once.
+equal partitions of each rack as one / one flow of all, in seconds; a plan / a read snapshot, in
+peak memory. And ours / a peer: kafka-utils beside us, in moves and seconds; Kafka's `--generate` as
+its moves were counted on the same cluster once.
 """
 
 from __future__ import annotations
@@ -129,7 +129,6 @@ def main() -> None:
     small = generated_cluster("random", 60, 3, 6_000, 3)
     large = generated_cluster("random", 300, 3, 60_000, 3)
     grown = generated_cluster("grown", 303, 3, 60_000, 3)
-    lines = generated_cluster("grown", 63, 3, 6_000, 3)
     made = plan(grown)
     tell(
         "moves, grown 303 x 60,000: ours / --generate",
@@ -158,13 +157,6 @@ def main() -> None:
         for _ in range(ROUNDS)
     ]
     tell("check / plan, 300 x 60,000", statistics.median(check_share), gate=0.1)
-    compare(
-        "exchange / flow, grown 63 x 6,000",
-        lambda: plan(lines, solver="exchange"),
-        lambda: plan(lines, solver="flow"),
-        gate=20,
-        rounds=ROUNDS,
-    )
     million = generated_cluster("random", 300, 3, 1_000_000, 3)
     instance = Instance.of(million, Policy(), Balance())
     targets = targets_of(instance)

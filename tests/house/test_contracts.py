@@ -21,6 +21,11 @@ BREACHES = {
     "Kafka and ZooKeeper clients have one door: adapters": ("cli/shell.py", "import kafka"),
     "pyspark has one door: pipeline": ("adapters/__init__.py", "import pyarrow"),
     "The checker is not the algorithm": ("core/audit.py", "import rackwise.core.fleet"),
+    "Search and proof are strangers": (
+        "core/planning/proof/applied.py",
+        "import rackwise.core.planning.search.tie_breaking",
+    ),
+    "The proof needs no solver": ("core/planning/proof/applied.py", "import rackwise.core.solver"),
     "What measures assignments makes none": (
         "core/assignors/measure/evaluate.py",
         "import rackwise.core.assignors.kafka.sticky",

@@ -289,7 +289,7 @@ class TestLeaderMoves:
     @pytest.mark.parametrize(
         "error", [MissingDependency, OptimumTooLarge], ids=["no solver", "too large for it"]
     )
-    def test_leaders_are_as_cheap_without_a_flow(self, monkeypatch, error):
+    def test_without_a_flow_the_saving_is_not_known(self, monkeypatch, error):
         def unavailable(_network):
             raise error("expected a flow", wanted="a flow", had=None)
 
@@ -303,8 +303,11 @@ class TestLeaderMoves:
         ]
         by_flow = step(saved(flows, made).rows, ALONE, LEADER_MOVES)
         monkeypatch.setattr(leader_flow, "cheapest_flow", unavailable)
-        assert step(saved(flows, made).rows, ALONE, LEADER_MOVES) == by_flow
         assert by_flow[1] > 0
+        rows = saved(flows, made).rows
+        assert step(rows, ALONE, LEADER_MOVES) == (0, 0)
+        assert reasons(rows, ALONE, LEADER_MOVES) == {"not known: expected a flow"}
+        assert reasons(rows, WATERFALL, LEADER_MOVES) == {"not known: expected a flow"}
 
     def test_free_bytes_are_not_made_to_cross(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})

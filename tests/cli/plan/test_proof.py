@@ -37,7 +37,7 @@ class TestProved:
         [
             ["repair"],
             ["balance"],
-            ["balance", "--solver", "exchange"],
+            ["balance", "--solver", "flow"],
             ["balance", "--minimise", "bytes"],
             ["drain", "1", "--rebalance"],
             ["set-rf", "t=2"],

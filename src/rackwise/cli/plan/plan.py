@@ -56,7 +56,7 @@ Provider = Annotated[
     str | None, typer.Option(metavar="NAME", help="Whose rows of it; nothing is priced without.")
 ]
 Minimise = Literal["moves", "bytes", "usd"]
-Solver = Literal["auto", "flow", "exchange"]
+Solver = Literal["auto", "flow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +111,9 @@ def plan(
     time_limit: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds; then the best plan so far.")
     ] = None,
-    solver: Annotated[Solver, typer.Option(help="How sets are found; the cost is the same.")] = (
-        "auto"
-    ),
+    solver: Annotated[
+        Solver, typer.Option(help="Algorithm that finds the sets; both find one cost.")
+    ] = ("auto"),
     kafka_json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Kafka's own reassignment JSON.")
     ] = None,

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 Minimise: TypeAlias = Literal["moves", "bytes", "usd"]
 """What a plan makes small: replicas copied, bytes copied, or what copying them costs."""
 
-Solver: TypeAlias = Literal["auto", "flow", "exchange"]
-"""Which algorithm finds the sets; all of them find the same cost."""
+Solver: TypeAlias = Literal["auto", "flow"]
+"""The algorithm that finds the sets; both find the same cost.
+
+`auto` plans each rack alone where that is exact; `flow` always solves one network of all racks.
+"""
 
 
 @dataclass(frozen=True, slots=True)

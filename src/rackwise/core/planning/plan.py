@@ -50,7 +50,6 @@ from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.problem.rack_bounds import impossible
 from rackwise.core.planning.proof.certificate import certify, infeasible
 from rackwise.core.planning.proof.fair_replicas import unfair
-from rackwise.core.planning.search.by_exchange import by_exchange
 from rackwise.core.planning.search.by_flow import by_flow
 from rackwise.core.planning.search.by_rack import by_rack, is_apart, needs_flow
 from rackwise.core.planning.search.tie_breaking import settled_ties
@@ -112,13 +111,13 @@ def plan(
     Raises `InvalidSnapshot` where something reassigns or sizes are wanted and not known,
     `InvalidPolicy`, `InvalidConfig` and `InvalidRack` for what cannot be meant, `PartialRacks`,
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are wanted and a
-    level has no price, and `MissingDependency` for the solver `flow` without ortools.
+    level has no price, and `MissingDependency` without ortools.
     """
     check_settled(cluster)
     instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
     made_from = made_from_of(instance, policy)
     if isinstance(goal, Leaders):
-        return _leaders_plan(instance, made_from, solver, prices)
+        return _leaders_plan(instance, made_from, prices)
     _check_possible(instance)
     targets = targets_of(instance)
     progress(1)
@@ -130,7 +129,7 @@ def plan(
     fair = fair_of(instance, targets)
     certificate = certify(instance, sets, fair)
     progress(1)
-    leaders = led(instance, sets, solver=solver)
+    leaders = led(instance, sets)
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
     change = changed(instance, leaders.lists)
     moves = moves_of(instance, change, prices)
@@ -205,11 +204,8 @@ def _chosen(
         if solver == "auto" and ranges is not None and is_apart(instance, targets):
             if not needs_flow(instance):
                 return by_rack(instance, ranges, should_stop=should_stop), "closed form"
-            if version is not None:
-                path = f"racks apart, ortools {version}"
-                return by_rack(instance, ranges, should_stop=should_stop), path
-        if solver == "exchange" or (solver == "auto" and version is None):
-            return by_exchange(instance, targets, should_stop=should_stop), "exchange"
+            path = f"flow per rack, ortools {version}"
+            return by_rack(instance, ranges, should_stop=should_stop), path
         return by_flow(instance, targets, should_stop=should_stop), f"flow, ortools {version}"
     except NoFlow as error:
         raise Infeasible(
@@ -237,11 +233,9 @@ def _verdict(
     )
 
 
-def _leaders_plan(
-    instance: Instance, made_from: MadeFrom, solver: Solver, prices: Sequence[Price]
-) -> Plan:
+def _leaders_plan(instance: Instance, made_from: MadeFrom, prices: Sequence[Price]) -> Plan:
     """Other leaders, same sets."""
-    leaders = led(instance, instance.held, solver=solver)
+    leaders = led(instance, instance.held)
     change = changed(instance, leaders.lists)
     moves = moves_of(instance, change, prices)
     chosen = leaders.leaders

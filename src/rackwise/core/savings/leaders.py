@@ -13,7 +13,7 @@ orders-2    1 3        c               a: crosses           3, in c
 
 Leaders are chosen by core's cheapest fair choice: every broker leads as many as the others, where
 the sets allow. At equal cost nobody changes. As hardly two partitions cost the same, a flow finds
-it in seconds where exchanges go partition by partition; without ortools these find one as cheap.
+it in seconds.
 
 What this does not do: move a replica; heed which replicas are in sync.
 """
@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.errors import MissingDependency, OptimumTooLarge
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.choose import choose_leaders
 from rackwise.core.planning.leaders.state import MOST_COST
 from rackwise.core.savings.model import FETCH, LOOSE, PRODUCE, Place
+from rackwise.core.solver import MOST
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.leaders.choose import ChosenLeaders
     from rackwise.core.savings.layout import Layout
     from rackwise.core.savings.model import State
     from rackwise.core.savings.tariff import Sum, Tariff
@@ -55,7 +54,10 @@ def led_elsewhere(
     follows: Callable[[str], bool],
     worth: Callable[[Sum], int],
 ) -> State:
-    """The cheapest fair leaders. `follows`: client group -> whether it reads near replicas."""
+    """The cheapest fair leaders. `follows`: client group -> whether it reads near replicas.
+
+    Raises `MissingDependency` without ortools, and `OptimumTooLarge`.
+    """
     chosen = _chosen(layout, _costs(state, layout, tariff, follows=follows, worth=worth))
     after = Counter[Place]()
     for place, bytes_ in state.items():
@@ -129,7 +131,7 @@ def _chosen(layout: Layout, costs: Mapping[Kind, list[int]]) -> Mapping[Kind, Co
     leaders = np.array([layout.replicas.row(row)[0] for row in rows.tolist()], dtype=np.int64)
     ragged = Ragged.of(sets)
     is_change = (ragged.values != leaders[ragged.rows]).astype(np.int64)
-    made = _cheapest(ragged, leaders, 2 * _scaled(prices) + is_change)
+    made = choose_leaders(ragged, leaders, cost=2 * _scaled(prices) + is_change)
     found: defaultdict[Kind, Counter[int]] = defaultdict(Counter)
     for number, (row, leader) in enumerate(zip(rows.tolist(), made.leader.tolist(), strict=True)):
         kind = (layout.topics[layout.topic[row]], int(layout.alike[row]))
@@ -137,14 +139,9 @@ def _chosen(layout: Layout, costs: Mapping[Kind, list[int]]) -> Mapping[Kind, Co
     return found
 
 
-def _cheapest(sets: Ragged, leaders: NDArray[np.int64], cost: NDArray[np.int64]) -> ChosenLeaders:
-    try:
-        return choose_leaders(sets, leaders, cost=cost, solver="flow")
-    except (MissingDependency, OptimumTooLarge):
-        return choose_leaders(sets, leaders, cost=cost, solver="exchange")
-
-
 def _scaled(prices: list[int]) -> NDArray[np.int64]:
-    """Prices in so coarse a unit that the choice of leaders can take them."""
-    unit = max(1, -(-4 * max(prices, default=0) // MOST_COST))
+    """Prices in a unit so coarse that `choose_leaders` and the solver accept them."""
+    # The solver multiplies costs by nodes: at most one for each replica, and two for each broker.
+    most = min(MOST_COST, MOST // (3 * len(prices) + 1))
+    unit = max(1, -(-4 * max(prices, default=0) // most))
     return np.array([price // unit for price in prices], dtype=np.int64)

@@ -216,10 +216,15 @@ class _Levers:
         )
 
     def _leader_moves(self, before: _Billed, follows: Callable[[str], bool]) -> _Step:
-        after = led_elsewhere(
-            before.state, self._layout, self._tariff, follows=follows, worth=self._worth
-        )
-        return self._taken(LEADER_MOVES, before, after, _by_cluster)
+        untold: dict[Unit, str] = {}
+        try:
+            after = led_elsewhere(
+                before.state, self._layout, self._tariff, follows=follows, worth=self._worth
+            )
+        except (MissingDependency, OptimumTooLarge) as error:
+            after = before.state
+            untold[None, None] = f"not known: {error.message}"
+        return self._taken(LEADER_MOVES, before, after, _by_cluster, untold)
 
     def _worth(self, sum_: Sum) -> int:
         """Nano-dollars; bytes where nothing has a price."""

@@ -124,13 +124,6 @@ def test_topics_may_have_prices_of_their_own():
     assert sets_of(instance, offers) == [[1, 3], [2, 3]]
 
 
-def test_what_is_held_may_ask_less():
-    instance = instance_of({"t-0": [1, 2]})
-    held = Offers.flat(instance)
-    cheaper = Offers(table=held.table, row_class=held.row_class, held=np.array([0, -1]))
-    assert sets_of(instance, cheaper) == [[2, 3]]
-
-
 def test_no_partitions():
     instance = instance_of({})
     assert minima(instance, Offers.flat(instance), with_sets=True).values.tolist() == []

@@ -15,10 +15,9 @@ sets            leader before    fair         after
 1 2             0 (gone)                      2      changed: it had to
 ```
 
-The algorithm. `leader_loads` says what is fair. Every row starts with its cheapest leader, and what
-is too much on a broker goes where something lacks along cheapest paths (`leader_changes`, without
-any solver, or `leader_flow`, with one; both find the same cost). At last, rows that can swap
-leaders at equal cost do so where the list of leaders then reads smaller.
+The algorithm. `fair_counts` computes the fair numbers. If they hold with the cheapest leader of
+every row, that is the choice. Otherwise `by_flow` finds the cheapest choice with fair numbers. At
+the end, rows that can swap leaders at equal cost do so where the list of leaders then sorts lower.
 
 The proof is a price per broker: summed over partitions, the least of price and cost among those
 that may lead, less what fair numbers are worth at these prices, is what any choice costs at least.
@@ -36,8 +35,8 @@ import numpy as np
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders.by_exchange import bring, prices_of
 from rackwise.core.planning.leaders.by_flow import cheapest_leaders
+from rackwise.core.planning.leaders.dual_prices import dual_prices_of_leaders
 from rackwise.core.planning.leaders.fair_counts import LeaderLoads, fair_numbers
 from rackwise.core.planning.leaders.state import MOST_COST, Candidates, Leading
 from rackwise.core.view import distinct
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from rackwise.core.planning.model import Solver
 
     Weights = Mapping[int, int] | None
 
@@ -90,7 +87,6 @@ def choose_leaders(
     rule: Literal["even", "keep"] = "even",
     weights: Weights = None,
     cost: NDArray[np.int64] | None = None,
-    solver: Solver = "auto",
 ) -> ChosenLeaders:
     """A leader for each row of `sets`: fair numbers first, then the least cost.
 
@@ -98,16 +94,16 @@ def choose_leaders(
     int64 [rows], who led before, -1 = nobody. `weights`: broker -> share of the leaders, 1 where
     absent. `cost`: of each member of `sets`, int64; 1 for a change and 0 for none where not given.
 
-    Raises `InvalidConfig` for a cost that is too large, `MissingDependency` for `flow` without
-    ortools. `auto` is `exchange`, which is the faster one here.
+    Raises `InvalidConfig` for a cost that is too large, `OptimumTooLarge`, and
+    `MissingDependency` without ortools.
     """
     costs = _costs(sets, preferred, cost)
     if rule == "keep":
         sets, costs = _kept(sets, preferred, costs)
     brokers, led, candidates = _table(sets, costs)
     fair = fair_numbers(candidates, _shares(brokers, weights))
-    leading = _cheapest(candidates, fair, solver)
-    prices = prices_of(leading, fair)
+    leading = _cheapest(candidates, fair)
+    prices = dual_prices_of_leaders(leading, fair)
     leader = np.full(len(sets), -1, dtype=np.int64)
     leader[led] = brokers[_swapped(candidates, leading, prices)]
     return ChosenLeaders(
@@ -172,13 +168,14 @@ def _kept(
     return sets.keep(wanted), costs[wanted]
 
 
-def _cheapest(candidates: Candidates, fair: LeaderLoads, solver: Solver) -> Leading:
-    """The cheapest choice with loads that the sets allow."""
-    if solver == "flow" and len(candidates.members):
-        return Leading(candidates, cheapest_leaders(candidates, fair))
-    leading = Leading(candidates, candidates.cheapest())
-    bring(leading, fair)
-    return leading
+def _cheapest(candidates: Candidates, fair: LeaderLoads) -> Leading:
+    """The cheapest choice with fair loads."""
+    column = candidates.cheapest()
+    leader = candidates.members[np.arange(len(column)), column]
+    # No choice is cheaper than the cheapest leader of each row: it needs no flow if it is fair.
+    if fair.allows(np.bincount(leader, minlength=candidates.brokers)):
+        return Leading(candidates, column)
+    return Leading(candidates, cheapest_leaders(candidates, fair))
 
 
 def _swapped(

@@ -79,6 +79,11 @@ class LeaderLoads:
         needs: NDArray[np.int64] = self.totals - least
         return needs
 
+    def allows(self, loads: NDArray[np.int64]) -> bool:
+        """Whether numbers of leaders, int64 [brokers], lie in the ranges and have the totals."""
+        totals = np.bincount(self.group, loads, len(self.totals))
+        return _is_met(loads, self) and bool((totals == self.totals).all())
+
     def worth(self, prices: NDArray[np.int64]) -> int:
         """The most that fair numbers of leaders add up to at prices of the brokers.
 

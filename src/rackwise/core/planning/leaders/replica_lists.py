@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.model import Solver
     from rackwise.core.planning.problem.instance import Instance
 
 UNIT = "leader changes"
@@ -50,19 +49,19 @@ class Led(NamedTuple):
     leaders: ChosenLeaders
 
 
-def led(instance: Instance, sets: Ragged, *, solver: Solver = "auto") -> Led:
+def led(instance: Instance, sets: Ragged) -> Led:
     """Leaders for sets of usable brokers, and the lists that say so.
 
-    Raises `MissingDependency` for `flow` without ortools.
+    Raises `MissingDependency` without ortools.
     """
     candidates, preferred = electable(instance, sets)
     weights = dict(enumerate(instance.weights.tolist()))
-    chosen = choose_leaders(candidates, preferred, weights=weights, solver=solver)
+    chosen = choose_leaders(candidates, preferred, weights=weights)
     members = instance.view.placed if isinstance(instance.goal, Leaders) else _ids(instance, sets)
     lists = _listed(instance, members, [chosen.leader])
     balance = instance.view.policy.balance
     if balance.failover and balance.leaders == "even":
-        second = _seconds(instance, sets, chosen.leader, lists, weights, solver)
+        second = _seconds(instance, sets, chosen.leader, lists, weights)
         lists = _listed(instance, members, [chosen.leader, second])
     return Led(lists, chosen)
 
@@ -170,7 +169,6 @@ def _seconds(
     leader: NDArray[np.int64],
     lists: Ragged,
     weights: Mapping[int, int],
-    solver: Solver,
 ) -> NDArray[np.int64]:
     """The heir of each leader, evenly: usable brokers, -1 where there is none."""
     others = may_lead(instance, sets.keep(sets.values != leader[sets.rows]))
@@ -179,4 +177,4 @@ def _seconds(
     ids = np.append(lists.values, -1)[np.where(has_second, lists.offsets[:-1] + 1, -1)]
     known, which = np.unique(ids, return_inverse=True)
     second = np.array([index.get(id_, -1) for id_ in known.tolist()], dtype=np.int64)[which]
-    return choose_leaders(others, second, weights=weights, solver=solver).leader
+    return choose_leaders(others, second, weights=weights).leader

@@ -94,23 +94,6 @@ class Leading:
         self._steps = np.full((brokers, brokers), FAR, dtype=np.int64)
         self._stale = set(range(brokers))
 
-    def corner_of(self, nodes: int) -> NDArray[np.int64]:
-        """A matrix of so many nodes, FAR but for its first corner: `step` of each broker.
-
-        int64 [nodes, nodes]; the corner is as of the last `refresh`.
-        """
-        brokers = self.candidates.brokers
-        whole = np.full((nodes, nodes), FAR, dtype=np.int64)
-        whole[:brokers, :brokers] = self._steps
-        self._steps = whole[:brokers, :brokers]
-        return whole
-
-    def refresh(self) -> None:
-        """Bring `step` of every broker up to date."""
-        for broker in self._stale:
-            self._steps[broker] = self._steps_of(broker)
-        self._stale.clear()
-
     def step(self, broker: int) -> NDArray[np.int64]:
         """Least change of cost of one of its rows on each broker: int64 [brokers], else FAR."""
         if broker in self._stale:
@@ -127,41 +110,27 @@ class Leading:
         least[broker] = 0
         return least[:-1]
 
-    def movable(self, here: int, there: int, change: int | None = None) -> NDArray[np.int64]:
-        """Rows that can go from a broker to another; only at this change of cost, if given."""
-        led = self._led[here]
-        at, column = np.nonzero(self.candidates.members[led] == there)
-        rows = led[at]
-        if change is None:
-            return rows
-        at_change: NDArray[np.int64] = rows[
-            self.candidates.costs[rows, column] - self.cost[rows] == change
-        ]
-        return at_change
-
-    def shift(self, steps: Sequence[tuple[int, int, NDArray[np.int64]]]) -> None:
-        """Let rows go from one broker to another, for each (from, to, rows).
-
-        Rows are chosen before any of them goes.
-        """
-        for here, there, rows in steps:
-            column = (self.candidates.members[rows] == there).argmax(axis=1)
-            self.leader[rows] = there
-            self.cost[rows] = self.candidates.costs[rows, column]
-            led = self._led[here]
-            self._led[here] = led[self.leader[led] == here]
-            self._led[there] = np.concatenate((self._led[there], rows))
-            self.loads[here] -= len(rows)
-            self.loads[there] += len(rows)
-            self._stale.update((here, there))
-
     def go(self, path: Sequence[int], most: int) -> None:
-        """Let as many rows as there are, at most so many, go each step of a path of brokers."""
-        found = [self.movable(here, there) for here, there in pairwise(path)]
+        """Hand `most` rows, or all that can move if they are fewer, along a path of brokers."""
+        # Rows are chosen on all steps before any of them moves.
+        found = [self._movable(here, there) for here, there in pairwise(path)]
         count = min(most, *map(len, found))
-        self.shift(
-            [
-                (here, there, rows[:count])
-                for (here, there), rows in zip(pairwise(path), found, strict=True)
-            ]
-        )
+        for (here, there), rows in zip(pairwise(path), found, strict=True):
+            self._move(here, there, rows[:count])
+
+    def _movable(self, here: int, there: int) -> NDArray[np.int64]:
+        """Rows that one broker leads and another broker may lead."""
+        led = self._led[here]
+        at, _ = np.nonzero(self.candidates.members[led] == there)
+        return led[at]
+
+    def _move(self, here: int, there: int, rows: NDArray[np.int64]) -> None:
+        column = (self.candidates.members[rows] == there).argmax(axis=1)
+        self.leader[rows] = there
+        self.cost[rows] = self.candidates.costs[rows, column]
+        led = self._led[here]
+        self._led[here] = led[self.leader[led] == here]
+        self._led[there] = np.concatenate((self._led[there], rows))
+        self.loads[here] -= len(rows)
+        self.loads[there] += len(rows)
+        self._stale.update((here, there))

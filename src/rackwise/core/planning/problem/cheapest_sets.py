@@ -55,15 +55,12 @@ _CELLS = 1 << 21
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Offers:
-    """What brokers ask: `table` int64 [classes, brokers], `row_class` int64 [partitions].
-
-    `held`: what a broker asks beside it to keep what it holds, aligned with the values of the
-    instance's `held`, at most what a copy costs; None is nothing.
-    """
+    """The price of each broker, which may differ between classes of partitions."""
 
     table: NDArray[np.int64]
+    """Prices, int64 [classes, brokers]."""
     row_class: NDArray[np.int64]
-    held: NDArray[np.int64] | None = None
+    """Row of `table` for each partition, int64 [partitions]."""
 
     @classmethod
     def flat(cls, instance: Instance, prices: NDArray[np.int64] | None = None) -> Offers:
@@ -165,8 +162,6 @@ def _chunk(
     held = instance.held.values[index[0]].astype(np.int64)
     pins = instance.pins.values[index[1]].astype(np.int64)
     asked = offers.table[offers.row_class[rows][:, None], held]
-    if offers.held is not None:
-        asked += offers.held[index[0]]
     same = held[:, :, None] == pins[:, None, :]
     chunk = _Chunk(instance, offers, kind, rows, held, asked, same.any(axis=2))
     if not pins.shape[1]:

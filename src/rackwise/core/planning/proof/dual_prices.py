@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
 from rackwise.core.planning.worth import MOST_PRICE
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ import numpy as np
 from rackwise.core.planning.fair_loads.ranges import steps
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of, topic_caps
 from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
-from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement
 from rackwise.core.planning.proof.dual_prices import Limits
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
 from rackwise.core.planning.worth import can_be
 from rackwise.core.policy import Slack
 from rackwise.core.text import counted

@@ -35,7 +35,7 @@ def test_a_plan_that_is_right_is_proved():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_listed_certificates_give_their_bounds(case):
-    made = plan(case.cluster, case.policy, minimise=case.minimise, prices=CENTS, solver="exchange")
+    made = plan(case.cluster, case.policy, minimise=case.minimise, prices=CENTS)
     said = case.expect["certificate"]
     certificate = replace(
         made.certificates[0],
@@ -52,7 +52,7 @@ def test_listed_certificates_give_their_bounds(case):
 
 def test_a_plan_with_one_needless_move_has_a_gap():
     cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
-    made = plan(cluster, solver="exchange")
+    made = plan(cluster)
     needless = Move(topic="t", partition=0, topic_id=None, before=(1,), after=(2,), bytes=1)
     verdict = check(cluster, Policy(), replace(made, moves=(needless,)))
     assert (verdict.text, verdict.is_legal, verdict.is_fair) == ("gap 1", True, True)
@@ -94,7 +94,7 @@ class TestPrices:
     def test_as_high_as_can_be_believed(self):
         racks = dict.fromkeys(range(1, 10), "/a")
         cluster = small_cluster(racks, {"t-0": list(range(1, 10))})
-        made = plan(cluster, solver="exchange")
+        made = plan(cluster)
         dear = dict.fromkeys(racks, MOST_PRICE)
         dear_too = tuple(TopicPrice("t", id_, 1, MOST_PRICE) for id_ in racks)
         forged = with_certificate(made, prices=dear, topic_prices=dear_too)
@@ -104,7 +104,7 @@ class TestPrices:
         even = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         lists = {"x-0": [1, 3], "x-1": [1, 3], "y-0": [2, 4], "y-1": [2, 4]}
         cluster = small_cluster({1: "/a", 2: "/a", 3: "/b", 4: "/b"}, lists)
-        made = plan(cluster, even, solver="exchange")
+        made = plan(cluster, even)
         assert made.verdict.cost == 4
         first = made.certificates[0].topic_prices[0]
         changed = (first._replace(cap=0), *made.certificates[0].topic_prices[1:])
@@ -142,7 +142,7 @@ class TestPrices:
 
 def test_sets_stay_where_only_leaders_are_chosen():
     cluster, _ = grown()
-    made = plan(cluster, goal=Leaders(), solver="exchange")
+    made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
     moved = Move(topic="t", partition=0, topic_id=None, before=(1, 2, 3), after=(4, 2, 3), bytes=1)
     verdict = check(cluster, Policy(), replace(made, moves=(moved,)))
@@ -155,7 +155,7 @@ def test_any_placement_is_judged_as_brute_force_judges_it(problem, data):
     question = problem.question
     try:
         check_policy(question.policy, question.cluster)
-        made = problem.plan("exchange")
+        made = problem.plan("auto")
     except (Infeasible, InvalidPolicy):
         reject()
     ids = [broker.id for broker in question.cluster.brokers]
@@ -206,7 +206,7 @@ def test_any_prices_give_a_bound_that_no_placement_is_below(problem, data):
     question = problem.question
     try:
         check_policy(question.policy, question.cluster)
-        made = problem.plan("exchange")
+        made = problem.plan("auto")
     except (Infeasible, InvalidPolicy):
         reject()
     some = st.integers(-20, 20)
@@ -233,5 +233,5 @@ def test_proving_loads_no_solver():
 
 def test_a_generated_cluster():
     cluster = generated_cluster("messy", 15, 3, 600, 3)
-    made = plan(cluster, solver="exchange")
+    made = plan(cluster)
     assert check(cluster, Policy(), made).text == "proved"

@@ -19,7 +19,7 @@ LISTS = {"t-0": [1, 2, 3], "t-1": [1, 2, 3], "t-2": [1, 2, 3]}
 
 def made_of(policy=None, lists=LISTS, racks=RACKS, goal=None):
     cluster, policy = small_cluster(racks, lists), policy or Policy()
-    return cluster, policy, plan(cluster, policy, goal or Leaders(), solver="exchange")
+    return cluster, policy, plan(cluster, policy, goal or Leaders())
 
 
 def listed(cluster, **lists):
@@ -61,7 +61,7 @@ def test_more_changes_than_are_wanted():
     cluster, policy, made = made_of(lists=lists, racks={1: "/a", 2: "/b"})
     verdict = check(cluster, policy, replace(made, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
     assert (verdict.gap, verdict.is_fair) == (2, True)
-    whole = plan(cluster, policy, solver="exchange")
+    whole = plan(cluster, policy)
     verdict = check(cluster, policy, replace(whole, moves=listed(cluster, t0=(2, 1), t1=(1, 2))))
     assert verdict.problems == ("expected 0 changed preferred leaders, got 2",)
 
@@ -74,7 +74,7 @@ def test_a_leader_that_may_not_lead():
 
 def test_a_leader_that_is_not_usable():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4, 2, 3]}, dead=(4,))
-    made = plan(cluster, goal=Leaders(), solver="exchange")
+    made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
     told = "t-0: expected an eligible leader, got an unusable one"
     assert told in check(cluster, Policy(), replace(made, moves=())).problems
@@ -82,7 +82,7 @@ def test_a_leader_that_is_not_usable():
 
 def test_a_partition_that_nobody_can_lead():
     cluster = small_cluster({**RACKS, 4: "/a"}, {"t-0": [4]}, dead=(4,))
-    made = plan(cluster, goal=Leaders(), solver="exchange")
+    made = plan(cluster, goal=Leaders())
     assert check(cluster, Policy(), made) == made.verdict
 
 
@@ -120,7 +120,7 @@ def test_leaders_of_any_cluster_are_proved(problem):
     policy = replace(problem.policy, balance=BalancePolicy())
     try:
         check_policy(policy, problem.cluster)
-        made = plan(problem.cluster, policy, Leaders(), solver="exchange")
+        made = plan(problem.cluster, policy, Leaders())
     except (Infeasible, InvalidPolicy):
         reject()
     assert check(problem.cluster, policy, made, prices=PRICES) == made.verdict

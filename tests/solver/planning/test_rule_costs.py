@@ -11,11 +11,10 @@ from small_clusters import small_cluster
 
 SPREAD = next(case for case in VECTORS["plans"] if case["name"] == "topic-spread-price")
 SPREAD_ON = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
-EXCHANGE = {"solver": "exchange"}
 
 
 def test_topic_spread_has_the_price_of_its_vector():
-    prices = price_of_rules(tiny_cluster(SPREAD), SPREAD_ON, Balance(), **EXCHANGE)
+    prices = price_of_rules(tiny_cluster(SPREAD), SPREAD_ON, Balance())
     spread = prices[0]
     assert spread.rule == "topic_spread"
     assert (spread.with_rule.moves, spread.without_rule.moves) == (4, 0)
@@ -27,7 +26,7 @@ def test_only_rules_in_force_have_a_price():
     failover = Policy(balance=BalancePolicy(failover=True))
 
     def rules(policy, goal):
-        return [price.rule for price in price_of_rules(cluster, policy, goal, **EXCHANGE)]
+        return [price.rule for price in price_of_rules(cluster, policy, goal)]
 
     assert rules(SPREAD_ON, Balance()) == ["topic_spread", "balance", "leaders"]
     assert rules(failover, Balance()) == ["balance", "leaders", "failover"]
@@ -40,15 +39,15 @@ def test_only_rules_in_force_have_a_price():
 
 def test_the_plan_with_all_rules_may_be_given():
     cluster = tiny_cluster(SPREAD)
-    planned = plan(cluster, SPREAD_ON, **EXCHANGE)
-    prices = price_of_rules(cluster, SPREAD_ON, planned=planned, **EXCHANGE)
-    assert prices == price_of_rules(cluster, SPREAD_ON, **EXCHANGE)
+    planned = plan(cluster, SPREAD_ON)
+    prices = price_of_rules(cluster, SPREAD_ON, planned=planned)
+    assert prices == price_of_rules(cluster, SPREAD_ON)
     assert all(price.with_rule is planned.totals for price in prices)
 
 
 def test_the_rule_for_leaders_costs_leader_changes():
     cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1, 2], "t-1": [1, 2]})
-    by_rule = {price.rule: price for price in price_of_rules(cluster, **EXCHANGE)}
+    by_rule = {price.rule: price for price in price_of_rules(cluster)}
     assert by_rule["leaders"].sentence == "leaders costs 1 of 1 leader changes"
     assert by_rule["balance"].sentence == "balance costs 0 of 1 leader changes"
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 
 from planning_problems import Problem, problems
-from rackwise.core.errors import InvalidConfig, InvalidPolicy
+from rackwise.core.errors import InvalidConfig, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.fair_loads.targets import Targets, targets_of
 from rackwise.core.planning.model import Balance, Drain, Minimise, Repair
+from rackwise.core.planning.plan import plan
 from rackwise.core.planning.problem.copy_costs import before_squares
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.planning.problem.rack_bounds import impossible
@@ -188,6 +190,35 @@ class TestFreeLoads:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]}, goal=Repair())
         sets = by_flow(instance, targets, should_stop=lambda: True)
         assert instance.cost(sets) == 1
+
+
+class TestLargeSizes:
+    def test_bytes_are_exact_where_the_lesser_goals_do_not_fit_beside_them(self) -> None:
+        lists = {"t-0": [4, 2], "t-1": [4, 3], "t-2": [3, 1], "t-3": [1, 4]}
+        tera = 2**45
+        sizes: dict[str, int | None] = {
+            "t-0": 2 * tera,
+            "t-1": 8 * tera - 1,
+            "t-2": tera,
+            "t-3": 8 * tera,
+        }
+        racks = dict.fromkeys(range(1, 5), "/a")
+        instance, targets = solved(lists, minimise="bytes", racks=racks, sizes=sizes)
+        assert instance.cost(by_flow(instance, targets, should_stop=never)) == 3 * tera
+
+    def test_a_partition_of_two_petabytes(self) -> None:
+        cluster = small_cluster(
+            {1: "/a", 2: "/a", 3: "/a"}, {"t-0": [1], "t-1": [2]}, dead=[1], sizes={"t-0": 2**51}
+        )
+        instance = Instance.of(cluster, Policy(), Repair(), minimise="bytes")
+        sets = by_flow(instance, targets_of(instance), should_stop=never)
+        assert instance.loads(sets).tolist() == [1, 1]
+        assert instance.cost(sets) == 2**51
+
+    def test_a_size_beyond_64_bits_is_rejected(self) -> None:
+        cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]}, dead=[1], sizes={"t-0": 2**60})
+        with pytest.raises(OptimumTooLarge):
+            plan(cluster, minimise="bytes", solver="flow")
 
 
 def test_what_cannot_move_is_no_node() -> None:

@@ -120,7 +120,7 @@ def check_steady(case, made):
 def test_a_plan_adds_up(case):
     cluster, policy, goal = case
     with suppress(Infeasible):
-        made = plan(cluster, policy, goal, prices=PRICES, solver="exchange")
+        made = plan(cluster, policy, goal, prices=PRICES)
         check_totals(case, made)
         check_dollars(case, made)
         check_loads(case, made)

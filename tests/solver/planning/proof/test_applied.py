@@ -77,7 +77,7 @@ def test_moves_to_sets_that_are_not_legal(after, told):
 
 def test_moves_that_leave_a_broken_rule():
     cluster = small_cluster(ZONES, {"t-0": [1, 4, 2]})
-    made = plan(cluster, goal=Repair(), solver="exchange")
+    made = plan(cluster, goal=Repair())
     verdict = check(cluster, Policy(), replace(made, moves=()))
     assert verdict.problems[0] == "t-0: the rules of its racks do not allow 1, 4, 2"
 
@@ -85,11 +85,11 @@ def test_moves_that_leave_a_broken_rule():
 def test_moves_without_a_pinned_broker_or_to_a_closed_one():
     pinned = Policy(topics=(TopicBlock(match=("*",), pin={0: (4,)}),))
     cluster = small_cluster(ZONES, {"t-0": [1, 2, 3]})
-    made = plan(cluster, pinned, Repair(), solver="exchange")
+    made = plan(cluster, pinned, Repair())
     verdict = check(cluster, pinned, replace(made, moves=()))
     assert verdict.problems[0] == "t-0: expected a replica on 4, got 1, 2, 3"
     closed = replace(Policy(), brokers=replace(Policy().brokers, exclude=(4,)))
-    made = plan(cluster, closed, Repair(), solver="exchange")
+    made = plan(cluster, closed, Repair())
     move = Move(topic="t", partition=0, topic_id=None, before=(1, 2, 3), after=(4, 2, 3), bytes=1)
     verdict = check(cluster, closed, replace(made, moves=(move,)))
     assert verdict.problems[0] == "t-0: expected brokers that accept new replicas, got 4"

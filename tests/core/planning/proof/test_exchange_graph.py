@@ -8,8 +8,8 @@ from planning_problems import problems
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.problem.cheapest_sets import NEVER
-from rackwise.core.planning.problem.exchange_graph import ExchangeGraph, Placement
 from rackwise.core.planning.problem.instance import Instance
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
 from rackwise.core.policy import Policy
 from small_clusters import small_cluster
 

@@ -41,7 +41,7 @@ from rackwise.core.planning.problem.instance import parts
 from rackwise.core.view import blocks, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -54,16 +54,16 @@ if TYPE_CHECKING:
 class Placement:
     """Legal sets of every row, and what each of their replicas costs.
 
-    `sets`: broker indexes, rising in each row. `own`: int64, aligned with their values. `held`:
-    what a held broker asks, aligned with the instance's `held`. `row_class`: int64 [P]: rows of one
-    class share nodes.
+    A held replica costs nothing, a new one costs a copy.
     """
 
     instance: Instance
     sets: Ragged
+    """Broker indexes, rising in each row."""
     own: NDArray[np.int64]
-    held: NDArray[np.int64]
+    """Cost of each replica, int64, aligned with the values of `sets`."""
     row_class: NDArray[np.int64]
+    """Class of each row, int64 [P]; rows of one class share nodes."""
 
     @classmethod
     def of(
@@ -72,17 +72,14 @@ class Placement:
         sets: Ragged,
         *,
         row_class: NDArray[np.int64] | None = None,
-        held: NDArray[np.int64] | None = None,
     ) -> Placement:
-        """`held` None: what is held costs nothing; `row_class` None: one class."""
-        asked = np.zeros(len(instance.held.values), dtype=np.int64) if held is None else held
+        """If `row_class` is None, all rows share one class."""
         classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
-        rows, brokers, width = sets.rows, sets.values.astype(np.int64), len(instance.brokers)
-        place = places(instance.held, rows, brokers, width)
-        is_held = place >= 0
-        own = np.append(asked, 0)[place]
-        own[~is_held] = instance.cost_at(rows[~is_held], brokers[~is_held])
-        return cls(instance=instance, sets=sets, own=own, held=asked, row_class=classes)
+        rows, brokers = sets.rows, sets.values.astype(np.int64)
+        is_new = ~has(instance.held, rows, brokers, len(instance.brokers))
+        own = np.zeros(len(rows), dtype=np.int64)
+        own[is_new] = instance.cost_at(rows[is_new], brokers[is_new])
+        return cls(instance=instance, sets=sets, own=own, row_class=classes)
 
     @property
     def nodes(self) -> NDArray[np.int64]:
@@ -90,21 +87,14 @@ class Placement:
         return self.row_class[self.sets.rows] * len(self.instance.brokers) + self.sets.values
 
 
-def places(
-    sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
-) -> NDArray[np.int64]:
-    """Place of each broker among the values of its row, which rise; -1 where it is not there."""
-    keys = sets.rows * width + sets.values
-    wanted = rows * width + brokers
-    found = np.searchsorted(keys, wanted)
-    return np.where(np.append(keys, -1)[found] == wanted, found, -1)
-
-
 def has(
     sets: Ragged, rows: NDArray[np.int64], brokers: NDArray[np.int64], width: int
 ) -> NDArray[np.bool_]:
-    """Whether each row's set, whose values rise, has the broker beside it."""
-    return places(sets, rows, brokers, width) >= 0
+    """Whether each row's set contains the broker; the values of a set rise."""
+    keys = sets.rows * width + sets.values
+    wanted = rows * width + brokers
+    found: NDArray[np.bool_] = np.append(keys, -1)[np.searchsorted(keys, wanted)] == wanted
+    return found
 
 
 class Steps(NamedTuple):
@@ -194,9 +184,7 @@ def _returns(placement: Placement, part: _Part) -> Iterator[Steps]:
     rows = part.rows[own.rows]
     brokers = own.values.astype(np.int64)
     is_left = ~has(sets, rows, brokers, len(instance.brokers))
-    asked = placement.held[_places(instance.held, part.rows)]
     left = own.keep(is_left)
-    asked = asked[is_left]
     for column in range(int(left.lengths.max(initial=0))):
         at = np.flatnonzero(left.lengths > column)
         place = left.offsets[at] + column
@@ -209,16 +197,8 @@ def _returns(placement: Placement, part: _Part) -> Iterator[Steps]:
             pinned=part.pinned[at],
         )
         legal = some.legal(instance.leaf[target])
-        change = np.where(legal, asked[place][:, None] - placement.own[some.at], NEVER)
+        change = np.where(legal, -placement.own[some.at], NEVER)
         yield Steps(some.rows, some.at, change, -1, target)
-
-
-def _places(rows: Ragged, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places of the values of some rows, row by row."""
-    lengths = rows.lengths[chosen]
-    ends = np.cumsum(lengths)
-    starts = np.repeat(rows.offsets[:-1][chosen] - (ends - lengths), lengths)
-    return starts + np.arange(len(starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,10 +221,8 @@ class ExchangeGraph:
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, placement: Placement, classes: int = 1, found: Sequence[Steps] | None = None
-    ) -> ExchangeGraph:
-        """`classes`: how many there are; `found`: the steps, where they are known."""
+    def of(cls, placement: Placement, classes: int = 1) -> ExchangeGraph:
+        """The graph of a placement whose rows have so many classes."""
         instance = placement.instance
         width = len(instance.brokers)
         nodes = placement.nodes
@@ -253,7 +231,7 @@ class ExchangeGraph:
         hubs = np.full((len(sources), instance.leaves), NEVER, dtype=np.int64)
         best = np.full(hubs.shape, -1, dtype=np.int64)
         direct = []
-        for step in steps(placement) if found is None else found:
+        for step in steps(placement):
             tails = source[step.at]
             if step.target is None:
                 np.minimum.at(hubs[:, step.leaf], tails, step.change)
@@ -266,8 +244,7 @@ class ExchangeGraph:
             direct.append(np.stack([tails[legal], wide[legal], step.change[legal]]))
         crowded = _crowded(placement, sources, hubs, best)
         if crowded.any():
-            again = steps(placement) if found is None else found
-            direct.append(_one_by_one(placement, again, sources, hubs, best, crowded))
+            direct.append(_one_by_one(placement, sources, hubs, best, crowded))
             hubs[crowded] = NEVER
         arcs = np.concatenate([np.zeros((3, 0), dtype=np.int64), *direct], axis=1)
         tails, heads, lengths = _least(arcs, classes * width)
@@ -319,7 +296,6 @@ def _crowded(
 
 def _one_by_one(
     placement: Placement,
-    found: Iterable[Steps],
     sources: NDArray[np.int64],
     hubs: NDArray[np.int64],
     best: NDArray[np.int64],
@@ -341,7 +317,7 @@ def _one_by_one(
     source = np.searchsorted(sources, placement.nodes)
     arcs += [
         _lacking(placement, source, step, wanted[:, instance.leaf[wanted[1]] == step.leaf])
-        for step in found
+        for step in steps(placement)
         if step.target is None
     ]
     return np.concatenate(arcs, axis=1)

@@ -36,7 +36,7 @@ def told(cluster, made, prices=()):
 @given(problems())
 def test_plans_tell_the_truth(problem):
     try:
-        found = problem.plan("exchange")
+        found = problem.plan("auto")
     except (InvalidPolicy, Infeasible):
         reject()
     assert untrue(*problem[:2], found, found.verdict, prices=PRICES) == ()
@@ -72,7 +72,7 @@ def test_what_is_not_so_is_told(forged, sentence):
 
 
 def test_dollars_are_compared_where_there_are_prices():
-    made = plan(CLUSTER, solver="exchange", prices=CENTS)
+    made = plan(CLUSTER, prices=CENTS)
     forged = replace(made, totals=replace(made.totals, usd_nano=1))
     assert told(CLUSTER, made, CENTS) == told(CLUSTER, made) == told(CLUSTER, forged) == ()
     assert told(CLUSTER, MADE, CENTS) == ()
@@ -90,4 +90,4 @@ def test_a_plan_for_leaders_has_sums_too():
 
 def test_nothing_to_move_is_told_too():
     empty = replace(CLUSTER, partitions=PartitionTable.of([]), topics={})
-    assert told(empty, plan(empty, solver="exchange")) == ()
+    assert told(empty, plan(empty)) == ()

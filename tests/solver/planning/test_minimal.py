@@ -1,4 +1,4 @@
-"""Plans made by the flow: the laws of plans, judged by brute force, and the other path beside."""
+"""Plans by one flow of all racks: the laws of plans, judged by brute force."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ from small_clusters import small_cluster
 
 
 @given(problems())
-def test_no_placement_is_cheaper_and_both_paths_say_so(problem):
+def test_no_placement_is_cheaper_and_each_solver_says_so(problem):
     found = check_planned(problem, "flow")
-    if found is not None:
-        assert problem.plan("exchange").verdict == found.verdict
+    other = check_planned(problem, "auto")
+    assert (found and found.verdict) == (other and other.verdict)
 
 
 @pytest.mark.parametrize("bits", [40, 46])
@@ -30,7 +30,7 @@ def test_large_partitions_are_planned_to_the_byte(bits):
     assert found.verdict.text == "proved"
 
 
-@pytest.mark.parametrize("solver", ["flow", "exchange"])
+@pytest.mark.parametrize("solver", ["flow", "auto"])
 @pytest.mark.parametrize("minimise", ["moves", "bytes", "usd"])
 def test_repair_copies_nothing_that_breaks_no_rule_though_a_copy_is_free(minimise, solver):
     racks = {1: "/e/a", 2: "/e/a", 3: "/w/b"}

@@ -33,7 +33,7 @@ class TestLoads:
 
     def test_with_groups_that_leave_other_fair_loads_out(self):
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
-        made = plan(cluster, solver="exchange")
+        made = plan(cluster)
         groups = made.fair.groups
         assert (groups[0].low, groups[0].high, groups[0].total) == ((0, 0), (1, 1), 1)
         narrow = replace(groups[0], low=(1, 0), high=(1, 0))
@@ -63,7 +63,7 @@ class TestLoads:
 
     def test_that_need_not_be_even(self):
         cluster = small_cluster(ZONES, GROWN)
-        made = plan(cluster, goal=Repair(), solver="exchange")
+        made = plan(cluster, goal=Repair())
         other = grown()[1]
         forged = with_certificate(made, groups=other.fair.groups)
         assert "expected no groups of brokers, because the policy does not ask for even loads" in (
@@ -73,7 +73,7 @@ class TestLoads:
     def test_with_slack_are_worked_out_anew(self):
         cluster = small_cluster(ZONES, GROWN)
         slack = Policy(balance=BalancePolicy(replicas=Slack(1)))
-        made = plan(cluster, slack, solver="exchange")
+        made = plan(cluster, slack)
         assert check(cluster, slack, made).is_proved
         group = replace(made.fair.groups[0], high=(4,) * 6)
         assert "expected groups of the fair loads widened by the slack, got others" in (
@@ -94,7 +94,7 @@ class TestCuts:
 
     def made(self):
         cluster = small_cluster(self.RACKS, self.LISTS)
-        return cluster, plan(cluster, solver="exchange")
+        return cluster, plan(cluster)
 
     def test_show_unequal_loads_to_be_fair(self):
         cluster, made = self.made()
@@ -110,7 +110,7 @@ class TestCuts:
     def test_that_a_plan_does_not_keep(self):
         lists = {**self.LISTS, "t-0": [1, 2, 5]}
         cluster = small_cluster(self.RACKS, lists)
-        made = plan(cluster, solver="exchange")
+        made = plan(cluster)
         verdict = check(cluster, Policy(), replace(made, moves=()))
         assert "expected 6 replicas on broker 6, got 5" in verdict.problems
 
@@ -127,7 +127,7 @@ class TestCuts:
         )
         lists = {"t-0": [1], "t-1": [2], "u-0": [1], "u-1": [1]}
         cluster, policy = small_cluster({1: "/a", 2: "/a"}, lists), Policy(topics=rules)
-        made = plan(cluster, policy, solver="exchange")
+        made = plan(cluster, policy)
         assert [(cut.brokers, cut.least) for cut in made.fair.cuts] == [((1,), 3)]
         assert check(cluster, policy, made).is_proved
         cuts = (replace(made.fair.cuts[0], least=4),)
@@ -143,7 +143,7 @@ class TestCuts:
         racks = {id_: "/a" if id_ < 20 else "/b" for id_ in range(1, 21)}
         lists = {f"t-{number}": [number + 1, 20] for number in range(19)}
         cluster = small_cluster(racks, lists)
-        made = plan(cluster, solver="exchange")
+        made = plan(cluster)
         big = next(group for group in made.fair.groups if len(group.brokers) > 12)
         groups = tuple(
             replace(group, total=99) if group == big else group for group in made.fair.groups
@@ -162,7 +162,7 @@ def test_cuts_that_caps_force_are_believed_under_slack():
         brokers=BrokerPolicy(weights={1: 4}),
         topics=(block,),
     )
-    made = plan(cluster, policy, solver="exchange")
+    made = plan(cluster, policy)
     assert made.certificates[0].cuts
     assert made.verdict.is_proved, made.verdict.problems
     cut = replace(made.certificates[0].cuts[0], least=6)

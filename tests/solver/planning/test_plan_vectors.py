@@ -56,7 +56,7 @@ def lists_after(case: Case, found: Plan) -> dict[tuple[str, int], tuple[int, ...
     return lists | {(move.topic, move.partition): move.after for move in found.moves}
 
 
-@pytest.mark.parametrize("solver", ["auto", "flow", "exchange"])
+@pytest.mark.parametrize("solver", ["auto", "flow"])
 @pytest.mark.parametrize("case", FEASIBLE, ids=lambda case: case.name)
 class TestSolves:
     """`minimum and bound_without_prices are exact for every correct planner`."""

@@ -124,7 +124,7 @@ def just(question, loads):
 def test_a_bound_that_is_accepted_is_one(data, chance, problem):
     """Also where the prices are the best that there are for groups that leave the cheaper out."""
     try:
-        found = problem.plan("exchange")
+        found = problem.plan("auto")
     except (Infeasible, InvalidPolicy):
         reject()
     question, instance = problem.question, problem.instance

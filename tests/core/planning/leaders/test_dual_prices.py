@@ -1,0 +1,44 @@
+"""Dual prices of leaders, and choices that change along a path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rackwise.core.model import Ragged
+from rackwise.core.planning.leaders.dual_prices import dual_prices_of_leaders
+from rackwise.core.planning.leaders.fair_counts import mean_loads
+from rackwise.core.planning.leaders.state import FAR, Candidates, Leading
+
+
+def leading_of(sets: list[list[int]], preferred: list[int], columns: list[int]) -> Leading:
+    """A choice: the column of the leader in each of the sets, which rise."""
+    rows = Ragged.of(sets)
+    costs = (rows.values != np.array(preferred)[rows.rows]).astype(np.int64)
+    candidates = Candidates.of(rows, costs, max(map(max, sets)) + 1)
+    return Leading(candidates, np.array(columns))
+
+
+def test_the_example_of_the_module() -> None:
+    leading = leading_of([[0, 1], [0, 2], [0, 1, 2]], [0, 0, 0], [1, 1, 0])
+    fair = mean_loads(3, 3)
+    prices = dual_prices_of_leaders(leading, fair)
+    assert prices.tolist() == [1, 0, 0]
+    assert leading.candidates.bound(prices) - fair.worth(prices) == leading.cost.sum() == 2
+
+
+def test_prices_within_a_pool_are_those_of_its_last_replica() -> None:
+    leading = leading_of([[0, 1], [0, 1], [0, 1]], [0, 0, 0], [0, 0, 1])
+    fair = mean_loads(3, 2)
+    prices = dual_prices_of_leaders(leading, fair)
+    assert leading.candidates.bound(prices) - fair.worth(prices) == leading.cost.sum() == 1
+
+
+def test_rows_move_along_a_path() -> None:
+    leading = leading_of([[0, 1], [0, 2]], [0, 0], [0, 0])
+    assert leading.step(0).tolist() == [0, 1, 1]
+    assert leading.step(1).tolist() == [FAR, 0, FAR]
+    leading.go([0, 1], 5)
+    assert leading.loads.tolist() == [1, 1, 0]
+    assert leading.cost.tolist() == [1, 0]
+    assert leading.step(0).tolist() == [0, FAR, 1]
+    assert leading.step(1).tolist() == [-1, 0, FAR]
