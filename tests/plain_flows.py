@@ -1,7 +1,7 @@
 """Flow rows read slowly, one by one, as their rules are written: what a generated file must hold.
 
-Nothing here knows how rows were drawn. Racks come from the snapshots and the two tables, fates from
-the rules in their order, own addresses from the rows themselves.
+Nothing here knows how rows were drawn. Racks come from the snapshots and the two tables, outcomes
+from the rules in their order, own addresses from the rows themselves.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_network
 
-from rackwise.core.fleet import Edit, Words
+from rackwise.core.fleet import LineEdit, TextColumn
 
 DAY_S = 86_400
 UNKNOWN = "(unknown)"
@@ -27,7 +27,7 @@ def rows_of(file):
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
     for spoil in file.spoiled:
-        is_field = spoil.edit is Edit.FIELD and len(spoil.text) < LONGEST_LINE
+        is_field = spoil.edit is LineEdit.FIELD and len(spoil.text) < LONGEST_LINE
         if is_field and spoil.text.isascii():
             rows[spoil.row] = {**rows[spoil.row], spoil.column: spoil.text}
         else:
@@ -37,15 +37,15 @@ def rows_of(file):
 
 def _whole(spoil):
     """The reason why nothing of a line can be read."""
-    if spoil.edit is Edit.HEADER:
+    if spoil.edit is LineEdit.HEADER:
         return "malformed:header"
-    if spoil.edit is not Edit.FIELD:
+    if spoil.edit is not LineEdit.FIELD:
         return "malformed:columns"
     return "malformed:charset" if not spoil.text.isascii() else "malformed:line"
 
 
 def _values(column):
-    if isinstance(column, Words):
+    if isinstance(column, TextColumn):
         return [None if code < 0 else column.words[code] for code in column.codes.tolist()]
     pairs = zip(column.values.tolist(), column.is_missing.tolist(), strict=True)
     return [None if is_missing else value for value, is_missing in pairs]
@@ -81,9 +81,9 @@ class Reader:
 
 
 def read_logs(fleet, files):
-    """(fate -> [rows, bytes], (day, cluster, kind, pair, from, to) -> bytes) of VPC flow logs."""
+    """VPC logs: outcome -> [rows, bytes], and (day, cluster, kind, pair, from, to) -> bytes."""
     reader = Reader(fleet)
-    fates, kept = defaultdict(Counter), Counter()
+    outcomes, kept = defaultdict(Counter), Counter()
     rows = [row for file in files for row in rows_of(file)]
     reasons = [malformed_log(row) for row in rows]
     own = _own_addresses(rows, reasons, reader)
@@ -91,12 +91,12 @@ def read_logs(fleet, files):
     for place, address in own.items():
         logged[rows[place]["start"] // DAY_S].add(address)
     for place, (row, reason) in enumerate(zip(rows, reasons, strict=True)):
-        fate, key = _log_fate(row, reason, own.get(place), logged, reader)
+        outcome, key = _log_outcome(row, reason, own.get(place), logged, reader)
         bytes_ = known_bytes(row)
-        fates[fate].update(rows=1, bytes=bytes_)
-        if fate == "kept":
+        outcomes[outcome].update(rows=1, bytes=bytes_)
+        if outcome == "kept":
             kept[key] += bytes_
-    return {fate: dict(sums) for fate, sums in fates.items()}, dict(kept)
+    return {outcome: dict(sums) for outcome, sums in outcomes.items()}, dict(kept)
 
 
 def known_bytes(row):
@@ -173,7 +173,7 @@ def _own_addresses(rows, reasons, reader):
     return own
 
 
-def _log_fate(row, reason, own, logged, reader):
+def _log_outcome(row, reason, own, logged, reader):
     if reason is not None:
         return reason, None
     if row["log_status"] != "OK":

@@ -15,7 +15,7 @@ from rackwise.adapters.files.tables.flow_text import (
     write_rack_table,
 )
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.fleet import FlowFormat, flow_file, generated_fleet, truth
+from rackwise.core.fleet import FlowFormat, flow_file, generate_fleet, truth
 from rackwise.core.json.strict import parse
 from rackwise.core.traffic import prices_of
 from rackwise.pipeline.fleet.snapshots import read_snapshots
@@ -38,7 +38,7 @@ ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
 
 def write_fleet(options, out):
     """Write a fleet as `rackwise generate` does; gives its truth and the request that reads it."""
-    fleet = generated_fleet(options)
+    fleet = generate_fleet(options)
     (out / "flows").mkdir(parents=True)
     for number, cluster in enumerate(fleet.clusters):
         files.write_snapshot(cluster, out / f"cluster-{number}.json.gz")
@@ -97,11 +97,11 @@ def check_truth(spark, told, request):
 def check_told(told, summary, gold):
     """The same of a summary and the gold tables that it was made from, wherever they come from."""
     rows = pyarrow.parquet.read_table(f"{gold}/cross_rack").to_pylist()
-    fates = {
+    outcomes = {
         one["reason"]: {"rows": one["rows"], "bytes": one["bytes"] or 0}
         for one in summary["method"]["outcomes"]
     }
-    assert fates == told["fates"], "law broken: fates"
+    assert outcomes == told["outcomes"], "law broken: outcomes"
     assert summary["method"]["rows_in"] == told["rows"], "law broken: rows"
     assert summary["method"]["bytes_in"] == told["bytes"], "law broken: bytes"
     for name, columns in {"total": (), **TABLES}.items():

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planner_vectors import generated_cluster
 from rackwise.adapters import files
-from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
+from rackwise.core.fleet import FleetOptions, Shape, generate_fleet
 from rackwise.core.planning.model import Balance, Certificate, Group
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import lower_bound
@@ -133,7 +133,7 @@ def proof(spark: SparkSession) -> None:
 
 def fleet(spark: SparkSession, folder: Path) -> None:
     """Plans and proofs of fifty clusters."""
-    clusters = generated_fleet(CLUSTERS).clusters
+    clusters = generate_fleet(CLUSTERS).clusters
     parse = partial(files.parse_snapshot, where="a snapshot")
     contents = [(f"{number}.json", files.snapshot_bytes(c)) for number, c in enumerate(clusters)]
     made = frames(spark, read_snapshots(contents, parse)[0])

@@ -20,8 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import StringType, TimestampType
 
 from rackwise.adapters.files.tables.flow_text import write_flow_text
-from rackwise.core.fleet import Fleet as GeneratedFleet
-from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet
+from rackwise.core.fleet import FleetOptions, FlowFormat, GeneratedFleet, flow_file, generate_fleet
 from rackwise.core.subnets import parse_subnets
 from rackwise.pipeline.fleet.fleet import fleet_frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
@@ -100,12 +99,12 @@ def number(kind: DataType, name: str) -> Column:
 def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowFormat]) -> None:
     """Check each format against its truth, then print the ratio of the best."""
     for form in forms:
-        generated = generated_fleet(FleetOptions(flows=count, flow_format=form))
+        generated = generate_fleet(FleetOptions(flows=count, flow_format=form))
         flows = scanned = folder / form.value
         wanted = write_flows(generated, flows)
         if form is FlowFormat.VPC_TEXT:
             scanned = folder / "as-parquet"
-            write_flows(generated_fleet(FleetOptions(flows=count)), scanned)
+            write_flows(generate_fleet(FleetOptions(flows=count)), scanned)
         (snapshot,) = generated.clusters
         lines = [f"{cidr},{rack}" for cidr, rack in generated.subnets]
         subnets = parse_subnets("\n".join(lines))

@@ -18,9 +18,9 @@ from rackwise.core.errors import InvalidConfig
 from rackwise.core.fleet import (
     FleetOptions,
     FlowFormat,
+    fleet_of_clusters,
     flow_file,
-    generated_fleet,
-    observed_fleet,
+    generate_fleet,
     truth,
 )
 from rackwise.core.json.strict import parse
@@ -32,7 +32,7 @@ OPTIONS = FleetOptions(brokers=6, topics=5, flows=800, bad_rows=0.1)
 
 
 def first_file(options):
-    return flow_file(generated_fleet(options), 0)[0]
+    return flow_file(generate_fleet(options), 0)[0]
 
 
 class TestLogs:
@@ -88,7 +88,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_the_bundled_day_is_what_its_command_writes():
     cluster = files.read_snapshot(DEMO / "snapshot.json.gz")
     options = FleetOptions(flows=40_000, first_day=date(2026, 11, 22))
-    fleet = observed_fleet(options, [cluster])
+    fleet = fleet_of_clusters(options, [cluster])
     made = [flow_file(fleet, index) for index in range(options.files)]
     for file, _ in made:
         table = parquet.read_table(DEMO / "flows" / f"{file.name}.parquet")

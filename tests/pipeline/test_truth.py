@@ -44,7 +44,7 @@ SLOW = ("Parquet of version 2, two clusters, two days",)
 )
 def test_every_total_is_the_truth(spark, tmp_path, case):
     told, request = write_fleet(CASES[case], tmp_path)
-    assert told["fates"]["kept"]["rows"] > 15_000
+    assert told["outcomes"]["kept"]["rows"] > 15_000
     check_truth(spark, told, request)
 
 

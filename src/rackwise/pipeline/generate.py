@@ -15,12 +15,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.fleet import Numbers, Words
+from rackwise.core.fleet import NumberColumn, TextColumn
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rackwise.core.fleet import FlowFile
+    from rackwise.core.fleet import GeneratedFile
 
 INTS = frozenset(
     {
@@ -32,7 +32,7 @@ INTS = frozenset(
 SECOND_US = 1_000_000
 
 
-def write_flow_parquet(path: Path, file: FlowFile) -> None:
+def write_flow_parquet(path: Path, file: GeneratedFile) -> None:
     """Write one file of flows, whole or not at all. Raises `InvalidConfig` where it cannot be."""
     table = pa.table({name: _array(name, column) for name, column in file.columns.items()})
     beside = path.with_name(f".{path.name}.unfinished")
@@ -50,8 +50,8 @@ def write_flow_parquet(path: Path, file: FlowFile) -> None:
         ) from None
 
 
-def _array(name: str, column: Words | Numbers) -> pa.Array:
-    if isinstance(column, Words):
+def _array(name: str, column: TextColumn | NumberColumn) -> pa.Array:
+    if isinstance(column, TextColumn):
         return pa.array(column.words, pa.string()).take(
             pa.array(column.codes, mask=column.codes < 0)
         )

@@ -15,7 +15,7 @@ from rackwise.adapters.files.tables.flow_text import (
     write_rack_table,
 )
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet
+from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generate_fleet
 
 OPTIONS = FleetOptions(
     brokers=6, topics=5, flows=2000, bad_rows=0.1, flow_format=FlowFormat.VPC_TEXT
@@ -24,7 +24,7 @@ OPTIONS = FleetOptions(
 
 @pytest.fixture(scope="module")
 def file():
-    return flow_file(generated_fleet(OPTIONS), 0)[0]
+    return flow_file(generate_fleet(OPTIONS), 0)[0]
 
 
 def test_the_header_has_the_names_of_the_fields_with_hyphens(file):
@@ -72,7 +72,7 @@ def test_packed_files_are_equal_and_hold_the_same(file, tmp_path):
 
 
 def test_version_2_has_fourteen_fields():
-    file = flow_file(generated_fleet(replace(OPTIONS, log_version=2, bad_rows=0)), 0)[0]
+    file = flow_file(generate_fleet(replace(OPTIONS, log_version=2, bad_rows=0)), 0)[0]
     assert {len(line.split(" ")) for line in flow_text(file).splitlines()} == {14}
 
 

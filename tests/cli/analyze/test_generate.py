@@ -11,7 +11,7 @@ from pyarrow import parquet
 from rackwise.adapters import files
 from rackwise.cli.main import run
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
+from rackwise.core.fleet import FleetOptions, Shape, generate_fleet
 from rackwise.core.json.strict import parse
 
 SMALL = ("--brokers", "6", "--topics", "5", "--flows", "400", "--bad-rows", "0.1")
@@ -94,7 +94,7 @@ class TestSnapshot:
     @pytest.fixture
     def snapshot(self, tmp_path):
         options = FleetOptions(brokers=6, topics=5, shape=Shape.MESSY, ipv6=0)
-        cluster = generated_fleet(options).clusters[0]
+        cluster = generate_fleet(options).clusters[0]
         files.write_snapshot(cluster, tmp_path / "s.json.gz")
         return tmp_path / "s.json.gz"
 
@@ -160,7 +160,7 @@ class TestRefused:
         assert not out.exists()
 
     def test_clusters_of_a_snapshot_are_as_they_are(self, generate, tmp_path, capsys):
-        cluster = generated_fleet(FleetOptions(brokers=3, topics=1)).clusters[0]
+        cluster = generate_fleet(FleetOptions(brokers=3, topics=1)).clusters[0]
         files.write_snapshot(cluster, tmp_path / "s.json")
         code, _ = generate("--snapshot", str(tmp_path / "s.json"), "--brokers", "3")
         told = capsys.readouterr().err

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rackwise.core.audit import audit
-from rackwise.core.fleet import FleetOptions, Shape, generated_fleet
-from rackwise.core.fleet.world.clusters import generated_cluster, topic_names, topic_weights
+from rackwise.core.fleet import FleetOptions, Shape, generate_fleet
+from rackwise.core.fleet.world.clusters import generate_cluster, topic_names, topic_weights
 from rackwise.core.fleet.world.violations import violations
 from rackwise.core.racks import Rack
 
@@ -38,7 +38,7 @@ class TestViolations:
     @pytest.mark.parametrize("world", WORLDS)
     @pytest.mark.parametrize("shape", Shape)
     def test_the_auditor_finds_as_many_partitions_per_rule(self, shape, world):
-        cluster = generated_cluster(options(*WORLDS[world], shape=shape), 0)
+        cluster = generate_cluster(options(*WORLDS[world], shape=shape), 0)
         found = defaultdict(set)
         for finding in audit(cluster):
             if finding.partition is not None:
@@ -47,12 +47,12 @@ class TestViolations:
 
     def test_as_many_are_planted_as_were_asked_for(self):
         for share in (0, 0.1, 1):
-            cluster = generated_cluster(options("a,b,c", 3, 9, violations=share), 0)
+            cluster = generate_cluster(options("a,b,c", 3, 9, violations=share), 0)
             planted = violations(cluster).get("spread-even", 0)
             assert planted == round(share * len(cluster.partitions))
 
     def test_a_rack_with_too_few_brokers_holds_what_it_can(self):
-        cluster = generated_cluster(options("a,b", 3, 4, violations=1), 0)
+        cluster = generate_cluster(options("a,b", 3, 4, violations=1), 0)
         rack = {broker.id: broker.rack.text for broker in cluster.brokers}
         for partition in list(cluster.partitions)[:20]:
             assert len(set(partition.replicas)) == 3
@@ -62,26 +62,26 @@ class TestViolations:
 
 class TestShapes:
     def test_the_lost_broker_is_dead_and_leads_nothing(self):
-        cluster = generated_cluster(options("a,b,c", 3, 9, shape=Shape.LOST), 0)
+        cluster = generate_cluster(options("a,b,c", 3, 9, shape=Shape.LOST), 0)
         assert [broker.id for broker in cluster.brokers if not broker.is_live] == [0]
         assert not (cluster.partitions.leader == 0).any()
         assert 0 not in cluster.partitions.isr.values
         assert 0 in cluster.partitions.replicas.values
 
     def test_a_partition_whose_replicas_are_all_dead_has_no_leader(self):
-        cluster = generated_cluster(options("a,b", 1, 4, shape=Shape.LOST), 0)
+        cluster = generate_cluster(options("a,b", 1, 4, shape=Shape.LOST), 0)
         lost = [p for p in cluster.partitions if p.replicas == (0,)]
         assert lost
         assert {(p.leader, p.isr) for p in lost} == {(None, (0,))}
         assert violations(cluster)["offline"] == len(lost)
-        generated_fleet(options("a,b", 1, 4, shape=Shape.LOST))
+        generate_fleet(options("a,b", 1, 4, shape=Shape.LOST))
 
     def test_messy_clusters_have_other_leaders_and_lagging_followers(self):
-        cluster = generated_cluster(options("a,b,c", 3, 12, shape=Shape.MESSY), 0)
+        cluster = generate_cluster(options("a,b,c", 3, 12, shape=Shape.MESSY), 0)
         assert {"not-preferred-leader", "under-replicated"} <= violations(cluster).keys()
 
     def test_a_messy_cluster_of_single_replicas_has_neither(self):
-        cluster = generated_cluster(options("a,b,c", 1, 12, shape=Shape.MESSY), 0)
+        cluster = generate_cluster(options("a,b,c", 1, 12, shape=Shape.MESSY), 0)
         assert violations(cluster).keys() <= {"spread-even", "rack-loss-offline"}
 
 
@@ -97,7 +97,7 @@ class TestNamesAndSizes:
         assert np.argsort(-weights, kind="stable").tolist() == [1, 2, 3, 0]
 
     def test_volumes_follow_the_weights(self):
-        cluster = generated_cluster(options("a,b,c", 3, 9), 0)
+        cluster = generate_cluster(options("a,b,c", 3, 9), 0)
         table = cluster.partitions
         sums = np.bincount(table.topic, weights=table.bytes)
         sizes = np.bincount(table.topic)
@@ -107,7 +107,7 @@ class TestNamesAndSizes:
         assert table.bytes_in_per_s.min() > 0
 
     def test_clusters_of_a_fleet_differ(self):
-        fleet = generated_fleet(options("a,b,c", 3, 9, clusters=3, flows=0))
+        fleet = generate_fleet(options("a,b,c", 3, 9, clusters=3, flows=0))
         assert len({cluster.cluster_id for cluster in fleet.clusters}) == 3
         assert len({b.addresses[0] for c in fleet.clusters for b in c.brokers}) == 27
         assert [c.brokers[0].port for c in fleet.clusters] == [9092, 9093, 9094]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.fleet.draws import Stream, log_uniform, picked, zipf_weights
+from rackwise.core.fleet.draws import Stream, log_uniform, pick, zipf_weights
 
 
 class TestStream:
@@ -75,4 +75,4 @@ class TestTables:
 
     def test_picked_is_the_weight_that_the_draw_falls_on(self):
         cumulative = np.cumsum([3, 1, 2])
-        assert picked(cumulative, np.arange(6)).tolist() == [0, 0, 0, 1, 2, 2]
+        assert pick(cumulative, np.arange(6)).tolist() == [0, 0, 0, 1, 2, 2]

@@ -15,13 +15,13 @@ from rackwise.core.fleet import (
     FleetOptions,
     FlowFormat,
     Shape,
+    fleet_of_clusters,
     flow_file,
-    generated_fleet,
-    observed_fleet,
-    readdressed,
+    generate_fleet,
+    replace_addresses,
     truth,
 )
-from rackwise.core.fleet.flows.tally import CELL, summed
+from rackwise.core.fleet.flows.tally import CELL, add_tallies
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price
 
@@ -43,9 +43,9 @@ AWS = Price(
 
 
 def made(options):
-    fleet = generated_fleet(options)
+    fleet = generate_fleet(options)
     pairs = [flow_file(fleet, index) for index in range(options.files)]
-    return fleet, [file for file, _ in pairs], summed([tally for _, tally in pairs])
+    return fleet, [file for file, _ in pairs], add_tallies([tally for _, tally in pairs])
 
 
 def cells_of(fleet, tally):
@@ -65,15 +65,15 @@ def cells_of(fleet, tally):
     return dict(found)
 
 
-def fates_of(tally):
-    fates = defaultdict(Counter)
-    for (_, fate), (rows, bytes_) in tally.fates.items():
-        fates[fate].update(rows=rows, bytes=bytes_)
-    return {fate: dict(sums) for fate, sums in fates.items()}
+def outcome_of(tally):
+    outcomes = defaultdict(Counter)
+    for (_, outcome), (rows, bytes_) in tally.outcomes.items():
+        outcomes[outcome].update(rows=rows, bytes=bytes_)
+    return {outcome: dict(sums) for outcome, sums in outcomes.items()}
 
 
 class TestFlowLogs:
-    """Every row of a log, read by the rules, has the fate and the racks it was drawn with."""
+    """Every row of a log, read by the rules, has the outcome and the racks it was drawn with."""
 
     @pytest.mark.parametrize("version", [2, 5])
     @pytest.mark.parametrize("flow_format", [FlowFormat.VPC, FlowFormat.VPC_TEXT])
@@ -81,13 +81,13 @@ class TestFlowLogs:
         fleet, files, tally = made(
             replace(SMALL, log_version=version, flow_format=flow_format, days=2, clusters=2)
         )
-        fates, kept = read_logs(fleet, files)
-        assert fates == fates_of(tally)
+        outcomes, kept = read_logs(fleet, files)
+        assert outcomes == outcome_of(tally)
         assert kept == cells_of(fleet, tally)
 
-    def test_no_fate_is_missing(self):
+    def test_no_outcome_is_missing(self):
         _, _, tally = made(replace(SMALL, flow_format=FlowFormat.VPC_TEXT, flows=6000))
-        assert {fate for _, fate in tally.fates} == {
+        assert {outcome for _, outcome in tally.outcomes} == {
             *("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side"),
             *("malformed:srcaddr", "malformed:dstaddr", "malformed:bytes", "malformed:packets"),
             *("malformed:srcport", "malformed:dstport", "malformed:end", "malformed:pkt_srcaddr"),
@@ -148,16 +148,16 @@ class TestCanonical:
     def test_a_slow_reading_finds_what_was_tallied(self):
         fleet, files, tally = made(replace(SMALL, flow_format=FlowFormat.CANONICAL, clusters=2))
         reader = Reader(fleet)
-        fates, kept, ways = defaultdict(Counter), Counter(), Counter()
+        outcomes, kept, ways = defaultdict(Counter), Counter(), Counter()
         for file in files:
             for row in rows_of(file):
                 reason = malformed_canonical(row)
-                fates[reason or "kept"].update(rows=1, bytes=known_bytes(row))
+                outcomes[reason or "kept"].update(rows=1, bytes=known_bytes(row))
                 if reason is None:
                     key, way = canonical_key(row, reader)
                     kept[key] += row["bytes"]
                     ways[way] += 1
-        assert {fate: dict(sums) for fate, sums in fates.items()} == fates_of(tally)
+        assert {outcome: dict(sums) for outcome, sums in outcomes.items()} == outcome_of(tally)
         assert dict(kept) == cells_of(fleet, tally)
         assert set(ways) == {"row", "table", "subnet", "none", "copy"}
 
@@ -213,7 +213,7 @@ def canonical_key(row, reader):
 class TestSameOptionsSameFiles:
     def test_a_file_is_a_function_of_seed_and_index_alone(self):
         fleet, files, _ = made(SMALL)
-        again = generated_fleet(SMALL)
+        again = generate_fleet(SMALL)
         for index in (3, 0, 2):
             alone, _ = flow_file(again, index)
             assert rows_of(alone) == rows_of(files[index])
@@ -237,11 +237,16 @@ class TestSameOptionsSameFiles:
     def test_flows_are_counted_exactly_whatever_the_number_of_files(self):
         options = replace(SMALL, flows=1001, days=3, bad_rows=0.1, duplicates=0.2)
         _, files, tally = made(options)
-        fates = fates_of(tally)
+        outcomes = outcome_of(tally)
         assert len(files) == options.files == 12
-        assert fates["duplicate-side"]["rows"] == 200
-        assert sum(fates[fate]["rows"] for fate in fates if fate.startswith("malformed")) == 100
-        assert sum(sums["rows"] for sums in fates.values()) == sum(map(len, files)) == 1201
+        assert outcomes["duplicate-side"]["rows"] == 200
+        assert (
+            sum(
+                outcomes[outcome]["rows"] for outcome in outcomes if outcome.startswith("malformed")
+            )
+            == 100
+        )
+        assert sum(sums["rows"] for sums in outcomes.values()) == sum(map(len, files)) == 1201
 
     def test_nothing_is_replicated_where_there_is_one_replica(self):
         fleet, files, tally = made(replace(SMALL, replication=1, flow_format=FlowFormat.CANONICAL))
@@ -249,7 +254,7 @@ class TestSameOptionsSameFiles:
         assert {key[2] for key in cells_of(fleet, tally)} == {"produce", "fetch"}
 
     def test_clients_beyond_a_small_network_live_in_a_larger_one(self):
-        fleet = generated_fleet(
+        fleet = generate_fleet(
             replace(SMALL, racks=(Rack("a"),), clusters=250, topics=1, brokers=3, flows=0)
         )
         ends = fleet.world.endpoints
@@ -268,8 +273,8 @@ class TestObserved:
     """A fleet of clusters that exist already."""
 
     def test_addresses_and_ports_are_those_of_the_snapshot(self):
-        clusters = generated_fleet(replace(SMALL, seed=3, ipv6=0)).clusters
-        fleet = observed_fleet(SMALL, clusters)
+        clusters = generate_fleet(replace(SMALL, seed=3, ipv6=0)).clusters
+        fleet = fleet_of_clusters(SMALL, clusters)
         file, _ = flow_file(fleet, 0)
         ends = fleet.world.endpoints
         known = {a for cluster in clusters for broker in cluster.brokers for a in broker.addresses}
@@ -277,16 +282,16 @@ class TestObserved:
         assert any(row["dstport"] == 9092 and row["dstaddr"] in known for row in rows_of(file)[:50])
 
     def test_made_up_addresses_are_distinct_and_lie_in_the_broker_s_rack(self):
-        cluster = generated_fleet(SMALL).clusters[0]
+        cluster = generate_fleet(SMALL).clusters[0]
         shared = replace(
             cluster,
             brokers=tuple(replace(broker, addresses=("127.0.0.1",)) for broker in cluster.brokers),
         )
         with pytest.raises(
-            InvalidSnapshot, match=r"broker 0 .* and broker 1 .* share 127\.0\.0\.1"
+            InvalidSnapshot, match=r"got 127\.0\.0\.1 for broker 0 .* and broker 1 "
         ):
-            observed_fleet(SMALL, [shared])
-        fleet = observed_fleet(SMALL, readdressed(SMALL, [shared, shared]))
+            fleet_of_clusters(SMALL, [shared])
+        fleet = fleet_of_clusters(SMALL, replace_addresses(SMALL, [shared, shared]))
         reader = Reader(fleet)
         found = [b for cluster in fleet.clusters for b in cluster.brokers]
         assert len({b.addresses[0] for b in found}) == 18
@@ -305,21 +310,21 @@ class TestObserved:
         ],
     )
     def test_a_broker_that_flows_cannot_name(self, change, said):
-        cluster = generated_fleet(SMALL).clusters[0]
+        cluster = generate_fleet(SMALL).clusters[0]
         brokers = tuple(replace(b, **change) if b.id == 4 else b for b in cluster.brokers)
         with pytest.raises(InvalidSnapshot, match=said):
-            observed_fleet(SMALL, [replace(cluster, brokers=brokers)])
+            fleet_of_clusters(SMALL, [replace(cluster, brokers=brokers)])
 
     def test_replicas_on_a_broker_that_is_not_listed(self):
-        cluster = generated_fleet(SMALL).clusters[0]
+        cluster = generate_fleet(SMALL).clusters[0]
         with pytest.raises(InvalidSnapshot, match="got replicas on broker 8, which is not listed"):
-            observed_fleet(SMALL, [replace(cluster, brokers=cluster.brokers[:-1])])
+            fleet_of_clusters(SMALL, [replace(cluster, brokers=cluster.brokers[:-1])])
 
     def test_a_cluster_without_any_leader(self):
-        cluster = generated_fleet(SMALL).clusters[0]
+        cluster = generate_fleet(SMALL).clusters[0]
         table = replace(cluster.partitions, leader=np.full_like(cluster.partitions.leader, -1))
         with pytest.raises(InvalidSnapshot, match="expected a partition with a leader"):
-            observed_fleet(SMALL, [replace(cluster, partitions=table)])
+            fleet_of_clusters(SMALL, [replace(cluster, partitions=table)])
 
 
 class TestOptions:
@@ -348,14 +353,14 @@ class TestOptions:
     )
     def test_what_cannot_be_generated_is_refused(self, change, said):
         with pytest.raises(InvalidConfig, match=said.replace("(", r"\(")) as caught:
-            generated_fleet(replace(SMALL, **change))
+            generate_fleet(replace(SMALL, **change))
         assert caught.value.hint
 
     def test_a_rack_that_is_none(self):
         with pytest.raises(InvalidRack, match="empty segment"):
-            generated_fleet(replace(SMALL, racks=(Rack("/eu//a"),)))
+            generate_fleet(replace(SMALL, racks=(Rack("/eu//a"),)))
         with pytest.raises(InvalidRack, match="one form of rack"):
-            generated_fleet(replace(SMALL, racks=(Rack("/eu/a"), Rack("b"))))
+            generate_fleet(replace(SMALL, racks=(Rack("/eu/a"), Rack("b"))))
 
     def test_files_hold_at_most_a_quarter_of_a_million_flows(self):
         assert FleetOptions(flows=1_000_000).files == 4

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from rackwise.core.errors import InvalidPlan
-from rackwise.core.fleet.world.placements import Shape, capacity, congruential, placed, racks_of
+from rackwise.core.fleet.world.placements import (
+    Shape,
+    capacity,
+    congruential,
+    place_replicas,
+    racks_of,
+)
 from rackwise.core.json.strict import parse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "vectors-planner.json"
@@ -30,7 +36,7 @@ class TestRecipe:
     )
     def test_first_last_and_checksum_are_those_of_the_recipe(self, case):
         rack_of = racks_of(Shape(case["kind"]), case["brokers"], case["racks"])
-        rows = placed(Shape(case["kind"]), rack_of, case["partitions"], case["replication"])
+        rows = place_replicas(Shape(case["kind"]), rack_of, case["partitions"], case["replication"])
         assert rows[:3].tolist() == case["first"]
         assert rows[-1].tolist() == case["last"]
         assert checksum(rows) == case["checksum"]
@@ -40,7 +46,7 @@ class TestRecipe:
         assert next(draws) == (6364136223846793005 + 1442695040888963407) % 2**64 >> 33
 
     def test_even_is_the_drawing_of_the_essay(self):
-        rows = placed(Shape.EVEN, racks_of(Shape.EVEN, 6, 3), 4, 3)
+        rows = place_replicas(Shape.EVEN, racks_of(Shape.EVEN, 6, 3), 4, 3)
         assert rows.tolist() == [[0, 4, 2], [1, 5, 0], [2, 3, 1], [3, 1, 5]]
 
 
@@ -51,7 +57,7 @@ class TestShapes:
     )
     def test_no_broker_twice_in_a_partition(self, shape, brokers, racks, replication):
         rack_of = racks_of(shape, brokers, racks)
-        rows = placed(shape, rack_of, 200, replication)
+        rows = place_replicas(shape, rack_of, 200, replication)
         assert all(len(set(row)) == replication for row in rows.tolist())
         assert {int(broker) for broker in rows.ravel()} <= set(range(brokers))
 
@@ -59,12 +65,12 @@ class TestShapes:
     def test_as_many_racks_as_replicas_allow(self, shape):
         rack_of = racks_of(shape, 12, 3)
         for replication in (2, 3):
-            rows = placed(shape, rack_of, 100, replication)
+            rows = place_replicas(shape, rack_of, 100, replication)
             assert all(len(set(row)) == replication for row in rack_of[rows].tolist())
 
     def test_the_last_broker_of_each_rack_is_new_and_empty_where_clusters_grew(self):
         for shape in (Shape.GROWN, Shape.MESSY):
-            rows = placed(shape, racks_of(shape, 12, 3), 300, 3)
+            rows = place_replicas(shape, racks_of(shape, 12, 3), 300, 3)
             assert set(rows.ravel().tolist()) == set(range(9))
 
     def test_racks_of_uneven_clusters_shrink(self):

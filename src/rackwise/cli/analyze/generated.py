@@ -14,15 +14,15 @@ from rackwise.adapters.files.tables.flow_text import (
 )
 from rackwise.core.errors import InvalidConfig, MissingDependency
 from rackwise.core.fleet import (
-    Fleet,
     FleetOptions,
     FlowFormat,
+    GeneratedFleet,
     Shape,
+    fleet_of_clusters,
     flow_file,
-    generated_fleet,
+    generate_fleet,
     level_names_of,
-    observed_fleet,
-    readdressed,
+    replace_addresses,
     truth,
 )
 from rackwise.core.racks import Rack
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.shell import Shell
-    from rackwise.core.fleet import FlowFile
+    from rackwise.core.fleet import GeneratedFile
     from rackwise.core.model import Cluster
 
 FORMAT = "rackwise.generated/1"
@@ -85,17 +85,19 @@ def options(known: Sequence[Cluster], **given: Any) -> FleetOptions:  # noqa: AN
     return FleetOptions(**wanted)
 
 
-def fleet(options: FleetOptions, known: tuple[Cluster, ...], *, has_addresses: bool) -> Fleet:
+def fleet(
+    options: FleetOptions, known: tuple[Cluster, ...], *, has_addresses: bool
+) -> GeneratedFleet:
     """The fleet to write. Raises `InvalidConfig`, `InvalidRack`, `InvalidSnapshot`."""
     if not known and has_addresses:
         raise InvalidConfig("--addresses goes with --snapshot", hint="leave it out")
     if not known:
-        return generated_fleet(options)
-    return observed_fleet(options, readdressed(options, known) if has_addresses else known)
+        return generate_fleet(options)
+    return fleet_of_clusters(options, replace_addresses(options, known) if has_addresses else known)
 
 
 def write(
-    shell: Shell, fleet: Fleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
+    shell: Shell, fleet: GeneratedFleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
 ) -> None:
     """Write everything, the truth last: a folder without it is unfinished.
 
@@ -122,7 +124,7 @@ def write(
     write_document(out / TRUTH, truth(fleet, tallies, prices))
 
 
-def show(shell: Shell, fleet: Fleet, out: Path, given: Sequence[Path]) -> None:
+def show(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[Path]) -> None:
     """What was written, and the command that reads it; `given`: snapshots that are not ours."""
     command = ["rackwise", "analyze", *map(str, given or [out / SNAPSHOTS]), *_inputs(fleet, out)]
     counts = {
@@ -143,7 +145,7 @@ def show(shell: Shell, fleet: Fleet, out: Path, given: Sequence[Path]) -> None:
     shell.text(escaped(shlex.join(command)))
 
 
-def _inputs(fleet: Fleet, out: Path) -> list[str]:
+def _inputs(fleet: GeneratedFleet, out: Path) -> list[str]:
     arguments = ["--flows", str(out / FLOWS), "--subnets", str(out / SUBNETS)]
     read_as = next(
         each for each in FORMATS.values() if fleet.options.flow_format in each.generated_as
@@ -186,7 +188,7 @@ def _first_day(text: str | None, known: Sequence[Cluster]) -> date:
         ) from None
 
 
-def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, FlowFile], None], str]:
+def _writer(flow_format: FlowFormat) -> tuple[Callable[[Path, GeneratedFile], None], str]:
     """The function that writes files of a format, and their suffix. Raises `MissingDependency`."""
     if flow_format is FlowFormat.VPC_TEXT:
         return write_flow_text, ".log.gz"

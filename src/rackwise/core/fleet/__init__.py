@@ -1,12 +1,12 @@
-r"""A fleet of Kafka clusters that never existed, its network traffic, and the truth about both.
+r"""Generates a fleet of Kafka clusters, its network traffic, and the truth about both.
 
-Goals, in order: whoever reads the files can be told exactly what they hold, to the byte and the
-nano-dollar; the same options give the same files on every machine; a million flows take seconds.
+Goals, in order: the exact content of the files is known, to the byte and the nano-dollar; the same
+options give the same files on every machine; a million flows take seconds.
 
-Constraints. Each file of flows is a function of (seed, file index), and each cluster of (seed,
-cluster index): files may be made in any order, or alone. Draws are raw PCG64 words with integer
-arithmetic on top (`draws`). The truth is added up from what was drawn, never read back from what
-was written.
+Constraints. Each flow file is a function of (seed, file index), and each cluster a function of
+(seed, cluster index), so files can be generated in any order, or alone. Random draws are raw PCG64
+words with integer arithmetic on top (`draws`). The truth is the sum of what was drawn; it is never
+read back from the files.
 
 ```
 options -> clusters (placements, sizes, leaders) -> topology (endpoints, clients, partitions)
@@ -15,22 +15,28 @@ options -> clusters (placements, sizes, leaders) -> topology (endpoints, clients
           snapshots, violations per rule            flows -> rows -> faults -> columns
                                                       \______________ tally ______________/
                                                                        |
-                                                     truth: fates, kinds, levels, racks, dollars
+                                                     truth: outcomes, kinds, levels, racks, dollars
 ```
 
 What this does not do: write files (the pipeline writes Parquet, the adapters text and snapshots);
-imitate the statistics of anybody's cluster.
+imitate the statistics of a real cluster.
 """
 
 from __future__ import annotations
 
-from rackwise.core.fleet.flows.columns import Edit, FlowFile, Numbers, Spoiled, Words
+from rackwise.core.fleet.flows.columns import (
+    GeneratedFile,
+    LineEdit,
+    NumberColumn,
+    SpoiledLine,
+    TextColumn,
+)
 from rackwise.core.fleet.flows.files import (
-    Fleet,
+    GeneratedFleet,
+    fleet_of_clusters,
     flow_file,
-    generated_fleet,
-    observed_fleet,
-    readdressed,
+    generate_fleet,
+    replace_addresses,
     truth,
 )
 from rackwise.core.fleet.flows.truth import level_names_of
@@ -38,19 +44,19 @@ from rackwise.core.fleet.world.options import FleetOptions, FlowFormat
 from rackwise.core.fleet.world.placements import Shape
 
 __all__ = [
-    "Edit",
-    "Fleet",
     "FleetOptions",
-    "FlowFile",
     "FlowFormat",
-    "Numbers",
+    "GeneratedFile",
+    "GeneratedFleet",
+    "LineEdit",
+    "NumberColumn",
     "Shape",
-    "Spoiled",
-    "Words",
+    "SpoiledLine",
+    "TextColumn",
+    "fleet_of_clusters",
     "flow_file",
-    "generated_fleet",
+    "generate_fleet",
     "level_names_of",
-    "observed_fleet",
-    "readdressed",
+    "replace_addresses",
     "truth",
 ]

@@ -1,9 +1,9 @@
-"""Draws that give the same numbers on every machine and with every version of numpy.
+"""Random draws that are the same on every machine and with every version of numpy.
 
-A `Stream` is the raw 64-bit output of PCG64, seeded by a key of integers; numpy promises that this
-output never changes, and promises nothing of the kind for `Generator.integers` and its like. All
-arithmetic on top is integer arithmetic of this file, and the two tables that need logarithms take
-them from `decimal`, whose `ln` and `exp` are correctly rounded everywhere.
+A `Stream` is the raw 64-bit output of PCG64, seeded by a key of integers. numpy guarantees that
+this output never changes, but not the output of `Generator.integers` and similar methods. All
+arithmetic on top is integer arithmetic in this file. The two tables that need logarithms use
+`decimal`, whose `ln` and `exp` are correctly rounded everywhere.
 
 ```
 key (seed, stream, index) -> PCG64 raw 64 bits -> below(n): the upper 32 bits times n, shifted down
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 EXACT = Context(prec=30)
 SHARE_BITS = 32
-"""Shares and picks use this many bits of a draw."""
+"""Number of bits of a draw that shares and bounded integers use."""
 
 
 class Stream:
-    """One endless sequence of draws; equal keys give equal sequences. `key`: integers >= 0."""
+    """An endless sequence of draws; equal keys (integers >= 0) give equal sequences."""
 
     def __init__(self, *key: int) -> None:
         self._bits = np.random.PCG64(key)
@@ -44,7 +44,7 @@ class Stream:
         return (scaled >> np.uint64(SHARE_BITS)).astype(np.int64)
 
     def hits(self, share: float, count: int) -> NDArray[np.bool_]:
-        """`count` independent yes or no, yes with probability `share`."""
+        """`count` independent booleans, each true with probability `share`."""
         threshold = np.uint64(round(share * 2**SHARE_BITS))
         return (self.raw(count) >> np.uint64(SHARE_BITS)) < threshold
 
@@ -53,14 +53,14 @@ class Stream:
         return np.argsort(self.raw(count), kind="stable").astype(np.int64)
 
     def sizes(self, low_bits: int, high_bits: int, count: int) -> NDArray[np.int64]:
-        """`count` sizes of `low_bits`..`high_bits` binary digits, each of these as likely."""
+        """`count` sizes of `low_bits`..`high_bits` binary digits, each number as likely."""
         digits = low_bits + self.below(high_bits - low_bits + 1, count)
         fraction = (self.raw(count) >> np.uint64(1)).astype(np.int64)
         return (np.int64(1) << (digits - 1)) + (fraction >> (64 - digits))
 
 
-def picked(cumulative: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of the weight that each draw falls on. `cumulative`: running sums of the weights."""
+def pick(cumulative: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Index of the weight that each draw falls on; `cumulative`: running sums of the weights."""
     return np.searchsorted(cumulative, draws, side="right").astype(np.int64)
 
 
@@ -81,12 +81,12 @@ def _zipf(count: int, exponent_tenths: int, scale: int) -> tuple[int, ...]:
 def log_uniform(largest: int, draws: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Sizes 1..largest, each size `n` with probability `ln((n + 1) / n) / ln(largest + 1)`."""
     shares = (draws >> np.uint64(SHARE_BITS)).astype(np.int64)
-    return 1 + picked(np.array(_log_steps(largest), dtype=np.int64), shares)
+    return 1 + pick(np.array(_log_steps(largest), dtype=np.int64), shares)
 
 
 @cache
 def _log_steps(largest: int) -> tuple[int, ...]:
-    """The greatest share of each size but the last, of 2^32."""
+    """The end of each size's share of 0..2^32, without that of the last size."""
     whole = EXACT.ln(largest + 1)
     return tuple(
         int(EXACT.multiply(EXACT.divide(EXACT.ln(size + 1), whole), 2**SHARE_BITS))

@@ -1,4 +1,4 @@
-"""The truth of a fleet: exact sums, shares and dollars of what was tallied."""
+"""The truth of a fleet: exact sums, shares and dollars of what was tally_rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rackwise.core.errors import InvalidPrices
-from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generated_fleet, truth
-from rackwise.core.fleet.flows.tally import CELL, summed, tallied
-from rackwise.core.fleet.flows.truth import BillRow, ledger, level_names_of, totals
+from rackwise.core.fleet import FleetOptions, FlowFormat, flow_file, generate_fleet, truth
+from rackwise.core.fleet.flows.tally import CELL, add_tallies, tally_rows
+from rackwise.core.fleet.flows.truth import BillRow, level_names_of, price_tally, totals
 from rackwise.core.model import Partition, PartitionTable
 from rackwise.core.racks import Rack
 from rackwise.core.traffic import Price, usd_nano
@@ -39,7 +39,7 @@ def price(level="zone", kind="*", region="*", out=10_000_000, in_=10_000_000, **
 
 
 def fleet_of(**more):
-    return generated_fleet(FleetOptions(**{"brokers": 6, "topics": 3, "flows": 0, **more}))
+    return generate_fleet(FleetOptions(**{"brokers": 6, "topics": 3, "flows": 0, **more}))
 
 
 def tally_of(*cells):
@@ -49,12 +49,12 @@ def tally_of(*cells):
         for name in CELL:
             columns[name].append(cell.get(name, DAY if name == "day" else -1))
     arrays = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
-    return tallied(arrays, np.array([bytes_ for bytes_, _ in cells], dtype=np.int64), {})
+    return tally_rows(arrays, np.array([bytes_ for bytes_, _ in cells], dtype=np.int64), {})
 
 
 def bill_of(fleet, *cells, prices=None):
     prices = prices or (price(),)
-    return ledger(fleet.clusters, fleet.racks, fleet.world, tally_of(*cells), prices)
+    return price_tally(fleet.clusters, fleet.racks, fleet.world, tally_of(*cells), prices)
 
 
 def produce(from_rack, to_rack):
@@ -65,15 +65,15 @@ class TestTally:
     def test_equal_cells_are_one_and_files_add_up(self):
         one = tally_of((3, produce(0, 1)), (4, produce(0, 1)), (5, produce(1, 0)))
         assert one.bytes.tolist() == [7, 5]
-        both = summed([one, tally_of((1, produce(1, 0)))])
+        both = add_tallies([one, tally_of((1, produce(1, 0)))])
         assert both.bytes.tolist() == [7, 6]
-        assert summed([]).bytes.tolist() == []
+        assert add_tallies([]).bytes.tolist() == []
 
-    def test_fates_add_up_by_day(self):
+    def test_outcomes_add_up_by_day(self):
         empty = tally_of()
-        one = replace(empty, fates={(1, "kept"): (2, 30), (2, "nodata"): (1, 0)})
-        two = replace(empty, fates={(1, "kept"): (1, 4)})
-        assert summed([one, two]).fates == {(1, "kept"): (3, 34), (2, "nodata"): (1, 0)}
+        one = replace(empty, outcomes={(1, "kept"): (2, 30), (2, "nodata"): (1, 0)})
+        two = replace(empty, outcomes={(1, "kept"): (1, 4)})
+        assert add_tallies([one, two]).outcomes == {(1, "kept"): (3, 34), (2, "nodata"): (1, 0)}
 
 
 class TestDollars:
@@ -175,11 +175,11 @@ class TestDocument:
         options = FleetOptions(
             brokers=6, topics=9, flows=2000, flow_format=flow_format, clusters=2, days=2
         )
-        fleet = generated_fleet(options)
+        fleet = generate_fleet(options)
         document = truth(fleet, [flow_file(fleet, i)[1] for i in range(options.files)], [price()])
         (total,) = document["total"]
-        assert total["bytes"] == document["fates"]["kept"]["bytes"]
-        assert document["rows"] == sum(fate["rows"] for fate in document["fates"].values())
+        assert total["bytes"] == document["outcomes"]["kept"]["bytes"]
+        assert document["rows"] == sum(outcome["rows"] for outcome in document["outcomes"].values())
         for table in (name for name in document if name.startswith("by_")):
             sums = Counter()
             for entry in document[table]:

@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.writing import csv_text, write_bytes, write_text
-from rackwise.core.fleet import Edit, Words
+from rackwise.core.fleet import LineEdit, TextColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.fleet import FlowFile, Numbers, Spoiled
+    from rackwise.core.fleet import GeneratedFile, NumberColumn, SpoiledLine
 
 MISSING = "-"
 GZIP_LEVEL = 4
 """Flow logs are large; from here on gzip takes longer than everything else."""
 
 
-def write_flow_text(path: str | Path, file: FlowFile) -> None:
+def write_flow_text(path: str | Path, file: GeneratedFile) -> None:
     """Write one flow log, whole or not at all; packed when the name ends with `.gz`.
 
     Raises `InvalidConfig`, `WorldError` where the path cannot be written.
@@ -42,7 +42,7 @@ def write_flow_text(path: str | Path, file: FlowFile) -> None:
     write_bytes(path, data)
 
 
-def flow_text(file: FlowFile) -> str:
+def flow_text(file: GeneratedFile) -> str:
     """The text of a flow log; bytes that are no UTF-8 stand as lone surrogates."""
     names = list(file.columns)
     header = " ".join(name.replace("_", "-") for name in names)
@@ -63,8 +63,8 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
-def _texts(column: Words | Numbers) -> Sequence[str]:
-    if isinstance(column, Words):
+def _texts(column: TextColumn | NumberColumn) -> Sequence[str]:
+    if isinstance(column, TextColumn):
         words = [*column.words, MISSING]
         return [words[code] for code in column.codes.tolist()]
     texts = list(map(str, column.values.tolist()))
@@ -73,12 +73,12 @@ def _texts(column: Words | Numbers) -> Sequence[str]:
     return texts
 
 
-def _spoiled(line: str, spoil: Spoiled, names: Sequence[str], header: str) -> str:
+def _spoiled(line: str, spoil: SpoiledLine, names: Sequence[str], header: str) -> str:
     fields, place = line.split(" "), names.index(spoil.column)
-    if spoil.edit is Edit.HEADER:
+    if spoil.edit is LineEdit.HEADER:
         return header
-    if spoil.edit is Edit.CUT:
+    if spoil.edit is LineEdit.CUT:
         return " ".join(fields[:place])
-    if spoil.edit is Edit.MORE:
+    if spoil.edit is LineEdit.MORE:
         return f"{line} more"
     return " ".join([*fields[:place], spoil.text, *fields[place + 1 :]])

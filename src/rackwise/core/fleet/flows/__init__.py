@@ -1,1 +1,1 @@
-"""The generated traffic, in each format of flow files."""
+"""Generates the traffic of a fleet, in each format of flow files."""

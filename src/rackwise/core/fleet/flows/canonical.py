@@ -1,7 +1,7 @@
-"""Flows in the canonical format: names instead of addresses where a client knows them.
+"""Writes flows as columns of the canonical format: names instead of addresses where known.
 
-One row per flow, from the side of the client; a replicate flow goes from leader to follower. One
-row of twenty leaves the topic out. How a client's rack is known differs from client to client, see
+There is one row per flow, as the client sees it; a replicate flow goes from leader to follower. One
+row of twenty has no topic. The source of a client's rack differs from client to client, see
 `clients`.
 
 ```
@@ -11,7 +11,7 @@ produce    etl-41     -            3          -               -               it
 replicate  -          -            3          9               orders.created  rack of 3 -> rack of 9
 ```
 
-What this does not do: spoil rows (`faults`); add up (`tally`).
+What this does not do: add malformed rows (`faults`); compute sums (`tally`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.fleet.flows.columns import Numbers, Words, constant, numbers, words
+from rackwise.core.fleet.flows.columns import (
+    NumberColumn,
+    TextColumn,
+    constant_column,
+    number_column,
+    text_column,
+)
 from rackwise.core.fleet.flows.traffic import KINDS, PRODUCE, REPLICATE
 from rackwise.core.fleet.world.endpoints import NOBODY
 
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
 
 SOURCE = "otlp"
-"""What the rows say they come from; a source of one name is all money or none."""
+"""The value of the column `source`."""
 NO_TOPIC_SHARE = 0.05
 EMITTER = "generated"
 
@@ -47,39 +53,43 @@ def canonical_columns(
     world: Topology,
     flows: Flows,
     topic: NDArray[np.int64],
-) -> dict[str, Words | Numbers]:
-    """The columns of the canonical format, in its own names and order; `topic`: -1 = left out."""
+) -> dict[str, TextColumn | NumberColumn]:
+    """The columns of the canonical format, in its names and order; `topic`: -1 = left out."""
     clients, ends, count = world.clients, world.endpoints, len(flows)
     is_copy = flows.kind == REPLICATE
     rack_names = tuple(rack.text for rack in racks)
     return {
-        "cluster": words(flows.cluster, tuple(str(cluster.cluster_id) for cluster in clusters)),
-        "window_start": numbers(flows.start, is_time=True),
-        "window_s": numbers(flows.window_s),
-        "kind": words(flows.kind, KINDS),
-        "client_address": words(ends.address[clients.endpoint + flows.client], ends.words, is_copy),
-        "client_id": words(flows.client, clients.ids),
-        "client_group": words(clients.group[flows.client], clients.groups, is_copy),
-        "client_rack": words(clients.row_rack[flows.client], rack_names, is_copy),
-        "broker_id": numbers(world.brokers.ids[flows.broker]),
-        "peer_broker_id": numbers(world.brokers.ids[flows.peer], ~is_copy),
-        "topic": words(topic, world.partitions.names),
-        "partition": numbers(world.partitions.number[flows.partition], topic == NOBODY),
-        "bytes": numbers(flows.bytes),
-        "packets": numbers(flows.packets),
-        "source": constant(SOURCE, count),
-        "emitter": constant(EMITTER, count),
-        "revision": numbers(np.zeros(count, dtype=np.int64)),
+        "cluster": text_column(
+            flows.cluster, tuple(str(cluster.cluster_id) for cluster in clusters)
+        ),
+        "window_start": number_column(flows.start, is_time=True),
+        "window_s": number_column(flows.window_s),
+        "kind": text_column(flows.kind, KINDS),
+        "client_address": text_column(
+            ends.address[clients.endpoint + flows.client], ends.words, is_copy
+        ),
+        "client_id": text_column(flows.client, clients.ids),
+        "client_group": text_column(clients.group[flows.client], clients.groups, is_copy),
+        "client_rack": text_column(clients.row_rack[flows.client], rack_names, is_copy),
+        "broker_id": number_column(world.brokers.ids[flows.broker]),
+        "peer_broker_id": number_column(world.brokers.ids[flows.peer], ~is_copy),
+        "topic": text_column(topic, world.partitions.names),
+        "partition": number_column(world.partitions.number[flows.partition], topic == NOBODY),
+        "bytes": number_column(flows.bytes),
+        "packets": number_column(flows.packets),
+        "source": constant_column(SOURCE, count),
+        "emitter": constant_column(EMITTER, count),
+        "revision": number_column(np.zeros(count, dtype=np.int64)),
     }
 
 
-def shown_topics(stream: Stream, flows: Flows) -> NDArray[np.int64]:
-    """Topic row of each flow, -1 where the row leaves it out."""
+def topics_in_rows(stream: Stream, flows: Flows) -> NDArray[np.int64]:
+    """Topic row of each flow; -1 for flows whose row has no topic."""
     return np.where(stream.hits(NO_TOPIC_SHARE, len(flows)), NOBODY, flows.topic)
 
 
 def canonical_racks(world: Topology, flows: Flows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Racks of sender and receiver, -1 = unknown, by the first of the ways that answers."""
+    """Racks of sender and receiver, from the first source that has one; -1 = not known."""
     clients, ends = world.clients, world.endpoints
     broker_rack = _broker_racks(world)
     known = np.where(clients.row_rack >= 0, clients.row_rack, clients.table_rack)

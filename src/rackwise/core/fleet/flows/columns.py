@@ -1,8 +1,8 @@
-"""Columns of a flow file, without a library of frames: codes into words, and numbers.
+"""The columns of a flow file: texts as codes into words, and numbers, both with missing values.
 
 ```
-Words    codes [0 1 0 -1], words ("10.0.0.1", "10.0.0.2")   -> 10.0.0.1 10.0.0.2 10.0.0.1 missing
-Numbers  values [9092 443 0], is_missing [no no yes]        -> 9092 443 missing
+TextColumn    codes [0 1 0 -1], words ("10.0.0.1", "10.0.0.2")   10.0.0.1 10.0.0.2 10.0.0.1 missing
+NumberColumn  values [9092 443 0], is_missing [no no yes]        9092 443 missing
 ```
 """
 
@@ -23,10 +23,11 @@ MISSING = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A column of texts: int32 `codes` into `words`, -1 where there is none."""
+class TextColumn:
+    """A column of texts."""
 
     codes: NDArray[np.int32]
+    """Index into `words`, [rows]; -1 = missing."""
     words: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -34,72 +35,76 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """A column of int64 `values`; those of `is_missing` are none. `is_time`: epoch seconds."""
+class NumberColumn:
+    """A column of numbers."""
 
     values: NDArray[np.int64]
     is_missing: NDArray[np.bool_]
     is_time: bool = False
+    """Whether the values are epoch seconds."""
 
     def __len__(self) -> int:
         return len(self.values)
 
 
-class Edit(StrEnum):
-    """What happens to one line of a text file."""
+class LineEdit(StrEnum):
+    """How one line of a text file is made malformed."""
 
-    FIELD = "the field of a column holds another text"
-    CUT = "the line ends before a column"
-    MORE = "a field more"
-    HEADER = "the header stands there once more"
+    FIELD = "a field has another text"
+    CUT = "the line ends before a field"
+    MORE = "the line has one more field"
+    HEADER = "the line is a second header"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoiled:
-    """A row that only a text file can spoil: the edit, its column and text."""
+class SpoiledLine:
+    """A malformed line that only a text file can hold: the edit, its column and text."""
 
     row: int
-    edit: Edit
+    edit: LineEdit
     column: str
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowFile:
-    """One file of flows: `name` without suffix, columns in order, and what a text does worse."""
+class GeneratedFile:
+    """One generated flow file."""
 
     name: str
-    columns: Mapping[str, Words | Numbers]
-    spoiled: tuple[Spoiled, ...] = field(default=())
+    """Without suffix."""
+    columns: Mapping[str, TextColumn | NumberColumn]
+    """In the order of the file."""
+    spoiled: tuple[SpoiledLine, ...] = field(default=())
+    """Malformed lines; empty unless the file is text."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
 
-def numbers(
+def number_column(
     values: NDArray[np.int64] | NDArray[np.int32],
     is_missing: NDArray[np.bool_] | None = None,
     *,
     is_time: bool = False,
-) -> Numbers:
-    """A column of numbers, none missing unless said."""
+) -> NumberColumn:
+    """A column of numbers; without `is_missing` no value is missing."""
     if is_missing is None:
         is_missing = np.zeros(len(values), dtype=bool)
-    return Numbers(values.astype(np.int64), is_missing, is_time)
+    return NumberColumn(values.astype(np.int64), is_missing, is_time)
 
 
-def words(
+def text_column(
     codes: NDArray[np.int64] | NDArray[np.int32],
     texts: tuple[str, ...],
     is_missing: NDArray[np.bool_] | None = None,
-) -> Words:
-    """A column of texts, none missing unless said or coded -1."""
+) -> TextColumn:
+    """A column of texts; values with code -1 or in `is_missing` are missing."""
     coded = codes.astype(np.int32)
-    return Words(
+    return TextColumn(
         coded if is_missing is None else np.where(is_missing, np.int32(MISSING), coded), texts
     )
 
 
-def constant(text: str, rows: int) -> Words:
+def constant_column(text: str, rows: int) -> TextColumn:
     """The same text in every row."""
-    return Words(np.zeros(rows, dtype=np.int32), (text,))
+    return TextColumn(np.zeros(rows, dtype=np.int32), (text,))

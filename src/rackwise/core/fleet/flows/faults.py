@@ -1,11 +1,11 @@
-"""Rows spoiled on purpose, one of each kind in turn, with the reason a reader must give.
+"""Makes rows malformed on purpose, each kind in turn, with the reason that a reader must give.
 
-A fault is one field of one row that cannot be what it says; the row would have been kept without
-it. Numbers in a Parquet column stay numbers, so text where a number belongs, and lines of the wrong
-length, exist in text files alone.
+A fault is one invalid field of one row that a reader would keep otherwise. Parquet columns of
+numbers hold only numbers, so only text files have texts in place of numbers and lines of a wrong
+length.
 
 ```
-column   value            reason               bytes a reader can count
+column   value            reason               bytes that a reader can count
 srcaddr  10.0.0.256       malformed:srcaddr    those of the row
 bytes    -5               malformed:bytes      none
 end      start - 1        malformed:end        those of the row
@@ -20,7 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwise.core.fleet.flows.columns import MISSING, Edit, Numbers, Spoiled, Words
+from rackwise.core.fleet.flows.columns import (
+    MISSING,
+    LineEdit,
+    NumberColumn,
+    SpoiledLine,
+    TextColumn,
+)
 from rackwise.core.fleet.world.options import DAY_S, FleetOptions, FlowFormat
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
 
 DIRECTION_SINCE = 5
 NO_UTF8 = "\udcff"
-"""Stands for the byte 0xff, which no text in UTF-8 holds."""
+"""The byte 0xff, which is invalid in UTF-8, as Python decodes it."""
 NO_BROKER = 2**31 - 1
 """A broker id that no cluster has."""
 LONG_LINE = 70_000
@@ -39,82 +45,85 @@ LONG_LINE = 70_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One way to spoil a row: what `column` holds instead; a text, a number, None for nothing.
-
-    `is_from_start`: `value` is seconds from the row's `start`. `edit`: only text can hold it.
-    `hides_bytes`: a reader cannot know the row's bytes.
-    """
+class RowFault:
+    """One way to make a row malformed."""
 
     reason: str
+    """The reason that a reader must give for the row."""
     column: str
     value: str | int | None = None
+    """The new value of the column; None = missing."""
     is_from_start: bool = False
-    edit: Edit | None = None
+    """Whether `value` is in seconds from the row's `start`."""
+    edit: LineEdit | None = None
+    """The edit of the line, for faults that only text files can hold."""
     hides_bytes: bool = False
+    """Whether a reader cannot know the row's bytes."""
 
 
 LOG_FAULTS = (
-    Fault(reason="malformed:srcaddr", column="srcaddr", value="10.0.0.256"),
-    Fault(reason="malformed:dstaddr", column="dstaddr", value="010.0.0.1"),
-    Fault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
-    Fault(reason="malformed:bytes", column="bytes", hides_bytes=True),
-    Fault(reason="malformed:packets", column="packets", value=-1),
-    Fault(reason="malformed:srcport", column="srcport"),
-    Fault(reason="malformed:dstport", column="dstport", value=65_536),
-    Fault(reason="malformed:end", column="end", value=-1, is_from_start=True),
-    Fault(reason="malformed:end", column="end", value=DAY_S + 1, is_from_start=True),
-    Fault(reason="malformed:protocol", column="protocol", value=256),
-    Fault(reason="malformed:start", column="start"),
-    Fault(reason="malformed:log_status", column="log_status", value="MAYBE"),
+    RowFault(reason="malformed:srcaddr", column="srcaddr", value="10.0.0.256"),
+    RowFault(reason="malformed:dstaddr", column="dstaddr", value="010.0.0.1"),
+    RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
+    RowFault(reason="malformed:bytes", column="bytes", hides_bytes=True),
+    RowFault(reason="malformed:packets", column="packets", value=-1),
+    RowFault(reason="malformed:srcport", column="srcport"),
+    RowFault(reason="malformed:dstport", column="dstport", value=65_536),
+    RowFault(reason="malformed:end", column="end", value=-1, is_from_start=True),
+    RowFault(reason="malformed:end", column="end", value=DAY_S + 1, is_from_start=True),
+    RowFault(reason="malformed:protocol", column="protocol", value=256),
+    RowFault(reason="malformed:start", column="start"),
+    RowFault(reason="malformed:log_status", column="log_status", value="MAYBE"),
 )
 LATER_FAULTS = (
-    Fault(reason="malformed:pkt_srcaddr", column="pkt_srcaddr", value="here"),
-    Fault(reason="malformed:pkt_dstaddr", column="pkt_dstaddr", value="2001:db8::g"),
-    Fault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
+    RowFault(reason="malformed:pkt_srcaddr", column="pkt_srcaddr", value="here"),
+    RowFault(reason="malformed:pkt_dstaddr", column="pkt_dstaddr", value="2001:db8::g"),
+    RowFault(reason="malformed:flow_direction", column="flow_direction", value="sideways"),
 )
 TEXT_FAULTS = (
-    Fault(reason="malformed:bytes", column="bytes", value="12x", edit=Edit.FIELD, hides_bytes=True),
-    Fault(reason="malformed:packets", column="packets", value="1e3", edit=Edit.FIELD),
-    Fault(reason="malformed:protocol", column="protocol", value="tcp", edit=Edit.FIELD),
-    Fault(reason="malformed:start", column="start", value="noon", edit=Edit.FIELD),
-    Fault(reason="malformed:columns", column="end", edit=Edit.CUT, hides_bytes=True),
-    Fault(reason="malformed:columns", column="end", edit=Edit.MORE, hides_bytes=True),
-    Fault(reason="malformed:header", column="version", edit=Edit.HEADER, hides_bytes=True),
-    Fault(
+    RowFault(
+        reason="malformed:bytes", column="bytes", value="12x", edit=LineEdit.FIELD, hides_bytes=True
+    ),
+    RowFault(reason="malformed:packets", column="packets", value="1e3", edit=LineEdit.FIELD),
+    RowFault(reason="malformed:protocol", column="protocol", value="tcp", edit=LineEdit.FIELD),
+    RowFault(reason="malformed:start", column="start", value="noon", edit=LineEdit.FIELD),
+    RowFault(reason="malformed:columns", column="end", edit=LineEdit.CUT, hides_bytes=True),
+    RowFault(reason="malformed:columns", column="end", edit=LineEdit.MORE, hides_bytes=True),
+    RowFault(reason="malformed:header", column="version", edit=LineEdit.HEADER, hides_bytes=True),
+    RowFault(
         reason="malformed:charset",
         column="account_id",
         value=NO_UTF8,
-        edit=Edit.FIELD,
+        edit=LineEdit.FIELD,
         hides_bytes=True,
     ),
-    Fault(
+    RowFault(
         reason="malformed:line",
         column="account_id",
         value="9" * LONG_LINE,
-        edit=Edit.FIELD,
+        edit=LineEdit.FIELD,
         hides_bytes=True,
     ),
 )
 CANONICAL_FAULTS = (
-    Fault(reason="malformed:kind", column="kind", value="eat"),
-    Fault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
-    Fault(reason="malformed:bytes", column="bytes", hides_bytes=True),
-    Fault(reason="malformed:cluster", column="cluster"),
-    Fault(reason="malformed:cluster", column="cluster", value="elsewhere"),
-    Fault(reason="malformed:broker_id", column="broker_id"),
-    Fault(reason="malformed:broker_id", column="broker_id", value=NO_BROKER),
-    Fault(reason="malformed:peer_broker_id", column="peer_broker_id", value=NO_BROKER),
-    Fault(reason="malformed:window_start", column="window_start"),
-    Fault(reason="malformed:window_s", column="window_s", value=-1),
-    Fault(reason="malformed:partition", column="partition", value=-1),
-    Fault(reason="malformed:packets", column="packets", value=-1),
-    Fault(reason="malformed:source", column="source", value="rumour"),
-    Fault(reason="malformed:client_address", column="client_address", value="10.0.0.256"),
+    RowFault(reason="malformed:kind", column="kind", value="eat"),
+    RowFault(reason="malformed:bytes", column="bytes", value=-5, hides_bytes=True),
+    RowFault(reason="malformed:bytes", column="bytes", hides_bytes=True),
+    RowFault(reason="malformed:cluster", column="cluster"),
+    RowFault(reason="malformed:cluster", column="cluster", value="elsewhere"),
+    RowFault(reason="malformed:broker_id", column="broker_id"),
+    RowFault(reason="malformed:broker_id", column="broker_id", value=NO_BROKER),
+    RowFault(reason="malformed:peer_broker_id", column="peer_broker_id", value=NO_BROKER),
+    RowFault(reason="malformed:window_start", column="window_start"),
+    RowFault(reason="malformed:window_s", column="window_s", value=-1),
+    RowFault(reason="malformed:partition", column="partition", value=-1),
+    RowFault(reason="malformed:packets", column="packets", value=-1),
+    RowFault(reason="malformed:source", column="source", value="rumour"),
+    RowFault(reason="malformed:client_address", column="client_address", value="10.0.0.256"),
 )
 
 
-def faults_of(options: FleetOptions) -> tuple[Fault, ...]:
+def faults_of(options: FleetOptions) -> tuple[RowFault, ...]:
     """The faults that files of these options can hold."""
     if options.flow_format is FlowFormat.CANONICAL:
         return CANONICAL_FAULTS
@@ -123,17 +132,19 @@ def faults_of(options: FleetOptions) -> tuple[Fault, ...]:
     return (*LOG_FAULTS, *later, *text)
 
 
-def spoiled(
-    columns: Mapping[str, Words | Numbers], rows: NDArray[np.int64], faults: Sequence[Fault]
-) -> tuple[dict[str, Words | Numbers], tuple[Spoiled, ...]]:
-    """The columns with fault `i mod len(faults)` in row `rows[i]`, and what only text holds."""
+def spoil_rows(
+    columns: Mapping[str, TextColumn | NumberColumn],
+    rows: NDArray[np.int64],
+    faults: Sequence[RowFault],
+) -> tuple[dict[str, TextColumn | NumberColumn], tuple[SpoiledLine, ...]]:
+    """The columns with fault `i mod len(faults)` in row `rows[i]`, and the edits of text lines."""
     changed = dict(columns)
-    in_text: list[Spoiled] = []
+    in_text: list[SpoiledLine] = []
     for place, fault in enumerate(faults[: len(rows)]):
         mine = rows[place :: len(faults)]
         if fault.edit is not None:
             in_text += [
-                Spoiled(
+                SpoiledLine(
                     row=int(row), edit=fault.edit, column=fault.column, text=str(fault.value or "")
                 )
                 for row in mine
@@ -144,19 +155,19 @@ def spoiled(
 
 
 def _changed(
-    columns: Mapping[str, Words | Numbers], rows: NDArray[np.int64], fault: Fault
-) -> Words | Numbers:
+    columns: Mapping[str, TextColumn | NumberColumn], rows: NDArray[np.int64], fault: RowFault
+) -> TextColumn | NumberColumn:
     column, start = columns[fault.column], columns.get("start")
-    if isinstance(column, Words):
+    if isinstance(column, TextColumn):
         codes = column.codes.copy()
         codes[rows] = MISSING if fault.value is None else len(column.words)
-        return Words(codes, (*column.words, str(fault.value)))
+        return TextColumn(codes, (*column.words, str(fault.value)))
     values, is_missing = column.values.copy(), column.is_missing.copy()
     is_missing[rows] = fault.value is None
     if fault.value is None:
         values[rows] = 0
-    elif fault.is_from_start and isinstance(start, Numbers):
+    elif fault.is_from_start and isinstance(start, NumberColumn):
         values[rows] = start.values[rows] + int(fault.value)
     else:
         values[rows] = int(fault.value)
-    return Numbers(values, is_missing, column.is_time)
+    return NumberColumn(values, is_missing, column.is_time)

@@ -1,4 +1,4 @@
-"""One fleet, and each of its flow files: what is asked for, drawn, told, spoiled and added up."""
+"""Builds a fleet and each of its flow files: draw flows, write rows, add faults, add up."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, shown_topics
-from rackwise.core.fleet.flows.columns import FlowFile, Numbers, Words
-from rackwise.core.fleet.flows.faults import faults_of, spoiled
-from rackwise.core.fleet.flows.tally import Tally, outcome_totals, summed, tallied
+from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, topics_in_rows
+from rackwise.core.fleet.flows.columns import GeneratedFile, NumberColumn, TextColumn
+from rackwise.core.fleet.flows.faults import faults_of, spoil_rows
+from rackwise.core.fleet.flows.tally import Tally, add_tallies, outcome_totals, tally_rows
 from rackwise.core.fleet.flows.traffic import (
     EPOCH_ORDINAL,
     REPLICATE,
-    drawn_flows,
+    draw_flows,
     file_stream,
-    slice_of,
+    part_size,
 )
-from rackwise.core.fleet.flows.truth import ledger, truth_document
-from rackwise.core.fleet.flows.vpc import FATES, KEPT, WITHOUT_BYTES, log_columns, logged
-from rackwise.core.fleet.world.addresses import of_broker, subnets
-from rackwise.core.fleet.world.clusters import generated_cluster
+from rackwise.core.fleet.flows.truth import price_tally, truth_document
+from rackwise.core.fleet.flows.vpc import KEPT, OUTCOMES, WITHOUT_BYTES, log_columns, log_flows
+from rackwise.core.fleet.world.addresses import broker_addresses, subnets
+from rackwise.core.fleet.world.clusters import generate_cluster
 from rackwise.core.fleet.world.endpoints import NOBODY
 from rackwise.core.fleet.world.options import FleetOptions, FlowFormat, check_flows, check_options
-from rackwise.core.fleet.world.topology import Topology, topology
+from rackwise.core.fleet.world.topology import Topology, build_topology
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -43,22 +43,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fleet:
-    """Clusters and what flows are drawn from; `racks`: those of all brokers, none twice."""
+class GeneratedFleet:
+    """Clusters, and the columns from which their flows are drawn."""
 
     options: FleetOptions
     clusters: tuple[Cluster, ...]
     racks: tuple[Rack, ...]
+    """The distinct racks of all brokers."""
     world: Topology
 
     @property
     def subnets(self) -> tuple[tuple[str, str], ...]:
-        """The table of subnets: network, rack."""
+        """The subnet table: (network, rack)."""
         return tuple((cidr, rack.text) for cidr, rack in subnets(self.racks))
 
     @property
     def client_racks(self) -> tuple[tuple[str, str], ...]:
-        """The table of clients: client id, rack; empty where the flows know no client ids."""
+        """The table of clients: (client id, rack); empty if the flows have no client ids."""
         if self.options.flow_format is not FlowFormat.CANONICAL:
             return ()
         clients = self.world.clients
@@ -69,18 +70,18 @@ class Fleet:
         )
 
 
-def generated_fleet(options: FleetOptions) -> Fleet:
-    """Clusters by the options, and their world. Raises `InvalidConfig`, `InvalidRack`."""
+def generate_fleet(options: FleetOptions) -> GeneratedFleet:
+    """A fleet of generated clusters. Raises `InvalidConfig`, `InvalidRack`."""
     check_options(options)
-    clusters = tuple(generated_cluster(options, index) for index in range(options.clusters))
+    clusters = tuple(generate_cluster(options, index) for index in range(options.clusters))
     return _fleet(options, clusters, options.racks)
 
 
-def observed_fleet(options: FleetOptions, clusters: Sequence[Cluster]) -> Fleet:
-    """The world of clusters that exist already; of the options only those about flows count.
+def fleet_of_clusters(options: FleetOptions, clusters: Sequence[Cluster]) -> GeneratedFleet:
+    """A fleet of existing clusters; only the options about flows are used.
 
-    Raises `InvalidConfig`, and `InvalidSnapshot` when a broker has no rack or no address of its
-    own, a replica is on a broker that is not listed, or a cluster has no partition with a leader.
+    Raises `InvalidConfig`, and `InvalidSnapshot` if a broker has no rack or no address of its own,
+    a replica is on a broker that is not listed, or a cluster has no partition with a leader.
     """
     check_flows(options)
     for cluster in clusters:
@@ -89,8 +90,8 @@ def observed_fleet(options: FleetOptions, clusters: Sequence[Cluster]) -> Fleet:
     return _fleet(options, tuple(clusters), tuple(sorted(racks)))
 
 
-def readdressed(options: FleetOptions, clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
-    """The same clusters with made-up addresses, one or more of its own for each broker."""
+def replace_addresses(options: FleetOptions, clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
+    """The same clusters with generated addresses, one or more for each broker."""
     racks = sorted({b.rack for cluster in clusters for b in cluster.brokers if b.rack})
     ordinals = count()
     return tuple(
@@ -99,7 +100,7 @@ def readdressed(options: FleetOptions, clusters: Sequence[Cluster]) -> tuple[Clu
             brokers=tuple(
                 replace(
                     broker,
-                    addresses=of_broker(
+                    addresses=broker_addresses(
                         racks.index(broker.rack) if broker.rack else 0,
                         next(ordinals),
                         has_ipv6=options.ipv6 > 0,
@@ -112,28 +113,30 @@ def readdressed(options: FleetOptions, clusters: Sequence[Cluster]) -> tuple[Clu
     )
 
 
-def flow_file(fleet: Fleet, index: int) -> tuple[FlowFile, Tally]:
-    """File `index` (0..options.files-1) and what it holds."""
+def flow_file(fleet: GeneratedFleet, index: int) -> tuple[GeneratedFile, Tally]:
+    """File `index` (0..options.files-1), and the tally of its rows."""
     stream = file_stream(fleet.options, index)
-    flows = drawn_flows(stream, fleet.options, fleet.world, index)
-    tell = _canonical if fleet.options.flow_format is FlowFormat.CANONICAL else _log
-    return _spoiled(fleet, tell(stream, fleet, flows, index), index)
+    flows = draw_flows(stream, fleet.options, fleet.world, index)
+    write_rows = _canonical if fleet.options.flow_format is FlowFormat.CANONICAL else _log
+    return _spoiled(fleet, write_rows(stream, fleet, flows, index), index)
 
 
-def truth(fleet: Fleet, tallies: Iterable[Tally], prices: Sequence[Price]) -> dict[str, Any]:
-    """The document of `truth.json`, from all files' tallies; `prices`: rows of one provider."""
-    tally = summed(tallies)
+def truth(
+    fleet: GeneratedFleet, tallies: Iterable[Tally], prices: Sequence[Price]
+) -> dict[str, Any]:
+    """The document of `truth.json` from the tallies of all files; `prices`: of one provider."""
+    tally = add_tallies(tallies)
     return truth_document(
         options=_plain(fleet.options),
         clusters=fleet.clusters,
         racks=fleet.racks,
         tally=tally,
-        bill=ledger(fleet.clusters, fleet.racks, fleet.world, tally, prices),
+        bill=price_tally(fleet.clusters, fleet.racks, fleet.world, tally, prices),
     )
 
 
 def _check_observed(cluster: Cluster) -> None:
-    """Refuse what the truth could not be told of."""
+    """Raise `InvalidSnapshot` for a cluster whose truth cannot be computed."""
     rackless = [broker.id for broker in cluster.brokers if broker.rack is None]
     ids = [broker.id for broker in cluster.brokers]
     strangers = np.setdiff1d(cluster.partitions.replicas.values, ids)
@@ -152,35 +155,38 @@ def _check_observed(cluster: Cluster) -> None:
         )
 
 
-def _fleet(options: FleetOptions, clusters: tuple[Cluster, ...], racks: tuple[Rack, ...]) -> Fleet:
-    return Fleet(
+def _fleet(
+    options: FleetOptions, clusters: tuple[Cluster, ...], racks: tuple[Rack, ...]
+) -> GeneratedFleet:
+    return GeneratedFleet(
         options=options,
         clusters=clusters,
         racks=racks,
-        world=topology(options, clusters, racks),
+        world=build_topology(options, clusters, racks),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """Rows of one file, none spoiled yet; `can_spoil`: losing them changes no other fate."""
+class _FileRows:
+    """Rows of one file, before faults are added."""
 
-    columns: dict[str, Words | Numbers]
+    columns: dict[str, TextColumn | NumberColumn]
     cells: Mapping[str, NDArray[np.int64]]
-    fate: NDArray[np.int64]
+    outcome: NDArray[np.int64]
     bytes: NDArray[np.int64]
     can_spoil: NDArray[np.bool_]
+    """Whether the loss of the row changes no other row's outcome."""
 
 
-def _log(stream: Stream, fleet: Fleet, drawn: Flows, index: int) -> _Told:
+def _log(stream: Stream, fleet: GeneratedFleet, drawn: Flows, index: int) -> _FileRows:
     options, ends = fleet.options, fleet.world.endpoints
-    flows, rows = logged(stream, options, fleet.world, drawn, index)
+    flows, rows = log_flows(stream, options, fleet.world, drawn, index)
     at = rows.flow
     sender, receiver = flows.sender[at], flows.receiver[at]
     is_copy = flows.kind[at] == REPLICATE
-    is_told_twice = np.bincount(at, minlength=len(flows)) > 1
-    has_bytes = ~np.isin(rows.fate, WITHOUT_BYTES)
-    return _Told(
+    is_logged_twice = np.bincount(at, minlength=len(flows)) > 1
+    has_bytes = ~np.isin(rows.outcome, WITHOUT_BYTES)
+    return _FileRows(
         columns=log_columns(stream, options, fleet.world, flows, rows),
         cells={
             "cluster": flows.cluster[at],
@@ -190,19 +196,19 @@ def _log(stream: Stream, fleet: Fleet, drawn: Flows, index: int) -> _Told:
             "from_rack": ends.rack[sender].astype(np.int64),
             "to_rack": ends.rack[receiver].astype(np.int64),
         },
-        fate=rows.fate,
+        outcome=rows.outcome,
         bytes=np.where(has_bytes, flows.bytes[at], 0),
-        can_spoil=(rows.fate == KEPT) & ~is_told_twice[at],
+        can_spoil=(rows.outcome == KEPT) & ~is_logged_twice[at],
     )
 
 
-def _canonical(stream: Stream, fleet: Fleet, flows: Flows, index: int) -> _Told:
+def _canonical(stream: Stream, fleet: GeneratedFleet, flows: Flows, index: int) -> _FileRows:
     del index
-    topic = shown_topics(stream, flows)
+    topic = topics_in_rows(stream, flows)
     is_copy = flows.kind == REPLICATE
     from_rack, to_rack = canonical_racks(fleet.world, flows)
     group = fleet.world.clients.group[flows.client]
-    return _Told(
+    return _FileRows(
         columns=canonical_columns(fleet.clusters, fleet.racks, fleet.world, flows, topic),
         cells={
             "cluster": flows.cluster,
@@ -214,44 +220,46 @@ def _canonical(stream: Stream, fleet: Fleet, flows: Flows, index: int) -> _Told:
             "from_rack": from_rack,
             "to_rack": to_rack,
         },
-        fate=np.full(len(flows), KEPT),
+        outcome=np.full(len(flows), KEPT),
         bytes=flows.bytes,
         can_spoil=~is_copy,
     )
 
 
-def _spoiled(fleet: Fleet, told: _Told, index: int) -> tuple[FlowFile, Tally]:
-    """The file with its bad rows, and what is left to find in it."""
+def _spoiled(
+    fleet: GeneratedFleet, file_rows: _FileRows, index: int
+) -> tuple[GeneratedFile, Tally]:
+    """The file with its malformed rows, and the tally of the others."""
     options = fleet.options
     bad = round(options.flows * options.bad_rows)
-    rows = _evenly(np.flatnonzero(told.can_spoil), slice_of(bad, options.files, index))
+    rows = _evenly(np.flatnonzero(file_rows.can_spoil), part_size(bad, options.files, index))
     kinds = faults_of(options)
     turn = bad * index // options.files % len(kinds)
     faults = (*kinds[turn:], *kinds[:turn])
-    columns, in_text = spoiled(told.columns, rows, faults)
+    columns, in_text = spoil_rows(file_rows.columns, rows, faults)
     which = np.arange(len(rows)) % len(faults)
     hidden = np.array([fault.hides_bytes for fault in faults])
-    fate, bytes_ = told.fate.copy(), told.bytes.copy()
-    fate[rows] = len(FATES) + which
+    outcome, bytes_ = file_rows.outcome.copy(), file_rows.bytes.copy()
+    outcome[rows] = len(OUTCOMES) + which
     bytes_[rows[hidden[which]]] = 0
-    is_kept = fate == KEPT
+    is_kept = outcome == KEPT
     day = options.first_day.toordinal() - EPOCH_ORDINAL + index // options.files_per_day
-    cells = {name: column[is_kept] for name, column in told.cells.items()}
+    cells = {name: column[is_kept] for name, column in file_rows.cells.items()}
     cells["day"] = np.full(int(is_kept.sum()), day)
-    names = (*FATES, *(fault.reason for fault in faults))
-    tally = tallied(cells, bytes_[is_kept], outcome_totals(day, fate, bytes_, names))
+    names = (*OUTCOMES, *(fault.reason for fault in faults))
+    tally = tally_rows(cells, bytes_[is_kept], outcome_totals(day, outcome, bytes_, names))
     name = f"{options.first_day + timedelta(index // options.files_per_day)}-{index:05d}"
-    return FlowFile(name=name, columns=columns, spoiled=in_text), tally
+    return GeneratedFile(name=name, columns=columns, spoiled=in_text), tally
 
 
 def _evenly(rows: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
-    """`wanted` of the rows, or all if there are fewer, at equal distances."""
+    """`wanted` of the rows at equal distances, or all rows if there are fewer."""
     wanted = min(wanted, len(rows))
     return rows[np.arange(wanted) * len(rows) // max(wanted, 1)]
 
 
 def _plain(options: FleetOptions) -> dict[str, Any]:
-    """The options as JSON has them."""
+    """The options as JSON values."""
     values = {column.name: getattr(options, column.name) for column in fields(options)}
     values["racks"] = [rack.text for rack in options.racks]
     values["first_day"] = options.first_day.isoformat()

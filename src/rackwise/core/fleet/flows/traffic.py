@@ -1,6 +1,6 @@
-"""Who sent how much to whom, and when: the flows of one file, before anybody has logged them.
+"""Draws the flows of one file: sender, receiver, size and time, before any log format.
 
-Each file is a function of (seed, file index) and covers an equal slice of one day. A flow is one of
+Each file is a function of (seed, file index) and covers an equal part of one day. A flow is one of
 
 ```
 produce     client:port    -> leader:listener
@@ -8,8 +8,8 @@ fetch       broker:listener -> client:port        one in five from a follower (K
 replicate   leader:listener -> follower:port      one in ten the other way: the follower's requests
 ```
 
-Sizes are log-uniform from half a KiB to a GiB. What this does not do: say how a flow is logged; see
-`flow_logs` and `canonical`.
+Sizes are log-uniform from half a KiB to a GiB. What this does not do: write rows; see `vpc` and
+`canonical`.
 """
 
 from __future__ import annotations
@@ -50,25 +50,29 @@ WINDOWS_S = np.array([60, 60, 60, 300, 600])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flows:
-    """Columns of one row per flow, int64 unless said.
-
-    `sender`, `receiver`: endpoint rows; `sender_port`, `receiver_port`; `broker`, `peer`: broker
-    indices, the serving one and in a replicate flow the other one, else -1; `client`: row of the
-    clients or -1; `topic`, `partition`: rows of the partitions; `start`: epoch second.
-    """
+    """Flows as columns [flows]."""
 
     kind: NDArray[np.int64]
+    """Index into `KINDS`."""
     cluster: NDArray[np.int64]
     topic: NDArray[np.int64]
+    """Topic row in `Partitions`."""
     partition: NDArray[np.int64]
+    """Partition row in `Partitions`."""
     client: NDArray[np.int64]
+    """Row in `Clients`; -1 = none."""
     broker: NDArray[np.int64]
+    """Index of the broker that serves the flow."""
     peer: NDArray[np.int64]
+    """Index of the other broker of a replicate flow; -1 = none."""
     sender: NDArray[np.int64]
+    """Endpoint."""
     receiver: NDArray[np.int64]
+    """Endpoint."""
     sender_port: NDArray[np.int64]
     receiver_port: NDArray[np.int64]
     start: NDArray[np.int64]
+    """Epoch second."""
     window_s: NDArray[np.int64]
     bytes: NDArray[np.int64]
     packets: NDArray[np.int64]
@@ -76,8 +80,8 @@ class Flows:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def followed_by(self, others: Flows) -> Flows:
-        """These flows and then the others."""
+    def concatenate(self, others: Flows) -> Flows:
+        """These flows, followed by the others."""
         return Flows(
             **{
                 column.name: np.concatenate(
@@ -88,21 +92,21 @@ class Flows:
         )
 
 
-def slice_of(total: int, parts: int, index: int) -> int:
-    """Size of part `index` when `total` is cut into `parts` that differ by at most one."""
+def part_size(total: int, parts: int, index: int) -> int:
+    """Size of part `index` of `total`, divided into `parts` that differ by at most one."""
     return total * (index + 1) // parts - total * index // parts
 
 
 def file_stream(options: FleetOptions, index: int) -> Stream:
-    """The draws of file `index`; everything in the file comes from them, in one order."""
+    """The draws of file `index`; everything in the file depends on them alone."""
     return Stream(options.seed, FLOW_STREAM, index)
 
 
-def drawn_flows(stream: Stream, options: FleetOptions, world: Topology, index: int) -> Flows:
+def draw_flows(stream: Stream, options: FleetOptions, world: Topology, index: int) -> Flows:
     """The flows of file `index`."""
-    count = slice_of(options.flows, options.files, index)
+    count = part_size(options.flows, options.files, index)
     cluster = stream.below(len(world.has_ipv6), count)
-    topic = world.partitions.drawn_topics(stream, cluster)
+    topic = world.partitions.draw_topics(stream, cluster)
     partition = world.partitions.first[topic] + stream.below(world.partitions.size[topic])
     leader = world.partitions.leader[partition].astype(np.int64)
     follower = _one_of(stream, world.partitions.followers, partition)
@@ -111,7 +115,7 @@ def drawn_flows(stream: Stream, options: FleetOptions, world: Topology, index: i
     is_follower = (kind == FETCH) & (follower != NOBODY) & _one_in(stream, FOLLOWER_ONE_IN, count)
     broker = np.where(is_follower, follower, leader)
     peer = np.where(kind == REPLICATE, follower, NOBODY)
-    client = np.where(kind == REPLICATE, NOBODY, world.clients.drawn(stream, cluster))
+    client = np.where(kind == REPLICATE, NOBODY, world.clients.draw(stream, cluster))
     here, there = _ends(stream, options, world, cluster, broker, peer, client)
     is_inward = (kind == PRODUCE) | ((kind == REPLICATE) & _one_in(stream, REQUEST_ONE_IN, count))
     listener = world.endpoints.port[here].astype(np.int64)
@@ -141,7 +145,7 @@ def _one_in(stream: Stream, many: int, count: int) -> NDArray[np.bool_]:
 
 
 def _one_of(stream: Stream, lists: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One value of each of these rows, -1 where a row is empty."""
+    """A random value of each of these rows; -1 for an empty row."""
     lengths = lists.lengths[rows]
     drawn = stream.below(np.maximum(lengths, 1))
     if not len(lists.values):
@@ -159,7 +163,7 @@ def _ends(
     peer: NDArray[np.int64],
     client: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Endpoints of the serving broker and of the other side, both of one address family."""
+    """Endpoints of the serving broker and of the other end, of the same address family."""
     count = len(cluster)
     client_end = world.clients.endpoint + client
     among_brokers = client == NOBODY
@@ -173,7 +177,7 @@ def _ends(
 
 
 def _starts(stream: Stream, options: FleetOptions, index: int, count: int) -> NDArray[np.int64]:
-    """Epoch seconds within the file's slice of its day."""
+    """Epoch seconds within the file's part of its day."""
     day, part = divmod(index, options.files_per_day)
     first = (options.first_day.toordinal() - EPOCH_ORDINAL + day) * DAY_S
     low = DAY_S * part // options.files_per_day

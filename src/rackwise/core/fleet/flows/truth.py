@@ -1,17 +1,17 @@
-"""What a reader of the generated files must find: exact totals, findings and dollars.
+"""Computes what a reader of the generated files must find: exact totals, findings and dollars.
 
-Bytes come from the tally. Three steps lie between it and the bill, each exact:
+Bytes come from the tally. Three exact steps lead from it to the bill:
 
 ```
-topics    a replicate flow that names no topic is spread over the partitions that its sender
-          leads and its receiver follows, one weight each, by `core.traffic.apportion`;
-          without such a partition the topic stays unknown
+topics    a replicate flow without a topic is divided over the partitions that its sender leads
+          and its receiver follows, with equal weights, by `core.traffic.apportion`; without such a
+          partition the topic stays unknown
 levels    `core.racks.crossing_level` of the two racks
 dollars   `core.traffic.usd_nano`, out and in, of each row (day, cluster, kind, topic, group,
           racks, quality); a total is the sum of its rows
 ```
 
-What this does not do: read a flow file, or ask the pipeline.
+What this does not do: read a flow file, or use the pipeline.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.truth/1"
 LEVELS = ("region", "zone", "rack", "shelf")
-"""Names of the levels, coarsest first, where racks have more than one."""
+"""Names of the levels, coarsest first, if racks have more than one."""
 MEASURED, APPORTIONED = "measured", "apportioned"
 UNKNOWN = "(unknown)"
-"""Topic, client group or rack of bytes that have none."""
+"""The topic, client group or rack of bytes without one."""
 PLACES = ("local", "cross", "unknown", "unpriced")
 
 
 class BillRow(NamedTuple):
-    """What makes a row of the bill: all its bytes are priced together."""
+    """The key of a row of the bill; all bytes of a row are priced together."""
 
     day: str
     cluster: str
@@ -61,25 +61,25 @@ class BillRow(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """Bytes of a row of the bill, and nano-dollars; None where they have no price."""
+    """Bytes of a row of the bill, and nano-dollars; None = no price."""
 
     bytes: int
     nano: int | None
 
 
-Ledger: TypeAlias = "Mapping[BillRow, Amount]"
+PricedRows: TypeAlias = "Mapping[BillRow, Amount]"
 
 
-def ledger(
+def price_tally(
     clusters: Sequence[Cluster],
     racks: Sequence[Rack],
     world: Topology,
     tally: Tally,
     prices: Sequence[Price],
-) -> Ledger:
+) -> PricedRows:
     """The bill of a tally, row by row. `prices`: rows of one provider.
 
-    Raises `InvalidPrices` for a day that the rows leave out, or cover twice.
+    Raises `InvalidPrices` for a day that no row or more than one row covers.
     """
     bytes_: Counter[BillRow] = Counter()
     for row, part in _bill_rows(clusters, racks, world, tally):
@@ -98,15 +98,15 @@ def ledger(
 
 
 def level_names_of(racks: Sequence[Rack]) -> tuple[str, ...]:
-    """Names of the levels of these racks, coarsest first; `zone` where there is but one."""
+    """Names of the levels of these racks, coarsest first; `zone` if there is only one level."""
     depth = max(len(rack.levels) for rack in racks)
     return ("zone",) if depth <= 1 else LEVELS[:depth]
 
 
-def totals(bill: Ledger, *columns: str) -> list[dict[str, Any]]:
-    """One entry per distinct value of the columns of `BillRow`, in rising order.
+def totals(bill: PricedRows, *columns: str) -> list[dict[str, Any]]:
+    """One entry for each distinct value of some columns of `BillRow`, in rising order.
 
-    Bytes in all and by place; `usd` is text with nine digits, None where nothing has a price.
+    It has the bytes in total and by place; `usd` is text with nine digits, None without a price.
     """
     found: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for row, (bytes_, nano) in bill.items():
@@ -132,19 +132,19 @@ def truth_document(
     clusters: Sequence[Cluster],
     racks: Sequence[Rack],
     tally: Tally,
-    bill: Ledger,
+    bill: PricedRows,
 ) -> dict[str, Any]:
-    """`truth.json`: JSON-able; names as the pipeline has them, dollars as text of nine digits."""
-    fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for (_, fate), (rows, bytes_) in tally.fates.items():
-        fates[fate].update(rows=rows, bytes=bytes_)
+    """The document of `truth.json`, with the pipeline's names; dollars are text, nine digits."""
+    outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (_, outcome), (rows, bytes_) in tally.outcomes.items():
+        outcomes[outcome].update(rows=rows, bytes=bytes_)
     return {
         "format": FORMAT,
         "options": dict(options),
         "levels": list(level_names_of(racks)),
-        "rows": sum(sums["rows"] for sums in fates.values()),
-        "bytes": sum(sums["bytes"] for sums in fates.values()),
-        "fates": {fate: dict(sums) for fate, sums in sorted(fates.items())},
+        "rows": sum(sums["rows"] for sums in outcomes.values()),
+        "bytes": sum(sums["bytes"] for sums in outcomes.values()),
+        "outcomes": {outcome: dict(sums) for outcome, sums in sorted(outcomes.items())},
         "total": totals(bill),
         "by_kind": totals(bill, "cluster", "kind"),
         "by_kind_and_level": totals(bill, "cluster", "kind", "level"),
@@ -169,7 +169,7 @@ def truth_document(
 def _bill_rows(
     clusters: Sequence[Cluster], racks: Sequence[Rack], world: Topology, tally: Tally
 ) -> Iterator[tuple[BillRow, int]]:
-    led = [_led_by_pair(cluster) for cluster in clusters]
+    led = [_topics_by_pair(cluster) for cluster in clusters]
     ids = world.brokers.ids.tolist()
     level = {
         (a, b): crossing_level(_rack(racks, a), _rack(racks, b))
@@ -198,7 +198,7 @@ def _bill_rows(
             yield row._replace(topic=name, quality=APPORTIONED), share
 
 
-def _led_by_pair(cluster: Cluster) -> Mapping[tuple[int, int], list[tuple[str, int]]]:
+def _topics_by_pair(cluster: Cluster) -> Mapping[tuple[int, int], list[tuple[str, int]]]:
     """(leader, follower) -> topics in order, with the number of partitions between the two."""
     table = cluster.partitions
     leader = table.leader[table.replicas.rows]

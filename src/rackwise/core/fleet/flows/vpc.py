@@ -1,7 +1,7 @@
-"""Flows as VPC flow logs tell them: seen from interfaces, some twice, some of no interest.
+"""Writes flows as columns of VPC flow logs: as interfaces see them, some twice, some not Kafka.
 
-An interface logs what it sends (egress) and what it receives (ingress). All brokers' interfaces are
-logged and half of the clients', so one flow gives one row or two:
+An interface logs what it sends (egress) and what it receives (ingress). The interfaces of all
+brokers and of half of the clients are logged, so one flow gives one row or two:
 
 ```
 sender    receiver   rows
@@ -11,11 +11,11 @@ broker    client     egress at the broker, kept; perhaps ingress at a logged cli
 broker    broker     egress at the sender, kept; perhaps ingress at the receiver, duplicate
 ```
 
-Besides, of a thousand flows, 4 become NODATA rows, 1 SKIPDATA, 10 REJECT and 30 use other ports.
-Version 5 says the direction; version 2 does not, so there each interface of a file also asks
-the name server once, which leaves it as the only address that stands in all rows of its interface.
+Of a thousand flows, 4 become NODATA rows, 1 SKIPDATA, 10 REJECT and 30 use other ports. Version 5
+has the direction; version 2 does not. In version 2 each interface of a file also queries the name
+server once, so that its own address is the only one that is in all rows of the interface.
 
-What this does not do: spoil rows (`faults`); add up (`tally`).
+What this does not do: add malformed rows (`faults`); compute sums (`tally`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.fleet.flows.columns import Numbers, Words, constant, numbers, words
-from rackwise.core.fleet.flows.traffic import Flows, slice_of
+from rackwise.core.fleet.flows.columns import (
+    NumberColumn,
+    TextColumn,
+    constant_column,
+    number_column,
+    text_column,
+)
+from rackwise.core.fleet.flows.traffic import Flows, part_size
 from rackwise.core.fleet.world.endpoints import NOBODY
 
 if TYPE_CHECKING:
@@ -38,12 +44,12 @@ if TYPE_CHECKING:
     from rackwise.core.fleet.world.topology import Topology
 
 KEPT, NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA, DUPLICATE = range(6)
-FATES = ("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side")
-"""Fate code -> name."""
+OUTCOMES = ("kept", "nodata", "skipdata", "rejected", "not-kafka", "duplicate-side")
+"""Outcome code -> name."""
 
 WITHOUT_BYTES = (NO_DATA, SKIP_DATA)
-FATE_TICKETS = np.full(1000, KEPT)
-FATE_TICKETS[:45] = np.repeat([NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA], [4, 1, 10, 30])
+OUTCOME_TICKETS = np.full(1000, KEPT)
+OUTCOME_TICKETS[:45] = np.repeat([NO_DATA, SKIP_DATA, REJECTED, NOT_KAFKA], [4, 1, 10, 30])
 OTHER_PORTS = np.array([22, 53, 443, 2181, 8083])
 OWN_PORTS = np.arange(1024, 5024)
 NAME_PORT = 53
@@ -54,73 +60,75 @@ ACCOUNT = "123456789010"
 TCP = 6
 TCP_FLAGS = 18
 BARE_SHARE = 0.1
-"""Rows without container that leave the packet's own addresses out."""
+"""Share of rows outside containers that leave the packet's addresses out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogRows:
-    """One row per line of a log: the flow it tells of, from which side, and its fate.
-
-    `flow`, `fate`: int64; `is_ingress`: seen by the receiver's interface.
-    """
+class LoggedRows:
+    """The lines of a log, as columns [lines]."""
 
     flow: NDArray[np.int64]
+    """The flow that the line is about."""
     is_ingress: NDArray[np.bool_]
-    fate: NDArray[np.int64]
+    """Whether the receiver's interface logged it."""
+    outcome: NDArray[np.int64]
+    """What a reader must do with it, as an index into `OUTCOMES`."""
 
 
-def logged(
+def log_flows(
     stream: Stream, options: FleetOptions, world: Topology, flows: Flows, index: int
-) -> tuple[Flows, LogRows]:
-    """The flows as they end up on the wire, and the rows that tell of them, in order of time."""
+) -> tuple[Flows, LoggedRows]:
+    """The flows as they are on the wire, and the log lines about them, in order of time."""
     ends = world.endpoints
-    fate = FATE_TICKETS[stream.below(len(FATE_TICKETS), len(flows))]
-    flows = _elsewhere(stream, flows, fate == NOT_KAFKA, ends)
+    outcome = OUTCOME_TICKETS[stream.below(len(OUTCOME_TICKETS), len(flows))]
+    flows = _to_other_ports(stream, flows, outcome == NOT_KAFKA, ends)
     is_ingress = ~ends.is_logged[flows.sender]
-    is_seen_twice = (fate == KEPT) & ~is_ingress & ends.is_logged[flows.receiver]
-    copies = slice_of(round(options.flows * options.duplicates), options.files, index)
+    is_seen_twice = (outcome == KEPT) & ~is_ingress & ends.is_logged[flows.receiver]
+    copies = part_size(round(options.flows * options.duplicates), options.files, index)
     copied = np.flatnonzero(is_seen_twice)[:copies]
-    told = np.concatenate([np.arange(len(flows)), copied])
+    line_flow = np.concatenate([np.arange(len(flows)), copied])
     is_ingress = np.concatenate([is_ingress, np.ones(len(copied), dtype=bool)])
-    fate = np.concatenate([fate, np.full(len(copied), DUPLICATE)])
+    outcome = np.concatenate([outcome, np.full(len(copied), DUPLICATE)])
     if options.log_version < DIRECTION_SINCE:
-        own = np.where(is_ingress, flows.receiver[told], flows.sender[told])
+        own = np.where(is_ingress, flows.receiver[line_flow], flows.sender[line_flow])
         queries = _name_queries(flows, np.unique(own), len(ends.address) - 1)
-        told = np.concatenate([told, len(flows) + np.arange(len(queries))])
+        line_flow = np.concatenate([line_flow, len(flows) + np.arange(len(queries))])
         is_ingress = np.concatenate([is_ingress, np.zeros(len(queries), dtype=bool)])
-        fate = np.concatenate([fate, np.full(len(queries), NOT_KAFKA)])
-        flows = flows.followed_by(queries)
-    order = np.argsort(flows.start[told], kind="stable")
-    return flows, LogRows(flow=told[order], is_ingress=is_ingress[order], fate=fate[order])
+        outcome = np.concatenate([outcome, np.full(len(queries), NOT_KAFKA)])
+        flows = flows.concatenate(queries)
+    order = np.argsort(flows.start[line_flow], kind="stable")
+    return flows, LoggedRows(
+        flow=line_flow[order], is_ingress=is_ingress[order], outcome=outcome[order]
+    )
 
 
 def log_columns(
-    stream: Stream, options: FleetOptions, world: Topology, flows: Flows, rows: LogRows
-) -> dict[str, Words | Numbers]:
-    """The columns of a flow log of the version asked for, in its own names and order."""
+    stream: Stream, options: FleetOptions, world: Topology, flows: Flows, rows: LoggedRows
+) -> dict[str, TextColumn | NumberColumn]:
+    """The columns of a flow log of the given version, in its names and order."""
     ends, at = world.endpoints, rows.flow
     sender, receiver = flows.sender[at], flows.receiver[at]
     own = np.where(rows.is_ingress, receiver, sender)
     source = np.where(rows.is_ingress, ends.address[sender], ends.machine[sender])
     target = np.where(rows.is_ingress, ends.machine[receiver], ends.address[receiver])
-    is_empty = (rows.fate == NO_DATA) | (rows.fate == SKIP_DATA)
-    action = np.where(is_empty, NOBODY, rows.fate == REJECTED)
-    status = np.select([rows.fate == NO_DATA, rows.fate == SKIP_DATA], [1, 2], 0)
-    columns: dict[str, Words | Numbers] = {
-        "version": numbers(np.full(len(at), options.log_version)),
-        "account_id": constant(ACCOUNT, len(at)),
-        "interface_id": words(ends.interface[own], ends.interfaces),
-        "srcaddr": words(source, ends.words, is_empty),
-        "dstaddr": words(target, ends.words, is_empty),
-        "srcport": numbers(flows.sender_port[at], is_empty),
-        "dstport": numbers(flows.receiver_port[at], is_empty),
-        "protocol": numbers(np.full(len(at), TCP), is_empty),
-        "packets": numbers(flows.packets[at], is_empty),
-        "bytes": numbers(flows.bytes[at], is_empty),
-        "start": numbers(flows.start[at]),
-        "end": numbers(flows.start[at] + flows.window_s[at]),
-        "action": words(action, ("ACCEPT", "REJECT")),
-        "log_status": words(status, ("OK", "NODATA", "SKIPDATA")),
+    is_empty = (rows.outcome == NO_DATA) | (rows.outcome == SKIP_DATA)
+    action = np.where(is_empty, NOBODY, rows.outcome == REJECTED)
+    status = np.select([rows.outcome == NO_DATA, rows.outcome == SKIP_DATA], [1, 2], 0)
+    columns: dict[str, TextColumn | NumberColumn] = {
+        "version": number_column(np.full(len(at), options.log_version)),
+        "account_id": constant_column(ACCOUNT, len(at)),
+        "interface_id": text_column(ends.interface[own], ends.interfaces),
+        "srcaddr": text_column(source, ends.words, is_empty),
+        "dstaddr": text_column(target, ends.words, is_empty),
+        "srcport": number_column(flows.sender_port[at], is_empty),
+        "dstport": number_column(flows.receiver_port[at], is_empty),
+        "protocol": number_column(np.full(len(at), TCP), is_empty),
+        "packets": number_column(flows.packets[at], is_empty),
+        "bytes": number_column(flows.bytes[at], is_empty),
+        "start": number_column(flows.start[at]),
+        "end": number_column(flows.start[at] + flows.window_s[at]),
+        "action": text_column(action, ("ACCEPT", "REJECT")),
+        "log_status": text_column(status, ("OK", "NODATA", "SKIPDATA")),
     }
     if options.log_version >= DIRECTION_SINCE:
         columns |= _later_columns(stream, ends, rows, sender, receiver, own, is_empty)
@@ -130,31 +138,35 @@ def log_columns(
 def _later_columns(
     stream: Stream,
     ends: Endpoints,
-    rows: LogRows,
+    rows: LoggedRows,
     sender: NDArray[np.int64],
     receiver: NDArray[np.int64],
     own: NDArray[np.int64],
     is_empty: NDArray[np.bool_],
-) -> dict[str, Words | Numbers]:
+) -> dict[str, TextColumn | NumberColumn]:
     count = len(rows.flow)
     has_container = ends.machine[own] != ends.address[own]
     is_bare = is_empty | (stream.hits(BARE_SHARE, count) & ~has_container)
     racks = int(ends.rack.max()) + 1
     zones = tuple(f"use1-az{rack + 1}" for rack in range(racks))
     return {
-        "tcp_flags": numbers(np.full(count, TCP_FLAGS), is_empty),
-        "pkt_srcaddr": words(ends.address[sender], ends.words, is_bare),
-        "pkt_dstaddr": words(ends.address[receiver], ends.words, is_bare),
-        "az_id": words(ends.rack[own], zones),
-        "flow_direction": words(rows.is_ingress.astype(np.int32), ("egress", "ingress"), is_empty),
-        "traffic_path": numbers(np.ones(count, dtype=np.int64), is_empty | rows.is_ingress),
+        "tcp_flags": number_column(np.full(count, TCP_FLAGS), is_empty),
+        "pkt_srcaddr": text_column(ends.address[sender], ends.words, is_bare),
+        "pkt_dstaddr": text_column(ends.address[receiver], ends.words, is_bare),
+        "az_id": text_column(ends.rack[own], zones),
+        "flow_direction": text_column(
+            rows.is_ingress.astype(np.int32), ("egress", "ingress"), is_empty
+        ),
+        "traffic_path": number_column(np.ones(count, dtype=np.int64), is_empty | rows.is_ingress),
     }
 
 
-def _elsewhere(stream: Stream, flows: Flows, is_other: NDArray[np.bool_], ends: Endpoints) -> Flows:
-    """The flows with the ports of the others changed so that neither end is a listener.
+def _to_other_ports(
+    stream: Stream, flows: Flows, is_other: NDArray[np.bool_], ends: Endpoints
+) -> Flows:
+    """The flows, with the ports of those in `is_other` changed so that no end is a listener.
 
-    A client that sends to another port does so from the listeners' port: it is no listener there.
+    A client that sends to another port uses the number of the listeners' port as its own port.
     """
     count = len(flows)
     targets, sources = np.setdiff1d(OTHER_PORTS, ends.port), np.setdiff1d(OWN_PORTS, ends.port)
@@ -170,7 +182,7 @@ def _elsewhere(stream: Stream, flows: Flows, is_other: NDArray[np.bool_], ends: 
 
 
 def _name_queries(flows: Flows, own: NDArray[np.int64], resolver: int) -> Flows:
-    """One query of the name server by each of these endpoints, while the flows go on."""
+    """One query of the name server by each of these endpoints, during the flows."""
     count = len(own)
 
     def all_of(value: int) -> NDArray[np.int64]:

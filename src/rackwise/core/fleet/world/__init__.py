@@ -1,1 +1,1 @@
-"""The generated world: clusters, clients, addresses."""
+"""Generates the world of a fleet: clusters, clients, addresses."""

@@ -1,7 +1,7 @@
-"""Addresses of the generated world: which rack owns which network, and who lives where.
+"""IP addresses of the generated world: the networks of each rack, and addresses in them.
 
-Every rack k has the same networks, and one of them lies inside another and belongs to the next
-rack, so that only the longest prefix gives the right answer:
+Every rack k has the same kinds of networks. One of them is inside another and belongs to the next
+rack, so that only the longest matching prefix gives the right rack:
 
 ```
 10.(4k).0.0/20      rack k       clients          2001:db8:(k)00::/56        rack k, clients
@@ -14,7 +14,7 @@ rack, so that only the longest prefix gives the right answer:
 100.64.0.0/10       in no table  machines that run containers
 ```
 
-What this does not do: ask a table which rack an address has; who hands out an address knows it.
+What this does not do: look up the rack of an address; the code that assigns an address knows it.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ V6_BROKERS = 0xFF << 80
 V6_NESTED = 0x42
 V6_STRANGERS = 0xFFFF << 80
 RESOLVER = "10.255.255.2"
-"""Answers names for everybody; it is no part of Kafka."""
+"""The name server of all endpoints; it is not part of Kafka."""
 SECOND_ONE_IN = 5
 FIRST_BROKER = 10
 STRIDE = 1021
 V6_STRIDE = 0x9E37_79B9_7F4A_7C15
 RESERVED = 4
-"""First addresses of a network, which nobody gets; the last one is nobody's either."""
+"""Number of addresses at the start of a network that are not assigned; nor is the last one."""
 
 
 class Zone(Enum):
-    """Where a client lives, relative to a rack: in which of its networks, or in none."""
+    """The network of a client, relative to a rack; `STRANGE` is in no rack."""
 
     LARGE = "large"
     OTHER_LARGE = "other large"
@@ -61,7 +61,7 @@ class Zone(Enum):
 
 
 def subnets(racks: Sequence[Rack]) -> tuple[tuple[str, Rack], ...]:
-    """The subnet table, network text and rack, in order of the racks."""
+    """The subnet table: (network, rack) in order of the racks."""
     rows: list[tuple[str, Rack]] = []
     for k, rack in enumerate(racks):
         following = racks[(k + 1) % len(racks)]
@@ -79,8 +79,8 @@ def subnets(racks: Sequence[Rack]) -> tuple[tuple[str, Rack], ...]:
     return tuple(rows)
 
 
-def of_broker(rack: int, ordinal: int, *, has_ipv6: bool) -> tuple[str, ...]:
-    """All addresses of the broker that is `ordinal` in the whole fleet."""
+def broker_addresses(rack: int, ordinal: int, *, has_ipv6: bool) -> tuple[str, ...]:
+    """All addresses of a broker; `ordinal`: its number in the whole fleet."""
     host = FIRST_BROKER + ordinal
     found = [_v4(_block(rack, BROKERS) + host)]
     if ordinal % SECOND_ONE_IN == 0:
@@ -90,14 +90,14 @@ def of_broker(rack: int, ordinal: int, *, has_ipv6: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def of_clients(rack: int, zone: Zone, *, is_ipv6: bool) -> Iterator[str]:
-    """Addresses of clients in a zone of a rack, all distinct, in a scattered order."""
+def client_addresses(rack: int, zone: Zone, *, is_ipv6: bool) -> Iterator[str]:
+    """Distinct addresses of clients in a zone of a rack, in a scattered order."""
     if is_ipv6:
         return _v6_clients(rack, zone)
     return _v4_clients(rack, zone)
 
 
-def of_machines() -> Iterator[str]:
+def machine_addresses() -> Iterator[str]:
     """Addresses of machines that run containers."""
     return (_v4(MACHINES + 2**8 + number) for number in range(2**20))
 

@@ -1,15 +1,15 @@
-"""The generated clients: where they live, how busy they are, and how a rack may be known of them.
+"""Generates clients: their networks, their activity, and the sources of their rack.
 
-Client n of a cluster is about n^1.1 times less busy than the first. Its rack shows in one way or
-another, and the ways contradict each other on purpose, so that their order can be seen to be kept:
+Client n of a cluster is about n^1.1 times less busy than the first. The sources of its rack
+contradict each other on purpose, so that a test can see which source has priority:
 
 ```
 flow logs    subnet of the packet's address, longest prefix; or none at all
 canonical    the row's own client_rack   >   the table of clients   >   subnet   >   unknown
 ```
 
-A client of every four says its rack in its rows and stands in the table with another; one of four
-stands in the table alone; the others are known by address only.
+Of four clients, one has a rack in its rows and another one in the table; one has a rack in the
+table only; two are known by address only.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.fleet.draws import Stream, picked, zipf_weights
+from rackwise.core.fleet.draws import Stream, pick, zipf_weights
 from rackwise.core.fleet.world import addresses
 from rackwise.core.fleet.world.addresses import Zone
-from rackwise.core.fleet.world.endpoints import NOBODY, Endpoint
+from rackwise.core.fleet.world.endpoints import NOBODY, GeneratedEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,41 +47,45 @@ WAYS = 4
 PACKET_ADDRESSES_SINCE = 3
 """Version of the flow log format that first had the packet's own addresses."""
 IN_ROW, IN_TABLE = 0, 1
-"""Of a client's number modulo `WAYS`: its rack stands in its rows, or in the table of clients."""
-SERVICES = ("api", "batch", "etl", "indexer", "ledger", "ranker", "reports", "scoring", "web")
+"""A client's number modulo `WAYS`: whether its rack is in its rows, or in the table of clients."""
+SERVICES = ("api", "batch", "etl", "indexer", "price_tally", "ranker", "reports", "scoring", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """Clients of cluster c are rows `first[c]..first[c + 1] - 1`, endpoints from `endpoint` on.
-
-    `cumulative`: running sum of their activity; `row_rack`, `table_rack`: index of the rack that
-    their rows, or the table of clients, say; -1 = neither does.
-    """
+    """The clients of all clusters, as columns [clients]."""
 
     endpoint: int
+    """Row of the first client in the endpoints."""
     is_ipv6: NDArray[np.bool_]
     first: NDArray[np.int64]
+    """Clients of cluster c are rows `first[c]` to `first[c + 1] - 1`, [clusters + 1]."""
     cumulative: NDArray[np.int64]
+    """Running sum of the clients' activity."""
     ids: tuple[str, ...]
     groups: tuple[str, ...]
+    """Names of the client groups."""
     group: NDArray[np.int32]
+    """Index into `groups`."""
     row_rack: NDArray[np.int32]
+    """Index of the rack in the client's rows; -1 = none."""
     table_rack: NDArray[np.int32]
+    """Index of the rack in the table of clients; -1 = none."""
 
-    def drawn(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A client of each of these clusters, busier ones more often."""
+    def draw(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A random client of each of these clusters, in proportion to the clients' activity."""
         edges = np.concatenate([[0], self.cumulative])[self.first]
         low, high = edges[cluster], edges[cluster + 1]
-        return picked(self.cumulative, low + stream.below(high - low))
+        return pick(self.cumulative, low + stream.below(high - low))
 
 
-def generated_clients(
+def generate_clients(
     stream: Stream, options: FleetOptions, has_ipv6: Sequence[bool], racks: int, endpoint: int
-) -> tuple[list[Endpoint], Clients]:
-    """The clients of all clusters and their endpoints, which begin at row `endpoint`.
+) -> tuple[list[GeneratedEndpoint], Clients]:
+    """The endpoints and the columns of the clients of all clusters.
 
-    `has_ipv6`: cluster -> whether its brokers can be reached by IPv6; `racks`: how many there are.
+    `has_ipv6`: whether each cluster's brokers have IPv6 addresses; `racks`: the number of racks;
+    `endpoint`: the row of the first client in the endpoints.
     """
     clusters = len(has_ipv6)
     each = max(MIN_CLIENTS, min(MAX_CLIENTS, options.flows // FLOWS_PER_CLIENT) // clusters)
@@ -114,10 +118,10 @@ def _rows(
     cluster: NDArray[np.int64],
     is_ipv6: NDArray[np.bool_],
     racks: int,
-) -> list[Endpoint]:
+) -> list[GeneratedEndpoint]:
     count = len(cluster)
     free = _Addresses()
-    machines = addresses.of_machines()
+    machines = addresses.machine_addresses()
     can_contain = options.log_version >= PACKET_ADDRESSES_SINCE
     drawn = zip(
         cluster.tolist(),
@@ -128,11 +132,11 @@ def _rows(
         stream.hits(CONTAINER_SHARE, count).tolist(),
         strict=True,
     )
-    rows: list[Endpoint] = []
+    rows: list[GeneratedEndpoint] = []
     for where, six, rack, ticket, is_logged, in_container in drawn:
         zone, address = free.next(rack, ZONES[ticket], is_ipv6=six)
         rows.append(
-            Endpoint(
+            GeneratedEndpoint(
                 address=address,
                 rack=_owner(rack, zone, racks),
                 cluster=where,
@@ -144,7 +148,7 @@ def _rows(
 
 
 class _Addresses:
-    """Hands out every address once; a network that is full sends on to the rack's larger ones."""
+    """Assigns every address once; if a network is full, one from the rack's larger networks."""
 
     def __init__(self) -> None:
         self._free: dict[tuple[int, Zone, bool], Iterator[str]] = {}
@@ -160,12 +164,12 @@ class _Addresses:
         zone = _v6_zone(zone) if is_ipv6 else zone
         key = (rack, zone, is_ipv6)
         if key not in self._free:
-            self._free[key] = addresses.of_clients(rack, zone, is_ipv6=is_ipv6)
+            self._free[key] = addresses.client_addresses(rack, zone, is_ipv6=is_ipv6)
         return self._free[key]
 
 
 def _v6_zone(zone: Zone) -> Zone:
-    """IPv6 has one large network where IPv4 has several."""
+    """The zone in IPv6, which has one large network where IPv4 has several."""
     return zone if zone in {Zone.NESTED, Zone.STRANGE} else Zone.LARGE
 
 

@@ -1,7 +1,7 @@
-"""Generated clusters: names, sizes, leaders on top of a placement, and violations on purpose.
+"""Generates clusters: names, sizes and leaders for a placement, and deliberate violations.
 
 Each cluster is a function of (seed, cluster index). Topic sizes are log-uniform in 1..512; the
-topic with the most partitions is the busiest, and the n-th busiest carries a share in proportion to
+topic with the most partitions is the busiest, and the share of the n-th busiest is proportional to
 1 / n^1.1. A planted violation moves all replicas of a partition into the rack of its preferred
 leader, as far as that rack has live brokers:
 
@@ -10,7 +10,7 @@ before   t-4: 0 (/eu/a)  4 (/eu/b)  2 (/eu/c)      after   t-4: 0 (/eu/a)  3 (/e
 ```
 
 The messy shape also has leaders that are not the preferred ones and followers out of sync; in the
-lost shape broker 0 is dead. What this does not do: judge the result; see `violations`.
+lost shape broker 0 is dead. What this does not do: check the result; see `violations`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from rackwise.core.fleet.draws import Stream, log_uniform, zipf_weights
 from rackwise.core.fleet.world import addresses
-from rackwise.core.fleet.world.placements import Shape, placed, racks_of
+from rackwise.core.fleet.world.placements import Shape, place_replicas, racks_of
 from rackwise.core.model import UNKNOWN, Broker, Cluster, PartitionTable, Ragged, Topic
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ BYTES_IN_PER_BROKER_S = 20 * 2**20
 RETENTION_BYTES = 64 * 2**30
 PORT = 9092
 PORTS = 3
-"""Clusters listen on this many different ports, in turn."""
+"""Number of different listener ports; clusters use them in turn."""
 NOT_PREFERRED_SHARE = 0.02
 OUT_OF_SYNC_SHARE = 0.01
 JITTER = 1024
 SAFE_REPLICATION = 3
-"""From this replication on, min.insync.replicas is 2."""
+"""The least replication with min.insync.replicas 2; below it is 1."""
 
 DOMAINS = (
     "billing", "catalog", "chat", "checkout", "clicks", "crm", "delivery", "devices", "docs",
-    "email", "fleet", "fraud", "games", "identity", "inventory", "invoices", "jobs", "ledger",
+    "email", "fleet", "fraud", "games", "identity", "inventory", "invoices", "jobs", "price_tally",
     "loyalty", "maps", "media", "metrics", "orders", "parcels", "payments", "photos", "pricing",
     "profiles", "quotes", "refunds", "returns", "reviews", "risk", "search", "sessions",
     "shipping", "stock", "support", "tax", "video",
@@ -63,8 +63,8 @@ EVENTS = (
 )  # fmt: skip
 
 
-def generated_cluster(options: FleetOptions, index: int) -> Cluster:
-    """Cluster `index` of the fleet, as a snapshot taken when the first day begins."""
+def generate_cluster(options: FleetOptions, index: int) -> Cluster:
+    """Cluster `index` of the fleet, as a snapshot taken at the start of the first day."""
     stream = Stream(options.seed, CLUSTER_STREAM, index)
     cluster_id = _id(stream)
     rack_of = racks_of(options.shape, options.brokers, len(options.racks))
@@ -72,7 +72,7 @@ def generated_cluster(options: FleetOptions, index: int) -> Cluster:
     is_live[0] = options.shape is not Shape.LOST
     sizes = log_uniform(LARGEST_TOPIC, stream.raw(options.topics))
     names = topic_names(options.topics)
-    replicas = placed(options.shape, rack_of, int(sizes.sum()), options.replication)
+    replicas = place_replicas(options.shape, rack_of, int(sizes.sum()), options.replication)
     rows = _planted_rows(stream, len(replicas), options)
     replicas[rows] = _into_one_rack(replicas[rows], rack_of, is_live)
     return Cluster(
@@ -100,7 +100,7 @@ def topic_names(count: int) -> tuple[str, ...]:
 
 
 def topic_weights(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Share of the traffic of each topic: Zipf 1.1 over the topics, most partitions first."""
+    """Weight of each topic's traffic: Zipf 1.1 over the topics by descending partition count."""
     weights = np.zeros(len(sizes), dtype=np.int64)
     weights[np.argsort(-sizes, kind="stable")] = zipf_weights(len(sizes))
     return weights
@@ -123,7 +123,7 @@ def _brokers(
             is_fenced=not is_live[broker],
             host=f"b{broker}.kafka-{index + 1}.example",
             port=PORT + index % PORTS,
-            addresses=addresses.of_broker(rack, before + broker, has_ipv6=options.ipv6 > 0),
+            addresses=addresses.broker_addresses(rack, before + broker, has_ipv6=options.ipv6 > 0),
         )
         for broker, rack in enumerate(rack_of.tolist())
     )
@@ -150,7 +150,7 @@ def _planted_rows(stream: Stream, partitions: int, options: FleetOptions) -> NDA
 def _into_one_rack(
     replicas: NDArray[np.int32], rack_of: NDArray[np.int64], is_live: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """Replica lists with the followers moved to the leader's rack, in rising order of broker."""
+    """The replica lists with the followers moved to the leader's rack, to the next broker ids."""
     moved = replicas.copy()
     for row, held in enumerate(replicas.tolist()):
         neighbours = np.flatnonzero((rack_of == rack_of[held[0]]) & is_live).tolist()
@@ -202,7 +202,7 @@ def _full(rows: NDArray[np.int32]) -> Ragged:
 
 
 def _volumes(stream: Stream, sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """A volume for each partition: its topic's share of the total, evenly, give or take a half."""
+    """A volume for each partition: an even part of its topic's share, times 0.5 to 1.5."""
     weights = topic_weights(sizes).tolist()
     whole = sum(weights)
     each = [

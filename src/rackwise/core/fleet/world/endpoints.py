@@ -1,9 +1,9 @@
-"""Everybody who sends or receives in the generated world: one row per address.
+"""The endpoints of the generated world: all addresses that send or receive, one row each.
 
-An endpoint is an address with what is known of it: rack, cluster, whether its interface is logged,
-and, for a broker, the port it listens on. Brokers come first, then clients, cluster by cluster. A
-client that runs in a container shares the interface of its machine, whose own address is in no
-subnet table: only the packet's address tells its rack.
+An endpoint has an address, a rack, a cluster, whether its interface is logged, and for a broker the
+port that it listens on. Brokers come first, then clients, both cluster by cluster. A client in a
+container uses the interface of its machine, whose own address is in no subnet table: only the
+packet's address has a rack.
 
 ```
 endpoint   address        machine       rack   cluster  broker  port  is_logged
@@ -14,7 +14,7 @@ endpoint   address        machine       rack   cluster  broker  port  is_logged
 73         192.168.0.22   the same      -      0        -1      0     no
 ```
 
-What this does not do: draw who talks to whom; see `topology` and `traffic`.
+What this does not do: draw flows between endpoints; see `topology` and `traffic`.
 """
 
 from __future__ import annotations
@@ -45,15 +45,20 @@ INTERFACE_HEX = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One row; `rack`, `broker`: indices, -1 = none; `machine`: None where it is the same."""
+class GeneratedEndpoint:
+    """One address that sends or receives."""
 
     address: str
     rack: int
+    """Index of the rack; -1 = none."""
     cluster: int
+    """Index of the cluster; -1 = none."""
     machine: str | None = None
+    """Address of the machine that runs the container; None outside a container."""
     broker: int = NOBODY
+    """Index of the broker over all clusters; -1 = none."""
     port: int = 0
+    """The port it listens on; 0 for a client."""
     is_logged: bool = True
 
     @property
@@ -64,41 +69,48 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """The rows as columns.
-
-    `address`, `machine`: int32 codes of `words`; `interface`: int32 codes of `interfaces`; `rack`,
-    `cluster`, `broker`: int32 indices, -1 = none; `broker` counts over all clusters.
-    """
+    """The endpoints as columns [endpoints]."""
 
     words: tuple[str, ...]
+    """The texts of addresses."""
     interfaces: tuple[str, ...]
+    """The ids of interfaces."""
     address: NDArray[np.int32]
+    """Index into `words`."""
     machine: NDArray[np.int32]
+    """Index into `words`; the endpoint's own address outside a container."""
     interface: NDArray[np.int32]
+    """Index into `interfaces`."""
     rack: NDArray[np.int32]
+    """-1 = none."""
     cluster: NDArray[np.int32]
+    """-1 = none."""
     broker: NDArray[np.int32]
+    """Over all clusters; -1 = none."""
     port: NDArray[np.int32]
     is_logged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerEndpoints:
-    """Broker index -> its IPv4 endpoints (`four`), IPv6 endpoint or -1 (`six`), id (`ids`)."""
+    """The endpoints of each broker, [brokers of all clusters]."""
 
     four: Ragged
+    """IPv4 endpoints."""
     six: NDArray[np.int32]
+    """IPv6 endpoint; -1 = none."""
     ids: NDArray[np.int32]
+    """Broker id."""
 
 
 def broker_endpoints(
     clusters: Sequence[Cluster], racks: Mapping[Rack, int]
-) -> tuple[list[Endpoint], BrokerEndpoints]:
-    """The rows of all brokers, in order of the clusters and ids.
+) -> tuple[list[GeneratedEndpoint], BrokerEndpoints]:
+    """The endpoints of all brokers, in order of the clusters and ids.
 
-    Raises `InvalidSnapshot` when a broker has no IPv4 address, no port, or shares an address.
+    Raises `InvalidSnapshot` if a broker has no IPv4 address, no port, or shares an address.
     """
-    rows: list[Endpoint] = []
+    rows: list[GeneratedEndpoint] = []
     four: list[list[int]] = []
     six: list[int] = []
     ids: list[int] = []
@@ -111,7 +123,7 @@ def broker_endpoints(
             four.append([])
             six.append(NOBODY)
             for address in broker.addresses:
-                row = Endpoint(
+                row = GeneratedEndpoint(
                     address=address,
                     rack=NOBODY if broker.rack is None else racks[broker.rack],
                     cluster=number,
@@ -129,8 +141,8 @@ def broker_endpoints(
     )
 
 
-def endpoint_columns(stream: Stream, rows: Sequence[Endpoint]) -> Endpoints:
-    """The columns of the rows; every machine has an interface of its own."""
+def endpoint_columns(stream: Stream, rows: Sequence[GeneratedEndpoint]) -> Endpoints:
+    """The endpoints as columns; every machine has an interface of its own."""
     machines = [row.machine or row.address for row in rows]
     words = _distinct([*(row.address for row in rows), *machines])
     code = {word: place for place, word in enumerate(words)}

@@ -1,4 +1,4 @@
-"""What is asked of the generator, checked once."""
+"""The options of the generator, and their check."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 MAX_RACKS = 60
 MAX_CLUSTERS = 250
 MAX_BROKERS = 30_000
-"""Brokers in all clusters; each rack has room for this many addresses."""
+"""Brokers in all clusters; each rack has this many addresses for brokers."""
 MAX_TOPICS = 1_000_000
 MAX_DAYS = 3_660
 MAX_FLOWS = 10**11
 MAX_SHARE = 0.5
 LOG_VERSIONS = (2, 5)
 FILE_ROWS = 250_000
-"""Flows in one file at most, so that memory does not grow with their number."""
+"""Greatest number of flows in one file, so that memory does not grow with the flows."""
 MIN_FILES = 4
 DAY_S = 86_400
 
 
 class FlowFormat(StrEnum):
-    """What the flow files are: VPC flow logs as Parquet or as text, or canonical Parquet."""
+    """The format of the flow files: VPC flow logs as Parquet or text, or canonical Parquet."""
 
     VPC = "vpc"
     VPC_TEXT = "vpc-text"
@@ -39,45 +39,48 @@ class FlowFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetOptions:
-    """All that the generated world depends on; equal options give equal files.
-
-    `flows`: connections seen, in all files; a duplicate is one more row of a flow. `violations`:
-    share of partitions put into one rack on purpose. `bad_rows`, `duplicates`, `ipv6`: shares of
-    flows, 0..0.5. `log_version`: 2 has no direction and no packet addresses, 5 has both.
-    """
+    """The input of the generator; equal options give equal files."""
 
     seed: int = 7
     clusters: int = 1
     brokers: int = 60
+    """Of each cluster."""
     topics: int = 2000
+    """Of each cluster."""
     racks: tuple[Rack, ...] = (Rack("/eu/a"), Rack("/eu/b"), Rack("/eu/c"))
     replication: int = 3
     first_day: date = date(2026, 11, 21)
     days: int = 1
     flows: int = 1_000_000
+    """Connections in all files; a duplicate is one more row of a flow."""
     flow_format: FlowFormat = FlowFormat.VPC
     log_version: int = 5
+    """Version of VPC flow logs: 2 has no direction and no packet addresses, 5 has both."""
     shape: Shape = Shape.EVEN
     violations: float = 0.02
+    """Share of partitions that are placed in one rack on purpose."""
     bad_rows: float = 0.001
+    """Malformed rows, as a share of flows, 0..0.5."""
     duplicates: float = 0.05
+    """Flows that both ends log, as a share of flows, 0..0.5."""
     ipv6: float = 0.02
+    """Share of flows over IPv6, 0..0.5."""
 
     @property
     def files_per_day(self) -> int:
-        """Flow files of one day, each of an equal slice of it."""
+        """Number of flow files of one day; each covers an equal part of the day."""
         return max(MIN_FILES, -(-self.flows // (self.days * FILE_ROWS)))
 
     @property
     def files(self) -> int:
-        """Flow files in all."""
+        """Number of all flow files."""
         return self.days * self.files_per_day
 
 
 def check_options(options: FleetOptions) -> None:
-    """Refuse clusters and flows that cannot be generated.
+    """Check that the clusters and flows can be generated.
 
-    Raises `InvalidConfig`, and `InvalidRack` for a rack that is none.
+    Raises `InvalidConfig`, and `InvalidRack` for a malformed rack.
     """
     _check_bounds(
         {
@@ -111,7 +114,7 @@ def check_options(options: FleetOptions) -> None:
 
 
 def check_flows(options: FleetOptions) -> None:
-    """Refuse flows that cannot be generated, whatever the clusters. Raises `InvalidConfig`."""
+    """Check the options about flows, not those about clusters. Raises `InvalidConfig`."""
     _check_bounds(
         {
             "--seed": (options.seed, 0, 2**63 - 1),

@@ -1,8 +1,8 @@
-"""Where the replicas of a generated cluster lie: six shapes, each by a recipe anybody can repeat.
+"""Places the replicas of a generated cluster: six shapes, each by a recipe of a few lines.
 
-Goals, in order: the same placement everywhere, in every language, from a recipe of a few lines; one
-shape for each state that clusters are found in; nothing of the algorithms that place replicas, so
-that the judges of those algorithms may be fed with it.
+Goals, in order: the recipe gives the same placement in every language; there is one shape for each
+typical state of a cluster; no code is shared with the algorithms that place replicas, so that the
+placements can test those algorithms and their checks.
 
 Brokers are 0..brokers-1, rack k holds `list(k)` in rising order, K racks, r replicas. All draws
 come from one linear congruential generator (64 bit, state 1):
@@ -22,7 +22,7 @@ uneven   as even over racks of unequal size: rack k has brokers in proportion to
 3 racks of 2: 0 3 | 1 4 | 2 5         p=0: 0 4 2     p=1: 1 5 0     p=2: 2 3 1     p=3: 3 1 5
 ```
 
-What it does not do: choose leaders, sizes or names; see `clusters`.
+What this does not do: choose leaders, sizes or names; see `clusters`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BLIND_ONE_IN = 5
 
 
 class Shape(StrEnum):
-    """The state a cluster is found in."""
+    """The state of a generated cluster."""
 
     EVEN = "even"
     RANDOM = "random"
@@ -63,7 +63,7 @@ def racks_of(shape: Shape, brokers: int, racks: int) -> NDArray[np.int64]:
     return np.sort(np.resize(np.array(seats, dtype=np.int64), brokers))
 
 
-def placed(
+def place_replicas(
     shape: Shape, rack_of: NDArray[np.int64], partitions: int, replication: int
 ) -> NDArray[np.int32]:
     """Replica lists of the recipe, int32 [partitions, replication], preferred leader first.

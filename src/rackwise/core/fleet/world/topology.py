@@ -1,12 +1,12 @@
-"""The generated world as columns to draw flows from: endpoints, clients, partitions with a leader.
+"""The generated world as columns for drawing flows: endpoints, clients, partitions with a leader.
 
 ```
 partition rows    cluster 0: topics 0 1 2 ..   cluster 1: ..      a topic is a run of rows
-draw              cluster (each as likely) -> topic (by weight) -> partition (each as likely)
+draw              cluster (uniform) -> topic (by weight) -> partition (uniform)
                   -> leader; one of its live followers; a client of the cluster
 ```
 
-What this does not do: draw; see `traffic`.
+What this does not do: draw flows; see `traffic`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
-from rackwise.core.fleet.draws import Stream, picked
+from rackwise.core.fleet.draws import Stream, pick
 from rackwise.core.fleet.world.addresses import RESOLVER
-from rackwise.core.fleet.world.clients import Clients, generated_clients
+from rackwise.core.fleet.world.clients import Clients, generate_clients
 from rackwise.core.fleet.world.clusters import topic_weights
 from rackwise.core.fleet.world.endpoints import (
     NOBODY,
     BrokerEndpoints,
-    Endpoint,
     Endpoints,
+    GeneratedEndpoint,
     broker_endpoints,
     endpoint_columns,
 )
@@ -46,34 +46,37 @@ CLIENT_STREAM = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitions:
-    """The partitions with a live leader of all clusters, and the runs that their topics are.
-
-    Topics: `edges` (cluster -> its topics' rows), `cumulative` (running sum of their weights),
-    `first`, `size` (their partition rows), `names`. Partitions: `number`, `leader` and `followers`
-    as broker indices. All int64 but the last three, which are int32.
-    """
+    """The partitions with a live leader of all clusters; a topic is a run of partitions."""
 
     names: tuple[str, ...]
+    """Name of each topic, [topics]."""
     edges: NDArray[np.int64]
+    """Topics of cluster c are `edges[c]` to `edges[c + 1] - 1`, [clusters + 1]."""
     cumulative: NDArray[np.int64]
+    """Running sum of the topics' weights, [topics]."""
     first: NDArray[np.int64]
+    """First partition row of each topic, [topics]."""
     size: NDArray[np.int64]
+    """Number of partition rows of each topic, [topics]."""
     number: NDArray[np.int32]
+    """Partition number, [partitions]."""
     leader: NDArray[np.int32]
+    """Broker index over all clusters, [partitions]."""
     followers: Ragged
+    """Broker indices of the followers in sync."""
 
-    def drawn_topics(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A topic row of each of these clusters, busier ones more often."""
+    def draw_topics(self, stream: Stream, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A random topic row of each of these clusters, in proportion to the topics' weights."""
         sums = np.concatenate([[0], self.cumulative])[self.edges]
         low, high = sums[cluster], sums[cluster + 1]
-        return picked(self.cumulative, low + stream.below(high - low))
+        return pick(self.cumulative, low + stream.below(high - low))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Everything to draw from; `has_ipv6`: cluster -> whether all its brokers have an IPv6 address.
+    """The columns from which flows are drawn.
 
-    The last endpoint answers names for everybody and is no part of Kafka.
+    The last endpoint is the name server of all others; it is not part of Kafka.
     """
 
     endpoints: Endpoints
@@ -81,22 +84,25 @@ class Topology:
     clients: Clients
     partitions: Partitions
     has_ipv6: NDArray[np.bool_]
+    """Whether all brokers of each cluster have an IPv6 address, [clusters]."""
 
 
-def topology(options: FleetOptions, clusters: Sequence[Cluster], racks: Sequence[Rack]) -> Topology:
-    """The columns for these clusters; `racks` are those of all brokers, none twice.
+def build_topology(
+    options: FleetOptions, clusters: Sequence[Cluster], racks: Sequence[Rack]
+) -> Topology:
+    """The columns for these clusters; `racks`: the distinct racks of all brokers.
 
-    Raises `InvalidSnapshot` when a broker has no IPv4 address or port of its own, or when a cluster
-    has no partition with a leader.
+    Raises `InvalidSnapshot` if a broker has no IPv4 address or port of its own, or if a cluster has
+    no partition with a leader.
     """
     stream = Stream(options.seed, CLIENT_STREAM)
     rows, brokers = broker_endpoints(clusters, {rack: place for place, rack in enumerate(racks)})
     edges = np.cumsum([0, *(len(cluster.brokers) for cluster in clusters)])
     has_ipv6 = np.minimum.reduceat(brokers.six, edges[:-1]) >= 0
-    client_rows, clients = generated_clients(
+    client_rows, clients = generate_clients(
         stream, options, has_ipv6.tolist(), len(racks), len(rows)
     )
-    resolver = Endpoint(address=RESOLVER, rack=NOBODY, cluster=NOBODY, is_logged=False)
+    resolver = GeneratedEndpoint(address=RESOLVER, rack=NOBODY, cluster=NOBODY, is_logged=False)
     return Topology(
         endpoints=endpoint_columns(stream, [*rows, *client_rows, resolver]),
         brokers=brokers,
@@ -124,7 +130,7 @@ def _partitions(clusters: Sequence[Cluster], edges: NDArray[np.int64]) -> Partit
 
 
 def _of_cluster(cluster: Cluster, first_broker: int) -> Partitions:
-    """The partitions of one cluster, its first broker having the index `first_broker`."""
+    """The partitions of one cluster; `first_broker`: index of its first broker."""
     table = cluster.partitions
     ids = np.array([broker.id for broker in cluster.brokers], dtype=np.int32)
     led = np.flatnonzero(np.isin(table.leader, ids))

@@ -1,14 +1,14 @@
-"""How many partitions of a generated cluster break which rule, counted without the auditor.
+"""Counts the partitions of a generated cluster that break each rule, without using the audit.
 
-The rules are those that generated clusters break, under the default policy. "Even" is judged level
-by level: what a rack holds must be one of the two even shares of what its parent holds, where no
-child can hold more replicas than it has live brokers.
+It covers the rules that generated clusters break under the default policy. "Even" is checked level
+by level: each rack must hold one of the two even shares of what its parent holds, where no child
+can hold more replicas than it has live brokers.
 
 ```
 racks /eu/a /eu/b /eu/c, 3 replicas        counts 1 1 1 even      2 1 0 broken      3 0 0 broken
 ```
 
-What this does not do: name the partitions; judge policies other than the default.
+What this does not do: name the partitions; support policies other than the default.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def violations(cluster: Cluster) -> Mapping[str, int]:
-    """Rule -> number of partitions that break it; rules that none breaks are left out.
+    """Rule -> number of partitions that break it, without rules that no partition breaks.
 
-    Every broker of the cluster has a rack, every replica lies on a broker of the cluster, and
-    nothing is being reassigned.
+    Requires that every broker has a rack, every replica is on a listed broker, and nothing is being
+    reassigned.
     """
     table = cluster.partitions
     ids = np.array([broker.id for broker in cluster.brokers], dtype=np.int32)
@@ -69,7 +69,7 @@ def violations(cluster: Cluster) -> Mapping[str, int]:
 
 
 def _leaf_racks(cluster: Cluster) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
-    """Paths of the racks at the deepest level, and the place among them of each broker's rack."""
+    """Paths of the racks at the deepest level, and the index among them of each broker's rack."""
     paths = [broker.rack.levels for broker in cluster.brokers if broker.rack is not None]
     leaves = [padded(path, max(map(len, paths))) for path in paths]
     names = sorted(set(leaves))
@@ -79,7 +79,7 @@ def _leaf_racks(cluster: Cluster) -> tuple[list[tuple[str, ...]], NDArray[np.int
 def _counts(
     rows: int, racks: int, row: NDArray[np.int64], rack: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How often each row meets each rack, int64 [rows, racks]."""
+    """How often each row occurs with each rack, int64 [rows, racks]."""
     return np.bincount(row * racks + rack, minlength=rows * racks).reshape(rows, racks)
 
 
@@ -116,7 +116,7 @@ def _is_uneven(counts: Mapping[tuple[str, ...], int], free: Sequence[int]) -> bo
 
 
 def _is_off(children: Sequence[tuple[int, int]]) -> bool:
-    """Whether the children's replicas (first) are no even shares for their brokers (second)."""
+    """Whether the children's replicas (first) are not even shares for their brokers (second)."""
     shares = water_fill([space for _, space in children], sum(had for had, _ in children))
     return shares is None or any(
         not low <= had <= high for (had, _), (low, high) in zip(children, shares, strict=True)
