@@ -15,7 +15,7 @@ SERVER := server and not spark and not long
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help venv minimal demo live only test test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
+.PHONY: help venv minimal demo live only test lane-spark lane-core lane-rest test-spark test-core test-rest test-kafka test-kafka-adapters test-kafka-rest long check bench golden lock
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -36,13 +36,17 @@ live: venv ## the same on real Kafka brokers; a repair there and back; one that 
 
 test: venv minimal ## all suites, real Kafka and Spark among them
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python tests/side_by_side.py "$(MAKE) test-spark" "$(MAKE) test-core" "$(MAKE) test-rest"
+	@$(BIN)/python tests/side_by_side.py "$(MAKE) lane-spark" "$(MAKE) -k lane-core" "$(MAKE) -k lane-rest"
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
-	@$(MAKE) test-kafka
 
-# These three run at the same time; they share no port, no folder and no cache. The tests of core run
-# once, where numpy is all there is.
+# Three lanes run at the same time; they share no port, no folder and no cache. Two of them end with
+# tests on brokers, which mostly wait: the other lanes use the processors meanwhile.
+lane-spark: test-spark
+lane-core: test-core test-kafka-adapters
+lane-rest: test-rest test-kafka-rest
+
+# The tests of core run once, where numpy is all there is.
 # On Spark Connect: one case of every function of the pipeline, or all of them.
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
