@@ -1,0 +1,255 @@
+"""The recipes of ARCHITECTURE.md work: each is carried out in a copy of the source tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "examples" / "demo" / "snapshot.json.gz"
+RECIPES = re.findall(r"^\| an? ([\w -]+) \| ", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+
+
+class Copy:
+    """A copy of the source tree in which a newcomer works."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source = folder / "src" / "rackwise"
+        shutil.copytree(
+            ROOT / "src" / "rackwise",
+            self.source,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+
+    def write(self, name: str, text: str) -> None:
+        """Add a file."""
+        file = self.source / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        assert not file.exists()
+        file.write_text(text)
+
+    def insert(self, name: str, after: str, line: str) -> None:
+        """Add one line behind the only line that is `after`."""
+        file = self.source / name
+        text = file.read_text()
+        assert text.count(after) == 1, f"{after!r} in {name}"
+        file.write_text(text.replace(after, after + line))
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run Python with this copy."""
+        return subprocess.run(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(self.source.parent), "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def rackwise(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the command line of this copy."""
+        return self.run("-m", "rackwise.cli", *arguments)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Copy(tmp_path)
+
+
+def test_there_is_a_test_for_each_recipe():
+    assert RECIPES == [
+        "audit rule",
+        "flow-log format",
+        "price provider",
+        "placer",
+        "client library",
+        "command or option",
+        "gold column",
+        "metric",
+    ]
+
+
+def test_an_audit_rule(tree):
+    tree.write(
+        "core/rules/names.py",
+        '''"""Rules about names of topics."""
+
+import numpy as np
+
+from rackwise.core.findings import FindingBatch, Severity
+from rackwise.core.rules.registry import rule
+
+
+@rule("short-name", Severity.WARNING, "a partition exists")
+def short_name(view):
+    """Each partition, to see that the rule is judged."""
+    rows = np.arange(3)
+    yield FindingBatch(rule="short-name", texts=[("none", "one")], text=rows * 0, row=rows)
+''',
+    )
+    tree.insert(
+        "core/rules/__init__.py",
+        "from rackwise.core.rules import loss  # noqa: F401\n",
+        "from rackwise.core.rules import names  # noqa: F401\n",
+    )
+    done = tree.rackwise("audit", "--snapshot", str(DEMO), "--rule", "short-name")
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"short-name +warning +3 +a partition exists", done.stdout), done.stdout
+
+
+def test_a_flow_log_format(tree):
+    tree.write(
+        "pipeline/ingest/formats/copied.py",
+        '''"""Canonical flows under another name."""
+
+from rackwise.pipeline.ingest.formats.canonical import CanonicalFormat
+
+
+class CopiedFormat(CanonicalFormat):
+    """As canonical flows."""
+
+    name = "copied"
+''',
+    )
+    tree.insert(
+        "pipeline/ingest/formats/__init__.py",
+        "from rackwise.pipeline.ingest.formats.canonical import CanonicalFormat\n",
+        "from rackwise.pipeline.ingest.formats.copied import CopiedFormat\n",
+    )
+    tree.insert(
+        "pipeline/ingest/formats/__init__.py",
+        "        CanonicalFormat(),\n",
+        "        CopiedFormat(),\n",
+    )
+    done = tree.rackwise("analyze", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "copied" in done.stdout
+
+
+def test_a_price_provider(tree):
+    with (tree.source / "adapters" / "files" / "tables" / "prices.csv").open("a") as table:
+        table.write(
+            "mycloud,*,zone,*,0.03,0,1000000000,2026-11-01,,https://mycloud.example/,true\n"
+        )
+    done = tree.rackwise(*("plan", "repair", "--snapshot", str(DEMO), "--provider", "mycloud"))
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"^price +.*\$", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_a_placer(tree):
+    tree.write(
+        "core/placement/placers/lowest.py",
+        '''"""Lowest ids first: a placer to learn from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """Each partition on the brokers of the lowest ids."""
+
+    name = "lowest"
+
+    def place(self, request):
+        """The same row for each partition."""
+        ids = [broker.id for broker in request.brokers][: request.replication]
+        return np.tile(np.array(ids, dtype=np.int32), (request.partitions, 1))
+''',
+    )
+    tree.insert(
+        "core/placement/place.py",
+        "from rackwise.core.placement.placers.levels import Levels\n",
+        "from rackwise.core.placement.placers.lowest import Lowest\n",
+    )
+    tree.insert("core/placement/place.py", '"levels": Levels', ', "lowest": Lowest')
+    size = ["--partitions", "2", "--replication-factor", "2"]
+    done = tree.rackwise("place", "--snapshot", str(DEMO), *size, "--placer", "lowest")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0:1,0:1\n"
+
+
+def test_a_client_library(tree):
+    tree.write("adapters/clients/mini/__init__.py", '"""Plug-ins for a client called mini."""\n')
+    tree.write(
+        "adapters/clients/mini/group.py",
+        '''"""An assignor for mini: range with racks."""
+
+from rackwise.core.assignors import assign_range
+
+__all__ = ["assign_range"]
+''',
+    )
+    done = tree.run("-c", "import rackwise.adapters.clients.mini.group as g; print(g.assign_range)")
+    assert done.returncode == 0, done.stderr
+    assert "assign_range" in done.stdout
+
+
+def test_a_command_or_option(tree):
+    tree.write(
+        "cli/audit/hello.py",
+        '''"""`rackwise hello`: greets."""
+
+from typing import Annotated
+
+import typer
+
+
+def hello(name: Annotated[str, typer.Option(help="Greets this name.")] = "world") -> None:
+    """Greet."""
+    print(f"hello {name}")
+''',
+    )
+    tree.insert(
+        "cli/app.py",
+        "COMMANDS = {\n",
+        '    "hello": Command("audit.hello", "Greet"),\n',
+    )
+    done = tree.rackwise("hello", "--name", "rack")
+    assert (done.returncode, done.stdout) == (0, "hello rack\n"), done.stderr
+    assert "hello" in tree.rackwise("--help").stdout
+
+
+@pytest.mark.spark
+def test_a_gold_column(tree, tmp_path):
+    tree.insert("pipeline/schemas.py", "CROSS_RACK = _table(\n", "    is_local=_BOOL,\n")
+    tree.insert(
+        "pipeline/bill/cost.py",
+        '        "level": F.col("level"),\n',
+        '        "is_local": F.col("level") == LOCAL,\n',
+    )
+    demo = ROOT / "examples" / "demo"
+    done = tree.rackwise(
+        *("analyze", str(DEMO), "--flows", str(demo / "flows"), "--provider", "aws"),
+        *("--subnets", str(demo / "subnets.csv"), "--out", str(tmp_path / "bill")),
+    )
+    assert done.returncode in {0, 2}, done.stderr
+    code = "import sys, pyarrow.dataset as d; print(d.dataset(sys.argv[1]).schema.names)"
+    (table,) = (tmp_path / "bill").rglob("cross_rack")
+    assert "is_local" in tree.run("-c", code, str(table)).stdout
+
+
+def test_a_metric(tree):
+    with (tree.source / "report" / "openmetrics.py").open("a") as file:
+        file.write(
+            """
+
+@metric("days_measured", "The days that the run covers.")
+def _days_measured(summary):
+    yield (), 7
+"""
+        )
+    code = (
+        "import json, sys; from rackwise.report.openmetrics import run_metrics;"
+        "sys.path.insert(0, 'tests/report'); import summaries;"
+        "print(run_metrics(summaries.summary()))"
+    )
+    done = tree.run("-c", code)
+    assert "rackwise_days_measured 7" in done.stdout, done.stderr
