@@ -1,4 +1,4 @@
-"""The guide of planning and README show what is printed: their commands run one after the other."""
+"""The guide of planning and the tour show what is printed: their commands run in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from shown_commands import README, ROOT, missing_lines, shown_commands
+from shown_commands import ROOT, TOUR, missing_lines, shown_commands
 
 GUIDE = ROOT / "docs" / "guides" / "plan-and-apply.md"
 OFFLINE = ("plan", "proof", "diff", "what-if")
@@ -17,7 +17,7 @@ OFFLINE = ("plan", "proof", "diff", "what-if")
 @pytest.mark.parametrize(
     ("page", "verbs"),
     [
-        (README, ["plan", "proof", "diff", "what-if"]),
+        (TOUR, ["plan", "proof", "diff", "what-if"]),
         (GUIDE, ["plan", "proof", "plan", "what-if", "diff"]),
     ],
     ids=lambda each: getattr(each, "name", ""),
