@@ -195,7 +195,7 @@ class TestWeights:
     def test_no_weight_above_zero(self, call, tmp_path):
         path = tmp_path / "w.csv"
         for rows, message in (
-            ((), "expected at least one row, got the table has none"),
+            ((), "expected at least one row, got none"),
             (
                 ("orders,0,0", "other,0,7"),
                 "expected a weight above 0 for the topics of billing, got none",

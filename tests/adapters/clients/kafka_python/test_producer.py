@@ -367,7 +367,7 @@ def test_a_split_is_kept_and_grows_old(caplog):
     assert sent(10) <= {1, 4}
     assert counters(inner).fallbacks["stale-split"] >= 8
     (told,) = warnings(caplog)
-    assert told.startswith("stale-split: wanted a split of at most 100 ms, had one of 101 ms; make")
+    assert told.startswith("stale-split: wanted a split of at most 100 ms, had one of 101 ms; run")
     now[0] = 500
     sent(2)
     assert sent(10) <= {0, 3}

@@ -81,7 +81,7 @@ def test_leaves_and_counts_pass_over_strangers():
     tree = Tree.of([Broker(id=id_) for id_ in (7, 3, 5)], pad=True)
     rows = np.array([[3, 9], [7, -1]], dtype=np.int32)
     assert tree.leaves(rows).tolist() == [[0, -1], [2, -1]]
-    assert tree.counted(rows).tolist() == [1, 0, 1]
+    assert tree.replica_counts(rows).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("racks", [("/a//b",), ("/a/",), ("/a", "b"), ("",)])
