@@ -1,4 +1,4 @@
-"""What each lever saves, partition by partition: what `rackwise.core.savings` must find as well.
+"""What each change saves, partition by partition: what `rackwise.core.savings` must find as well.
 
 Racks are plain names, a byte that crosses costs the same everywhere, and all partitions that one
 rack leads have the same traffic, so that bytes by rack say all there is to know.

@@ -163,7 +163,7 @@ class TestDemo:
             assert sum(c["bytes"] for key, c in cells.items() if key[0] == level) == 27 * GIB
 
     @pytest.mark.connect
-    def test_what_each_lever_saves(self, spark, made):
+    def test_what_each_change_saves(self, spark, made):
         part = made.summary["savings"]
         steps = [
             (step["saving"], step["eps"], step["bytes_saved"] // GIB, step["usd_saved"])

@@ -421,7 +421,7 @@ def savings(rows, cluster: str, topic: str, group: str) -> dict[str, Any] | None
             "eps": eps,
             "load_factor": factor,
             **saved(gib),
-            "reasons": [] if gib else ["not taken: it would cost 0.120000000 USD"],
+            "reasons": [] if gib else ["not applied: it would cost 0.120000000 USD"],
         }
         for view, saving, eps, gib, factor in STEPS
     ]

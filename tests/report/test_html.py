@@ -405,15 +405,15 @@ class TestSavings:
             for place in ("savings", "table-steps"):
                 assert attribute(page, place, key.replace("_", "-")) == str(total[key])
 
-    def test_what_a_lever_takes_and_why_it_is_not_taken(self, page):
+    def test_what_a_change_requires_and_why_it_is_not_applied(self, page):
         text = page.by_id("savings").text
         assert "replica.selector.class=org.apache.kafka.common.replica" in text
         assert "partitioner.rack.aware=true" in text
-        assert "Not taken: it would cost 0.120000000 USD" in text
+        assert "Not applied: it would cost 0.120000000 USD" in text
         assert "only client traffic can be saved" in text
         assert "stay as they are today" in text
 
-    def test_each_lever_alone_each_bound_and_the_stock_assignor(self, page):
+    def test_each_change_alone_each_bound_and_the_stock_assignor(self, page):
         assert "$24.00" in page.by_id("table-steps").text
         assert "$7.20" in page.by_id("table-steps").text
         assert "2.50" in page.by_id("table-bounds").text
@@ -427,7 +427,7 @@ class TestSavings:
         assert axis.endswith("B per 1 day observed")
         assert "save up to 170 GiB of 1 day observed" in page.by_id("savings").text
 
-    def test_without_a_lever_that_saves(self):
+    def test_without_a_change_that_saves(self):
         document = summary()
         document["savings"]["rows"] = []
         document["savings"]["steps"] = []

@@ -15,7 +15,7 @@ LINES = [line for places in SETTINGS.values() for _, lines in places for line in
 IMPORT = re.compile(r"from ([\w.]+) import (\w+(?:, \w+)*)")
 
 
-def test_each_lever_has_some():
+def test_each_saving_has_some():
     assert set(SETTINGS) == set(CONDITIONS)
 
 

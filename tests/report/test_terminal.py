@@ -86,7 +86,7 @@ def test_empty_lines_give_way_before_rules_do():
     assert lines(document).count("") == 4
 
 
-def test_what_levers_save_is_said_where_there_is_a_price():
+def test_what_changes_save_is_said_where_there_is_a_price():
     document = deepcopy(DOCUMENTS["a week"])
     text = " ".join(" ".join(lines(document)).split())
     assert (

@@ -1,4 +1,4 @@
-"""Levers alone and as a waterfall: vectors, laws, and a naive computation by partition."""
+"""Savings alone and as a waterfall: vectors, laws, and a naive computation by partition."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from rackwise.core.savings import (
     CONDITIONS,
     FOLLOWER_FETCH,
     LEADER_MOVES,
-    LEVERS,
     NOTHING,
     PRODUCING,
+    SAVINGS,
     STOCK,
     WATERFALL,
     Flow,
@@ -67,15 +67,15 @@ def saved(flows, made, **more):
     return savings(flows, layout_of(made), **given)
 
 
-def step(rows, view, lever, eps=None):
+def step(rows, view, saving, eps=None):
     """Bytes and nano-dollars of one step."""
-    part = [row for row in rows if (row.view, row.lever, row.eps) == (view, lever, eps)]
-    assert part, (view, lever, eps)
+    part = [row for row in rows if (row.view, row.saving, row.eps) == (view, saving, eps)]
+    assert part, (view, saving, eps)
     return sum(row.bytes_saved for row in part), sum(row.usd_nano or 0 for row in part)
 
 
-def reasons(rows, view, lever):
-    return {row.condition for row in rows if (row.view, row.lever) == (view, lever)}
+def reasons(rows, view, saving):
+    return {row.condition for row in rows if (row.view, row.saving) == (view, saving)}
 
 
 def with_selector(made):
@@ -114,28 +114,28 @@ class TestDemo:
 
     def test_what_it_takes_is_said(self):
         rows = saved(DEMO_FLOWS, DEMO).rows
-        for lever in (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING):
-            assert reasons(rows, WATERFALL, lever) == {CONDITIONS[lever]}
+        for saving in (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING):
+            assert reasons(rows, WATERFALL, saving) == {CONDITIONS[saving]}
         assert reasons(rows, WATERFALL, LEADER_MOVES) == {NOTHING}
 
-    def test_bytes_of_no_known_topic_are_told_where_a_lever_moves_nothing(self):
+    def test_bytes_of_no_known_topic_are_told_where_a_saving_moves_nothing(self):
         flows = [flow("fetch", A, B, 0, topic="(unknown)", bytes_=7), flow("produce", A, B, 1)]
         rows = saved(flows, DEMO).rows
-        told = "not known: nothing tells in which partitions 7 bytes that cross lie"
+        told = "not known: the partitions of 7 bytes that cross are not known"
         assert reasons(rows, ALONE, FOLLOWER_FETCH) == {told}
         assert reasons(rows, ALONE, PRODUCING) == {CONDITIONS[PRODUCING]}
         local = [flow("fetch", A, A, 0, topic="(unknown)", bytes_=7)]
         assert reasons(saved(local, DEMO).rows, ALONE, FOLLOWER_FETCH) == {NOTHING}
 
-    def test_every_lever_has_a_row_in_both_views(self):
+    def test_every_saving_has_a_row_in_both_views(self):
         for flows in ([], DEMO_FLOWS):
             rows = saved(flows, DEMO).rows
             for view in (ALONE, WATERFALL):
-                assert {row.lever for row in rows if row.view == view} == set(LEVERS)
+                assert {row.saving for row in rows if row.view == view} == set(SAVINGS)
 
     def test_the_largest_bound_is_that_of_the_waterfall(self):
         rows = saved(DEMO_FLOWS, DEMO, eps=(0.1, 0.05)).rows
-        assert {row.eps for row in rows if row.lever == PRODUCING and row.view == WATERFALL} == {
+        assert {row.eps for row in rows if row.saving == PRODUCING and row.view == WATERFALL} == {
             0.1
         }
 
@@ -162,7 +162,9 @@ class TestFollowerFetch:
             made,
             prices=(price(), price(level="region", nano_usd_per_gb_out=5 * CENT)),
         ).rows
-        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {"not taken: it would cost 0.040000000 USD"}
+        assert reasons(rows, ALONE, FOLLOWER_FETCH) == {
+            "not applied: it would cost 0.040000000 USD"
+        }
 
 
 class TestAssignment:
@@ -200,7 +202,7 @@ class TestAssignment:
         modern = replace(DEMO_READERS, protocol="consumer")
         rows = saved(DEMO_FLOWS, cluster(groups=[modern])).rows
         assert step(rows, WATERFALL, ASSIGNMENT)[0] == 3 * GIB
-        assert reasons(rows, STOCK, ASSIGNMENT) == {"not known: its assignor is the broker's"}
+        assert reasons(rows, STOCK, ASSIGNMENT) == {"not known: the broker assigns its partitions"}
 
     def test_a_member_without_rack_reads_where_it_did(self):
         readers = group("readers", ("m0", None, None, [("orders", n) for n in range(3)]))
@@ -251,7 +253,7 @@ class TestProducing:
         flows = [flow("produce", A, A, 9)]
         rows = saved(flows, DEMO, eps=(0.1,)).rows
         (reason,) = reasons(rows, ALONE, PRODUCING)
-        assert reason.startswith("not taken: it would cost 0.11")
+        assert reason.startswith("not applied: it would cost 0.11")
         assert step(rows, WATERFALL, PRODUCING, 0.1) == (0, 0)
 
     def test_racks_of_different_depths_stay(self):
@@ -269,7 +271,7 @@ class TestLeaderMoves:
     def test_even_leaders_that_would_cost_are_not_taken(self):
         made = cluster(topics={"orders": [(1, 2), (1, 2)]})
         rows = saved([flow("produce", A, A, 2)], made).rows
-        assert reasons(rows, ALONE, LEADER_MOVES) == {"not taken: it would cost 0.020000000 USD"}
+        assert reasons(rows, ALONE, LEADER_MOVES) == {"not applied: it would cost 0.020000000 USD"}
 
     def test_a_broker_that_is_dead_or_has_no_rack_leads_nothing(self):
         flows = [flow("produce", A, B, 1)]
@@ -327,7 +329,7 @@ class TestLeaderMoves:
         flows = [flow("produce", B, A, 1), flow("fetch", A, "/us/a", 0.5)]
         rows = saved(flows, made).rows
         (reason,) = reasons(rows, ALONE, LEADER_MOVES)
-        assert reason == f"not taken: {GIB // 2} bytes would cross where no price is known"
+        assert reason == f"not applied: {GIB // 2} bytes would cross where no price is known"
 
     def test_a_day_without_a_price_is_refused(self):
         old = price(valid_to=date(2026, 6, 1))
@@ -377,7 +379,7 @@ def cluster_of(scene):
 
 
 class TestNaive:
-    """Each lever alone, and reading in the waterfall, against plain loops over partitions."""
+    """Each saving alone, and reading in the waterfall, against plain loops over partitions."""
 
     @settings(max_examples=60)
     @given(scenes())
@@ -438,7 +440,7 @@ class TestLaws:
         assert made.today.cross - made.left.cross == sum(row.bytes_saved for row in waterfall)
         steps = defaultdict(int)
         for row in made.rows:
-            steps[row.view, row.lever, row.eps] += row.usd_nano or 0
+            steps[row.view, row.saving, row.eps] += row.usd_nano or 0
         assert min(steps.values()) >= 0
 
     @settings(max_examples=20)

@@ -252,7 +252,7 @@ SAVINGS = _table(
     usd_saved=USD,  # null where nothing has a price
     usd_saved_30d=USD,
     load_factor=DoubleType(),  # of producing: the fullest rack over its even part
-    condition=_STRING,  # what it takes, or why it is not taken
+    condition=_STRING,  # what the saving requires, or why it is not applied
     quality=_STRING,
 )
 

@@ -85,7 +85,7 @@ def test_rows_are_those_of_core_for_each_cluster(spark, tmp_path):
                 "cluster": name,
                 "topic": one.topic,
                 "client_group": one.client_group,
-                "saving": one.lever,
+                "saving": one.saving,
                 "view": one.view,
                 "eps": one.eps,
                 "bytes_saved": one.bytes_saved,
@@ -133,7 +133,7 @@ class TestSummary:
             saving("follower-fetch", 1, "0.02"),
             saving("follower-fetch", 2, "0.04", cluster="other"),
             saving("producing", 3, "0.06", eps=math.inf, load_factor=1.5),
-            saving("producing", 0, "0", eps=math.inf, load_factor=3.0, condition="not taken: why"),
+            saving("producing", 0, "0", eps=math.inf, load_factor=3.0, condition="not applied: x"),
             saving("producing", 1, "0.02", eps=0.1, view="alone"),
         ]
         part = savings_part(rows, most=2)
@@ -149,7 +149,7 @@ class TestSummary:
         ]
         assert (part["steps"][1]["load_factor"], part["steps"][1]["reasons"]) == (
             3.0,
-            ["not taken: why"],
+            ["not applied: x"],
         )
         assert part["steps"][0]["load_factor"] is None
         assert part["count"] == 4
@@ -198,6 +198,6 @@ def test_a_cluster_as_a_row_has_the_same_layout():
     wanted = Layout.of(made, lambda _, m: Rack(B) if m.member_id == "m3" else m.rack)
     for name in ("topics", "racks", "counts", "may_lead", "groups", "follows", "replicas"):
         assert getattr(again, name) == getattr(wanted, name), name
-    for name in ("topic", "partition", "alike"):
+    for name in ("topic", "partition", "pattern"):
         assert getattr(again, name).tolist() == getattr(wanted, name).tolist(), name
     assert again.follows

@@ -1,15 +1,15 @@
-"""What each lever against crossing racks saves, alone and as a waterfall.
+"""What each change against crossing racks saves, alone and as a waterfall.
 
 ```
-Flow, Layout     the bill's rows, and what is needed of the cluster
-savings          follower-fetch, assignment, producing, leader-moves
-Saving           what one of them saves of one topic and client group; Savings: all of them
+Flow, Layout     rows of the bill, and what savings need of the cluster
+savings          computes follower-fetch, assignment, producing and leader-moves
+Saving           one row: what a change saves of one topic and client group; Savings: all rows
 ```
 """
 
 from __future__ import annotations
 
-from rackwise.core.savings.layout import Layout, Readers
+from rackwise.core.savings.layout import GroupReaders, Layout
 from rackwise.core.savings.model import (
     ALONE,
     ASSIGNMENT,
@@ -17,8 +17,8 @@ from rackwise.core.savings.model import (
     EPS,
     FOLLOWER_FETCH,
     LEADER_MOVES,
-    LEVERS,
     PRODUCING,
+    SAVINGS,
     STOCK,
     WATERFALL,
     Flow,
@@ -33,14 +33,14 @@ __all__ = [
     "EPS",
     "FOLLOWER_FETCH",
     "LEADER_MOVES",
-    "LEVERS",
     "NOTHING",
     "PRODUCING",
+    "SAVINGS",
     "STOCK",
     "WATERFALL",
     "Flow",
+    "GroupReaders",
     "Layout",
-    "Readers",
     "Saving",
     "Savings",
     "savings",

@@ -1,9 +1,9 @@
-"""The levers of consumers: the replica they read, and the member that reads.
+"""The savings of consumers: follower fetching, and the assignment of partitions to members.
 
-Follower fetching. A client reads from a replica in exactly its own rack, else from the leader, as
-Kafka's selector has it: it compares whole racks and knows no levels.
+Follower fetching. A client reads from a replica in exactly its own rack, else from the leader. This
+is the rule of Kafka's selector: it compares whole racks and knows no levels.
 
-Assignment. Every partition of a group goes to one member, so its bytes go to that member's rack:
+Assignment. Each partition of a group goes to one member, so its bytes go to that member's rack:
 
 ```
 out(p)        today read in    best assignment     stock assignor
@@ -12,11 +12,11 @@ orders-1  3   a                b  local            c  local
 orders-2  3   c                c  local            a  local
 ```
 
-The best one is core's optimum: even first, then least crossing, then fewest moves. What a rackless
-member would read stays where it is, and so do partitions that nobody reads and groups that nobody
-is in.
+The best assignment is that of `assign_optimal`: even loads first, then the least crossing, then the
+fewest moves. Three kinds of bytes stay where they are: those that a member without rack would read,
+those of partitions that nobody reads, and those of groups without members.
 
-What this does not do: change how much is read of a partition; heed which replicas are in sync.
+What this does not do: change how much is read of a partition; consider which replicas are in sync.
 
 Source: KIP-392, KIP-881.
 """
@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
 from rackwise.core.assignors import ASSIGNORS, assign_optimal, simulated
-from rackwise.core.savings.model import FETCH, LOOSE, Place
+from rackwise.core.savings.model import FETCH, UNATTRIBUTED, TrafficKey
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
@@ -35,126 +35,131 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from rackwise.core.assignors import Assignment, ReplicaRacks, Target
-    from rackwise.core.savings.layout import Layout, Readers
-    from rackwise.core.savings.model import State
+    from rackwise.core.savings.layout import GroupReaders, Layout
+    from rackwise.core.savings.model import Traffic
 
-    Dealt: TypeAlias = Mapping[tuple[str, int], Mapping[str | None, int]]
-    """(topic, `alike`) -> rack of the member, None where none is known -> partitions."""
+    ReaderRacks: TypeAlias = Mapping[tuple[str, int], Mapping[str | None, int]]
+    """(topic, pattern) -> rack of the member, None where not known -> partitions."""
 
 STOCK_ASSIGNOR = "range"
-"""What a classic group has that names none."""
+"""The assignor of a classic group that names none."""
 CLASSIC = "classic"
 
 
-class Assign(Protocol):
-    """Makes an assignment of a group whose members read from the leader or the near follower."""
+class AssignReaders(Protocol):
+    """Assigns the partitions of a group; `target` is the replica that its members read."""
 
-    def __call__(self, readers: Readers, racks: ReplicaRacks, target: Target) -> Assignment:
+    def __call__(self, readers: GroupReaders, racks: ReplicaRacks, target: Target) -> Assignment:
         """Raises what the assignor raises."""
 
 
-def followed(state: State, layout: Layout) -> State:
-    """Reading from replicas in the reader's rack."""
-    after = Counter[Place]()
-    for place, bytes_ in state.items():
-        after[_followed(place, layout) if _is_read(place) else place] += bytes_
+def apply_follower_fetch(traffic: Traffic, layout: Layout) -> Traffic:
+    """The traffic where clients read from replicas in their own racks."""
+    after = Counter[TrafficKey]()
+    for key, bytes_ in traffic.items():
+        after[_read_nearest(key, layout) if _is_read(key) else key] += bytes_
     return after
 
 
-def _is_read(place: Place) -> bool:
-    return place.kind == FETCH and place.alike != LOOSE
+def _is_read(key: TrafficKey) -> bool:
+    return key.kind == FETCH and key.pattern != UNATTRIBUTED
 
 
-def _followed(place: Place, layout: Layout) -> Place:
-    racks = layout.racks[place.topic][place.alike]
-    return place._replace(near=place.far if place.far in racks else racks[0])
+def _read_nearest(key: TrafficKey, layout: Layout) -> TrafficKey:
+    racks = layout.racks[key.topic][key.pattern]
+    return key._replace(near=key.far if key.far in racks else racks[0])
 
 
-def optimal(readers: Readers, racks: ReplicaRacks, target: Target) -> Assignment:
-    """The best there is. Raises `MissingDependency`, `OptimumTooLarge`."""
+def optimal_assignment(readers: GroupReaders, racks: ReplicaRacks, target: Target) -> Assignment:
+    """The best assignment. Raises `MissingDependency`, `OptimumTooLarge`."""
     return assign_optimal(readers.members, racks, target=target)
 
 
-def stock(readers: Readers, racks: ReplicaRacks, target: Target) -> Assignment:
-    """What the group's own assignor makes of it, once it has settled."""
+def stock_assignment(readers: GroupReaders, racks: ReplicaRacks, target: Target) -> Assignment:
+    """The assignment of the group's own assignor, once it has settled."""
     name = readers.assignor if readers.assignor in ASSIGNORS else STOCK_ASSIGNOR
     return simulated(name, readers.members, racks, target=target).assignment
 
 
-def dealt(assign: Assign, layout: Layout, group: str, *, follows: bool) -> Dealt:
-    """Where an assignor has a group's partitions read. Raises what the assignor raises."""
+def reader_racks(
+    assign: AssignReaders, layout: Layout, group: str, *, follows: bool
+) -> ReaderRacks:
+    """The racks that read the partitions of a group. Raises what the assignor raises."""
     readers = layout.groups[group]
     listed = {topic for member in readers.members.values() for topic in member.topics}
     numbers, racks = _replica_racks(layout, listed)
-    made = assign(readers, racks, "follower" if follows else "leader")
+    assignment = assign(readers, racks, "follower" if follows else "leader")
     found: defaultdict[tuple[str, int], Counter[str | None]] = defaultdict(Counter)
-    for member, partitions in [*made.partitions.items(), *_held_back(made)]:
+    for member, partitions in [*assignment.partitions.items(), *_withheld(assignment)]:
         rack = readers.members[member].rack
         for topic, partition in partitions:
-            found[topic, numbers[topic].get(partition, LOOSE)][rack] += 1
+            found[topic, numbers[topic].get(partition, UNATTRIBUTED)][rack] += 1
     return found
 
 
-def _held_back(made: Assignment) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-    return [(member, (partition,)) for partition, member in made.withheld.items()]
+def _withheld(assignment: Assignment) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
+    return [(member, (partition,)) for partition, member in assignment.withheld.items()]
 
 
 def _replica_racks(
     layout: Layout, topics: set[str]
 ) -> tuple[Mapping[str, Mapping[int, int]], ReplicaRacks]:
-    """Topic -> partition -> `alike`, and topic -> partition -> racks of the replicas."""
+    """Topic -> partition -> pattern, and topic -> partition -> racks of the replicas."""
     numbers: dict[str, dict[int, int]] = {}
-    for topic, partition, alike in zip(
-        layout.topic.tolist(), layout.partition.tolist(), layout.alike.tolist(), strict=True
+    for topic, partition, pattern in zip(
+        layout.topic.tolist(), layout.partition.tolist(), layout.pattern.tolist(), strict=True
     ):
         name = layout.topics[topic]
         if name in topics:
-            numbers.setdefault(name, {})[partition] = alike
+            numbers.setdefault(name, {})[partition] = pattern
     racks = {
-        name: [_racks_of(layout, name, found, number) for number in range(max(found) + 1)]
-        for name, found in numbers.items()
+        name: [_racks_of(layout, name, patterns, number) for number in range(max(patterns) + 1)]
+        for name, patterns in numbers.items()
     }
     return numbers, racks
 
 
 def _racks_of(
-    layout: Layout, topic: str, numbers: Mapping[int, int], partition: int
+    layout: Layout, topic: str, patterns: Mapping[int, int], partition: int
 ) -> tuple[str | None, ...]:
-    alike = numbers.get(partition, LOOSE)
-    return () if alike == LOOSE else layout.racks[topic][alike]
+    pattern = patterns.get(partition, UNATTRIBUTED)
+    return () if pattern == UNATTRIBUTED else layout.racks[topic][pattern]
 
 
-def reassigned(
-    state: State, layout: Layout, deals: Mapping[str, Dealt], follows: Mapping[str, bool]
-) -> State:
-    """Partitions of the groups in `deals` read where they are dealt to.
+def apply_assignment(
+    traffic: Traffic,
+    layout: Layout,
+    readers: Mapping[str, ReaderRacks],
+    follows: Mapping[str, bool],
+) -> Traffic:
+    """The traffic where the partitions of each group are read in the racks given.
 
     `follows`: group -> whether its members read from replicas in their racks.
     """
-    after = Counter[Place]()
-    for place, bytes_ in state.items():
-        ways = deals.get(place.client_group, {}).get((place.topic, place.alike))
-        if ways and _is_read(place):
-            _deal(after, place, bytes_, ways, layout, follows=follows[place.client_group])
+    after = Counter[TrafficKey]()
+    for key, bytes_ in traffic.items():
+        counts = readers.get(key.client_group, {}).get((key.topic, key.pattern))
+        if counts and _is_read(key):
+            _read_in_racks(after, key, bytes_, counts, layout, follows=follows[key.client_group])
         else:
-            after[place] += bytes_
+            after[key] += bytes_
     return after
 
 
-def _deal(
-    after: Counter[Place],
-    place: Place,
+def _read_in_racks(
+    after: Counter[TrafficKey],
+    key: TrafficKey,
     bytes_: int,
-    ways: Mapping[str | None, int],
+    counts: Mapping[str | None, int],
     layout: Layout,
     *,
     follows: bool,
 ) -> None:
-    racks = layout.racks[place.topic][place.alike]
-    rows = sorted(ways.items(), key=lambda way: way[0] or "")
+    racks = layout.racks[key.topic][key.pattern]
+    rows = sorted(counts.items(), key=lambda row: row[0] or "")
     for (rack, _), share in zip(rows, apportion(bytes_, [n for _, n in rows]), strict=True):
         if rack is None:
-            after[place] += share
+            after[key] += share
         else:
             near = rack if follows and rack in racks else racks[0]
-            after[place._replace(near=near, far=rack)] += share
+            after[key._replace(near=near, far=rack)] += share

@@ -1,14 +1,14 @@
-"""Flows that cross racks, the levers that change them, and what each saves.
+"""The flows that cross racks, the changes that save, and the row that one change saves.
 
 ```
-lever           what moves                          who can pull it          unit
+saving          what changes                        who changes it           unit
 follower-fetch  the replica that is read            brokers and clients      client group
 assignment      the member that reads               the group                client group
 producing       the leader that is written to       producers                topic
 leader-moves    the leader itself                   the cluster              cluster
 ```
 
-What this does not do: compute.
+What this does not do: compute a saving.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ FOLLOWER_FETCH: Final = "follower-fetch"
 ASSIGNMENT: Final = "assignment"
 PRODUCING: Final = "producing"
 LEADER_MOVES: Final = "leader-moves"
-LEVERS: Final = (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING, LEADER_MOVES)
-"""In the order of the waterfall."""
+SAVINGS: Final = (FOLLOWER_FETCH, ASSIGNMENT, PRODUCING, LEADER_MOVES)
+"""The names of the savings, in the order of the waterfall."""
 
 ALONE: Final = "alone"
 WATERFALL: Final = "waterfall"
 STOCK: Final = "stock"
-"""Against today; on top of the levers before; the step of `assignment` by the stock assignor."""
+"""The views: against today; on top of the savings before; `assignment` by the stock assignor."""
 
 EPS: Final = (0.0, 0.05, 0.1, 0.2, math.inf)
-"""Bounds of `producing`: a rack takes at most 1 + eps times its even part."""
+"""The bounds of `producing`: a rack receives at most 1 + eps times its even share."""
 
 PRODUCE: Final = "produce"
 FETCH: Final = "fetch"
 REPLICATE: Final = "replicate"
 
-LOOSE: Final = -1
-"""`alike` of bytes that no lever moves: nothing tells which partitions they belong to."""
+UNATTRIBUTED: Final = -1
+"""The pattern of bytes whose partitions are not known; no saving moves them."""
 
 CONDITIONS: Final[Mapping[str, str]] = {
     FOLLOWER_FETCH: "every broker has replica.selector.class=org.apache.kafka.common.replica."
@@ -55,7 +55,7 @@ CONDITIONS: Final[Mapping[str, str]] = {
 
 
 class Flow(NamedTuple):
-    """Bytes of one day between two racks, as the bill has them; a rack is None if not known."""
+    """Bytes of one day between two racks, as in the bill. A rack is None where it is not known."""
 
     day: date
     kind: str
@@ -67,12 +67,8 @@ class Flow(NamedTuple):
     bytes: int
 
 
-class Place(NamedTuple):
-    """Where bytes lie: `near` is the broker's rack, `far` the client's or the follower's.
-
-    `alike`: which partitions of the topic, by `Layout.racks`; `follower`: which of their replicas
-    receives, 0 for what is no replication.
-    """
+class TrafficKey(NamedTuple):
+    """What identifies bytes: their bill row, and the partitions and replica that they belong to."""
 
     day: date
     kind: str
@@ -80,35 +76,45 @@ class Place(NamedTuple):
     client_group: str
     quality: str
     near: str | None
+    """The rack of the broker that serves or receives the bytes."""
     far: str | None
-    alike: int
+    """The rack of the client or of the follower."""
+    pattern: int
+    """The partitions of the topic: an index into `Layout.racks[topic]`, or `UNATTRIBUTED`."""
     follower: int
+    """The position of the replica that receives the bytes; 0 where they are not replication."""
 
     @property
     def ends(self) -> tuple[str | None, str | None]:
-        """Sender's and receiver's rack."""
+        """The racks of the sender and of the receiver."""
         return (self.far, self.near) if self.kind == PRODUCE else (self.near, self.far)
 
 
-State: TypeAlias = "Mapping[Place, int]"
-"""Place -> bytes."""
+Traffic: TypeAlias = "Mapping[TrafficKey, int]"
+"""key -> bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What a lever saves of one topic's and client group's crossings.
+    """What one change saves of the crossing bytes of one topic and client group.
 
-    Topic and group are None where a row speaks of the whole cluster. `usd_nano`: None where nothing
-    has a price. `eps` and `load_factor` are those of `producing`: the bound, and the fullest rack
-    over its even part. Values below 0 cost: some partitions pay so that others save more.
+    Values below 0 are costs: some partitions cost more so that others save more.
     """
 
     topic: str | None
+    """None where the row is about all topics."""
     client_group: str | None
-    lever: str
+    """None where the row is about all client groups."""
+    saving: str
+    """One of `SAVINGS`."""
     view: str
+    """`ALONE`, `WATERFALL` or `STOCK`."""
     eps: float | None
+    """The bound of `producing`; None for other savings."""
     bytes_saved: int
     usd_nano: int | None
+    """Nano-dollars; None where no flow has a price."""
     load_factor: float | None
+    """`producing`: the load of the fullest rack divided by its even share."""
     condition: str
+    """What the saving requires, or why it is not applied."""

@@ -1,17 +1,18 @@
-"""From the flows of a bill to places: which partitions bytes between two racks belong to.
+"""Attributes the flows of a bill to partitions: bytes between two racks become traffic by pattern.
 
 ```
-produce     client's rack -> leader's rack      partitions led there, evenly
-replicate   leader's -> follower's              those led there with a follower there, evenly
-fetch       broker's -> client's                those led there; where followers are read, those
-                                                with a replica there, if the client is there too
+produce     client's rack -> leader's rack      partitions with their leader there, evenly
+replicate   leader's -> follower's              those of them with a follower there, evenly
+fetch       broker's -> client's                partitions with their leader there; where clients
+                                                read followers, partitions with any replica there
+                                                if the client is there too
 ```
 
-Bytes are shared out by counts of partitions, the sums are kept exactly. What no partition explains
-(a leader that has moved since, a rack that is not known, a topic that is not known) is loose: it
-stays as it is whatever lever is pulled.
+Bytes are divided by the number of partitions, and sums stay exact. Bytes that no partition explains
+(the leader moved since, or a rack or a topic is not known) are unattributed: no saving moves them.
 
-What this does not do: know traffic by partition; a hot partition counts as its equals do.
+What this does not do: know traffic by partition. A hot partition counts like every other partition
+of its pattern.
 """
 
 from __future__ import annotations
@@ -19,40 +20,42 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwise.core.savings.model import FETCH, LOOSE, PRODUCE, REPLICATE, Flow, Place
+from rackwise.core.savings.model import FETCH, PRODUCE, REPLICATE, UNATTRIBUTED, Flow, TrafficKey
 from rackwise.core.traffic import apportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import State
+    from rackwise.core.savings.model import Traffic
 
-Found: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
-"""(`alike`, `follower`) of what bytes may belong to, and partitions of each."""
+PatternCounts: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
+"""Candidates (`pattern`, `follower`) for some bytes, and the partitions of each."""
 
 
-def spread(flows: Iterable[Flow], layout: Layout) -> State:
-    """The places of all bytes of the flows."""
-    state = Counter[Place]()
-    known: dict[tuple[str, str, str | None, str | None], Found] = {}
+def spread(flows: Iterable[Flow], layout: Layout) -> Traffic:
+    """The traffic of all flows."""
+    traffic = Counter[TrafficKey]()
+    known: dict[tuple[str, str, str | None, str | None], PatternCounts] = {}
     for flow in flows:
         near, far = flow.from_rack, flow.to_rack
         if flow.kind == PRODUCE:
             near, far = far, near
-        question = (flow.topic, flow.kind, near, far)
-        if question not in known:
-            known[question] = _found(layout, *question)
-        where, counts = known[question]
+        key = (flow.topic, flow.kind, near, far)
+        if key not in known:
+            known[key] = _pattern_counts(layout, *key)
+        patterns, counts = known[key]
         shares = apportion(flow.bytes, counts)
-        for (alike, follower), share in zip(where, shares, strict=True):
+        for (pattern, follower), share in zip(patterns, shares, strict=True):
             if share:
-                state[_place(flow, near, far, alike, follower)] += share
-    return state
+                traffic[_traffic_key(flow, near, far, pattern, follower)] += share
+    return traffic
 
 
-def _place(flow: Flow, near: str | None, far: str | None, alike: int, follower: int) -> Place:
-    return Place(
+def _traffic_key(
+    flow: Flow, near: str | None, far: str | None, pattern: int, follower: int
+) -> TrafficKey:
+    return TrafficKey(
         flow.day,
         flow.kind,
         flow.topic,
@@ -60,19 +63,21 @@ def _place(flow: Flow, near: str | None, far: str | None, alike: int, follower: 
         flow.quality,
         near,
         far,
-        alike,
+        pattern,
         follower,
     )
 
 
-def _found(layout: Layout, topic: str, kind: str, near: str | None, far: str | None) -> Found:
+def _pattern_counts(
+    layout: Layout, topic: str, kind: str, near: str | None, far: str | None
+) -> PatternCounts:
     kinds = layout.racks.get(topic, ())
-    where: list[tuple[int, int]] = []
+    patterns: list[tuple[int, int]] = []
     if near is not None and far is not None:
-        where = list(_candidates(kinds, kind, near, far, follows=layout.follows))
-    if not where:
-        return [(LOOSE, 0)], [1]
-    return where, [layout.counts[topic][alike] for alike, _ in where]
+        patterns = list(_candidates(kinds, kind, near, far, follows=layout.follows))
+    if not patterns:
+        return [(UNATTRIBUTED, 0)], [1]
+    return patterns, [layout.counts[topic][pattern] for pattern, _ in patterns]
 
 
 def _candidates(
@@ -84,7 +89,7 @@ def _candidates(
     elif kind == REPLICATE:
         for number in led:
             followers = enumerate(kinds[number][1:], start=1)
-            yield from ((number, place) for place, rack in followers if rack == far)
+            yield from ((number, position) for position, rack in followers if rack == far)
     elif kind == FETCH:
         held = [number for number, racks in enumerate(kinds) if near in racks]
         if follows:

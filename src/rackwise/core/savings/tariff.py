@@ -1,10 +1,10 @@
-"""What flows cost: the bill's own rule, to the nano-dollar.
+"""What traffic costs, by the rule of the bill, to the nano-dollar.
 
-Bytes are added up to the rows that the bill has (day, kind, topic, client group, quality, both
-racks) before a price is put on them, so that today's flows cost what the bill says. A bill is made
-once for a state, whatever it is added up by.
+Bytes are added up to the rows of the bill (day, kind, topic, client group, quality, both racks)
+before they are priced, so that today's traffic costs exactly what the bill says. The bill of some
+traffic is computed once, however it is summed up afterwards.
 
-What this does not do: put a price where the table has none; such bytes are counted apart.
+What this does not do: guess a price. Bytes without a price in the table are counted separately.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TypeAlias
 
-    from rackwise.core.savings.model import State
+    from rackwise.core.savings.model import Traffic
     from rackwise.core.traffic import Price
 
-    Way: TypeAlias = tuple[date, str, str | None, str | None]
-    Bill: TypeAlias = Mapping["Row", "Sum"]
+    Route: TypeAlias = tuple[date, str, str | None, str | None]
+    """Day, kind, rack of the sender, rack of the receiver."""
+    Bill: TypeAlias = Mapping["BillRow", "CrossingCost"]
 
 
 Key = TypeVar("Key")
 
 
-class Row(NamedTuple):
-    """A row of the bill: all that a flow has but its bytes."""
+class BillRow(NamedTuple):
+    """A row of the bill: every field of a flow except its bytes."""
 
     day: date
     kind: str
@@ -42,52 +43,55 @@ class Row(NamedTuple):
     to_rack: str | None
 
 
-class Sum(NamedTuple):
-    """Bytes that cross racks, those of them without a price, and nano-dollars."""
+class CrossingCost(NamedTuple):
+    """What crossing costs."""
 
     cross: int = 0
+    """Bytes that cross racks."""
     unpriced: int = 0
+    """Bytes of these that have no price."""
     nano: int = 0
+    """Nano-dollars of the bytes that have a price."""
 
-    def less(self, other: Sum) -> Sum:
-        """What the other one is less than this one."""
-        return Sum(*(a - b for a, b in zip(self, other, strict=True)))
+    def minus(self, other: CrossingCost) -> CrossingCost:
+        """The difference of this cost and another one."""
+        return CrossingCost(*(a - b for a, b in zip(self, other, strict=True)))
 
 
 class Tariff:
-    """Prices by day, kind and racks, each looked up once. `prices`: rows of one provider."""
+    """Prices by day, kind and racks; each is looked up once. `prices`: rows of one provider."""
 
     def __init__(self, prices: Sequence[Price], levels: Sequence[str]) -> None:
         self._prices = prices
         self._levels = levels
         self._region = levels.index(REGION) if REGION in levels else None
-        self._known: dict[Way, tuple[int, Price | None]] = {}
+        self._known: dict[Route, tuple[int, Price | None]] = {}
 
-    def cost(self, way: Way, bytes_: int) -> Sum:
-        """What bytes cost on a day, of a kind, from a rack to another. Raises `InvalidPrices`."""
-        if way not in self._known:
-            self._known[way] = self._found(way)
-        level, price = self._known[way]
+    def cost(self, route: Route, bytes_: int) -> CrossingCost:
+        """The cost of bytes on a route. Raises `InvalidPrices`."""
+        if route not in self._known:
+            self._known[route] = self._level_and_price(route)
+        level, price = self._known[route]
         if level <= 0:
-            return Sum()
+            return CrossingCost()
         if price is None:
-            return Sum(cross=bytes_, unpriced=bytes_)
-        sides = (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in)
-        nano = sum(usd_nano(bytes_, side, price.gb_bytes) for side in sides)
-        return Sum(cross=bytes_, nano=nano)
+            return CrossingCost(cross=bytes_, unpriced=bytes_)
+        rates = (price.nano_usd_per_gb_out, price.nano_usd_per_gb_in)
+        nano = sum(usd_nano(bytes_, rate, price.gb_bytes) for rate in rates)
+        return CrossingCost(cross=bytes_, nano=nano)
 
-    def bill(self, state: State) -> Bill:
-        """What the bytes of a state cost, row by row."""
-        rows = Counter[Row]()
-        for place, bytes_ in state.items():
-            rows[Row(*place[:5], *place.ends)] += bytes_
+    def bill(self, state: Traffic) -> Bill:
+        """The cost of some traffic, by bill row."""
+        rows = Counter[BillRow]()
+        for key, bytes_ in state.items():
+            rows[BillRow(*key[:5], *key.ends)] += bytes_
         return {
             row: self.cost((row.day, row.kind, row.from_rack, row.to_rack), bytes_)
             for row, bytes_ in rows.items()
         }
 
-    def _found(self, way: Way) -> tuple[int, Price | None]:
-        day, kind, sender, receiver = way
+    def _level_and_price(self, route: Route) -> tuple[int, Price | None]:
+        day, kind, sender, receiver = route
         a, b = (None if rack is None else Rack(rack) for rack in (sender, receiver))
         level = crossing_level(a, b)
         if level <= 0 or a is None:
@@ -100,14 +104,14 @@ class Tariff:
         return level, None if choice is None else choice.price
 
 
-def sums(bill: Bill, by: Callable[[Row], Key]) -> dict[Key, Sum]:
-    """A bill, added up by what `by` says of its rows."""
-    found: defaultdict[Key, list[Sum]] = defaultdict(list)
+def costs_by(bill: Bill, by: Callable[[BillRow], Key]) -> dict[Key, CrossingCost]:
+    """The costs of a bill, summed up by a key of its rows."""
+    found: defaultdict[Key, list[CrossingCost]] = defaultdict(list)
     for row, cost in bill.items():
         found[by(row)].append(cost)
-    return {key: total(costs) for key, costs in found.items()}
+    return {key: total_cost(costs) for key, costs in found.items()}
 
 
-def total(costs: Iterable[Sum]) -> Sum:
-    """All of them together."""
-    return Sum(*map(sum, zip(*costs, strict=True)))
+def total_cost(costs: Iterable[CrossingCost]) -> CrossingCost:
+    """The sum of costs."""
+    return CrossingCost(*map(sum, zip(*costs, strict=True)))

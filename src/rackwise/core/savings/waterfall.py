@@ -1,6 +1,6 @@
-"""What each lever saves: alone, and one on top of the other.
+"""What each change saves: alone, and on top of the changes before it.
 
-Goals, in order: nothing is counted twice; every sum is exact to the nano-dollar; no step costs.
+Goals, in order: no byte is counted twice; every sum is exact to the nano-dollar; no step costs.
 
 ```
 demo: orders 0 [1 2], 1 [2 3], 2 [3 1]; all produced in a; read in b, a, c; 3 GiB each; 0.02 per GiB
@@ -10,21 +10,21 @@ today                                               21 GiB  0.42
 follower-fetch    3 GiB  0.06      3 GiB  0.06      18      0.36
 assignment        6      0.12      3      0.06      15      0.30
 producing         6      0.12      6      0.12       9      0.18
-leader-moves      0      0         0      0          9      0.18     replication: nobody can save it
+leader-moves      0      0         0      0          9      0.18     replication: cannot be saved
 ```
 
-The algorithm. The bill's flows are laid on partitions (`spread`). A lever is a function from such a
-state to the next one; what it saves is what the first costs less what the second does, by the rule
-of the bill. Alone each begins with today's state; in the waterfall with what the levers before have
-left, so that the steps add up to the first state's cost less the last one's.
+The algorithm. `spread` attributes the flows of the bill to partitions. A change is a function from
+such traffic to other traffic. It saves the difference of the two costs, by the rule of the bill. In
+the view `alone` every change starts from today's traffic. In the waterfall it starts from the
+traffic that the changes before it left, so the steps add up to the first cost minus the last one.
 
-Where a lever is pulled apart from others (one client group, one topic), a part that would cost, or
-move bytes to where no price is known, is not taken: its step is 0 and says why.
+Some changes apply to units: one client group, one topic. A unit is left out where the change would
+cost money, or would move bytes to where no price is known. Its row then saves 0 and says why.
 
-The bound of `producing` is the largest one asked for in the waterfall, each one alone.
+In the waterfall the bound of `producing` is the largest one given. Alone, every bound has its row.
 
-What this does not do: change how much is read or copied of a partition when producers choose
-others; look for the best order of levers; plan moves of replicas.
+What this does not do: change how much is read or copied of a partition when producers choose other
+partitions; look for the best order of changes; plan moves of replicas.
 """
 
 from __future__ import annotations
@@ -36,8 +36,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rackwise.core.errors import MissingDependency, OptimumTooLarge, SplitError
 from rackwise.core.partitioner.split.rates import check_eps
-from rackwise.core.savings.consumers import CLASSIC, dealt, followed, optimal, reassigned, stock
-from rackwise.core.savings.leaders import led_elsewhere
+from rackwise.core.savings.consumers import (
+    CLASSIC,
+    apply_assignment,
+    apply_follower_fetch,
+    optimal_assignment,
+    reader_racks,
+    stock_assignment,
+)
+from rackwise.core.savings.leaders import apply_leader_moves
 from rackwise.core.savings.model import (
     ALONE,
     ASSIGNMENT,
@@ -46,17 +53,17 @@ from rackwise.core.savings.model import (
     FETCH,
     FOLLOWER_FETCH,
     LEADER_MOVES,
-    LOOSE,
     PRODUCE,
     PRODUCING,
     STOCK,
+    UNATTRIBUTED,
     WATERFALL,
-    Place,
     Saving,
+    TrafficKey,
 )
-from rackwise.core.savings.producers import produced_near
+from rackwise.core.savings.producers import apply_partitioning
 from rackwise.core.savings.spread import spread
-from rackwise.core.savings.tariff import Row, Sum, Tariff, sums, total
+from rackwise.core.savings.tariff import BillRow, CrossingCost, Tariff, costs_by, total_cost
 from rackwise.core.text import escaped
 from rackwise.core.traffic import exact_usd_text
 
@@ -64,25 +71,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from rackwise.core.savings.consumers import Assign, Dealt
+    from rackwise.core.savings.consumers import AssignReaders, ReaderRacks
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Flow, State
+    from rackwise.core.savings.model import Flow, Traffic
     from rackwise.core.savings.tariff import Bill
     from rackwise.core.traffic import Price
 
     Unit: TypeAlias = tuple[str | None, str | None]
-    """Topic and client group of which a lever is pulled; both None is the cluster."""
+    """Topic and client group that a change applies to; the cluster where both are None."""
 
-Bytes = TypeVar("Bytes", Place, Row)
-"""What says of bytes where they lie, or of which row of the bill they are."""
-Value = TypeVar("Value")
+KeyT = TypeVar("KeyT", TrafficKey, BillRow)
+"""The key of traffic, or the row of a bill."""
+ValueT = TypeVar("ValueT")
 
-EVERY: Mapping[str, float] = MappingProxyType({})
+ALL_UNKEYED: Mapping[str, float] = MappingProxyType({})
+"""No topic has records with a key."""
 NOTHING = "nothing to save here"
-MOVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+MOVED_KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {FOLLOWER_FETCH: (FETCH,), ASSIGNMENT: (FETCH,), PRODUCING: (PRODUCE,)}
 )
-"""Kinds of bytes that a lever moves; leaders move all."""
+"""saving -> the kinds of bytes that it moves; leader-moves moves all."""
 
 
 def savings(
@@ -92,220 +100,242 @@ def savings(
     prices: Sequence[Price],
     levels: Sequence[str],
     eps: Sequence[float] = EPS,
-    unkeyed: Mapping[str, float] = EVERY,
+    unkeyed: Mapping[str, float] = ALL_UNKEYED,
 ) -> Savings:
-    """What each lever saves of one cluster's flows, in order of views, levers, topics and groups.
+    """What each change saves of one cluster's flows, ordered by view, saving, topic and group.
 
-    `prices`: rows of one provider; `eps`: bounds of `producing`; `unkeyed`: topic -> share of the
-    records without a key, 1 where absent. Raises `InvalidPrices`, and `SplitError`
-    for a bound below 0 or a share that is none.
+    `prices`: rows of one provider. `eps`: the bounds of `producing`. `unkeyed`: topic -> share of
+    records without a key, 1 where absent. Raises `InvalidPrices`, and `SplitError` for a bound
+    below 0 or a share outside 0 to 1.
     """
     for bound in eps:
         check_eps(bound)
     _check_shares(unkeyed)
-    levers = _Levers(spread(flows, layout), layout, Tariff(prices, levels))
-    rows = (*levers.alone(eps, unkeyed), *levers.waterfall(max(eps), unkeyed))
-    return Savings(rows=rows, today=levers.today.whole, left=levers.left.whole)
+    cluster_savings = _ClusterSavings(spread(flows, layout), layout, Tariff(prices, levels))
+    rows = (*cluster_savings.alone(eps, unkeyed), *cluster_savings.waterfall(max(eps), unkeyed))
+    return Savings(rows=rows, today=cluster_savings.today.whole, left=cluster_savings.left.whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Savings:
-    """`today`, `left`: what crosses before and after the waterfall; between them its rows."""
+    """The savings of one cluster."""
 
     rows: tuple[Saving, ...]
-    today: Sum
-    left: Sum
+    today: CrossingCost
+    """What crosses before the waterfall."""
+    left: CrossingCost
+    """What crosses after the waterfall."""
 
 
-class _Billed(NamedTuple):
-    """A state and what it costs."""
+class _BilledTraffic(NamedTuple):
+    """Traffic and its bill."""
 
-    state: State
+    traffic: Traffic
     bill: Bill
 
     @property
-    def whole(self) -> Sum:
-        """What all its bytes cost."""
-        return total(self.bill.values())
+    def whole(self) -> CrossingCost:
+        """The cost of all its bytes."""
+        return total_cost(self.bill.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A lever pulled: the state before and after, and the units of which it is not taken."""
+    """One change: the traffic before and after it."""
 
-    lever: str
-    before: _Billed
-    after: _Billed
-    refused: Mapping[Unit, str]
+    saving: str
+    before: _BilledTraffic
+    after: _BilledTraffic
+    rejected: Mapping[Unit, str]
+    """The units that the change leaves out, and why."""
     eps: float | None
     load_factors: Mapping[str, float]
+    """topic -> the load of the fullest rack divided by its even share."""
 
 
-class _Levers:
-    """The levers of one cluster. `left`: the state after the waterfall, once it is made."""
+class _ClusterSavings:
+    """The savings of one cluster. `left`: the traffic after `waterfall` has run."""
 
-    def __init__(self, today: State, layout: Layout, tariff: Tariff) -> None:
+    def __init__(self, today: Traffic, layout: Layout, tariff: Tariff) -> None:
         self._layout = layout
         self._tariff = tariff
-        self.today = self.left = self._billed(today)
+        self.today = self.left = self._bill(today)
         self._is_priced = self.today.whole.nano > 0
 
     def alone(self, eps: Sequence[float], unkeyed: Mapping[str, float]) -> Iterator[Saving]:
-        """Each lever against today."""
+        """Each change against today."""
         today, follows = self.today, self._follows_today
         yield from self._rows(ALONE, self._follower_fetch(today))
-        yield from self._rows(ALONE, self._assignment(today, follows, optimal))
+        yield from self._rows(ALONE, self._assignment(today, follows, optimal_assignment))
         for bound in eps:
             yield from self._rows(ALONE, self._producing(today, bound, unkeyed))
         yield from self._rows(ALONE, self._leader_moves(today, follows))
 
     def waterfall(self, eps: float, unkeyed: Mapping[str, float]) -> Iterator[Saving]:
-        """Each lever on top of the ones before; the stock assignor in the place of the best."""
+        """Each change on top of the ones before, and `assignment` by the stock assignor as well."""
         reading = self._follower_fetch(self.today)
 
         def follows(group: str) -> bool:
-            return self._layout.follows or (None, group) not in reading.refused
+            return self._layout.follows or (None, group) not in reading.rejected
 
-        assigned = self._assignment(reading.after, follows, optimal)
+        assigned = self._assignment(reading.after, follows, optimal_assignment)
         produced = self._producing(assigned.after, eps, unkeyed)
         led = self._leader_moves(produced.after, follows)
         self.left = led.after
         for step in (reading, assigned, produced, led):
             yield from self._rows(WATERFALL, step)
-        yield from self._rows(STOCK, self._assignment(reading.after, follows, stock))
+        yield from self._rows(STOCK, self._assignment(reading.after, follows, stock_assignment))
 
     def _follows_today(self, _group: str) -> bool:
         return self._layout.follows
 
-    def _billed(self, state: State) -> _Billed:
-        return _Billed(state, self._tariff.bill(state))
+    def _bill(self, traffic: Traffic) -> _BilledTraffic:
+        return _BilledTraffic(traffic, self._tariff.bill(traffic))
 
-    def _follower_fetch(self, before: _Billed) -> _Step:
-        after = followed(before.state, self._layout)
-        return self._taken(FOLLOWER_FETCH, before, after, _by_group)
+    def _follower_fetch(self, before: _BilledTraffic) -> _Step:
+        after = apply_follower_fetch(before.traffic, self._layout)
+        return self._step(FOLLOWER_FETCH, before, after, _by_group)
 
-    def _assignment(self, before: _Billed, follows: Callable[[str], bool], assign: Assign) -> _Step:
-        groups = {place.client_group for place in before.state if place.kind == FETCH}
-        deals: dict[str, Dealt] = {}
-        untold: dict[Unit, str] = {}
+    def _assignment(
+        self, before: _BilledTraffic, follows: Callable[[str], bool], assign: AssignReaders
+    ) -> _Step:
+        groups = {key.client_group for key in before.traffic if key.kind == FETCH}
+        readers_of: dict[str, ReaderRacks] = {}
+        unknown: dict[Unit, str] = {}
         for group in sorted(groups):
-            reason = self._untold(group, assign)
+            reason = self._unknown_reason(group, assign)
             try:
                 if reason is None:
-                    deals[group] = dealt(assign, self._layout, group, follows=follows(group))
+                    readers_of[group] = reader_racks(
+                        assign, self._layout, group, follows=follows(group)
+                    )
             except (MissingDependency, OptimumTooLarge) as error:
                 reason = error.message
             if reason is not None:
-                untold[None, group] = f"not known: {reason}"
-        near = {group: follows(group) for group in deals}
-        after = reassigned(before.state, self._layout, deals, near)
-        return self._taken(ASSIGNMENT, before, after, _by_group, untold)
+                unknown[None, group] = f"not known: {reason}"
+        near = {group: follows(group) for group in readers_of}
+        after = apply_assignment(before.traffic, self._layout, readers_of, near)
+        return self._step(ASSIGNMENT, before, after, _by_group, unknown)
 
-    def _untold(self, group: str, assign: Assign) -> str | None:
+    def _unknown_reason(self, group: str, assign: AssignReaders) -> str | None:
         readers = self._layout.groups.get(group)
         if readers is None:
             return "the snapshot has no members of the group"
-        if assign is stock and readers.protocol not in {CLASSIC, None}:
-            return "its assignor is the broker's"
+        if assign is stock_assignment and readers.protocol not in {CLASSIC, None}:
+            return "the broker assigns its partitions"
         return None
 
-    def _producing(self, before: _Billed, eps: float, unkeyed: Mapping[str, float]) -> _Step:
-        made = produced_near(before.state, self._layout, eps, unkeyed)
-        return self._taken(
-            PRODUCING, before, made.state, _by_topic, eps=eps, load_factors=made.load_factors
+    def _producing(self, before: _BilledTraffic, eps: float, unkeyed: Mapping[str, float]) -> _Step:
+        partitioned = apply_partitioning(before.traffic, self._layout, eps, unkeyed)
+        return self._step(
+            PRODUCING,
+            before,
+            partitioned.traffic,
+            _by_topic,
+            eps=eps,
+            load_factors=partitioned.load_factors,
         )
 
-    def _leader_moves(self, before: _Billed, follows: Callable[[str], bool]) -> _Step:
-        untold: dict[Unit, str] = {}
+    def _leader_moves(self, before: _BilledTraffic, follows: Callable[[str], bool]) -> _Step:
+        unknown: dict[Unit, str] = {}
         try:
-            after = led_elsewhere(
-                before.state, self._layout, self._tariff, follows=follows, worth=self._worth
+            after = apply_leader_moves(
+                before.traffic, self._layout, self._tariff, follows=follows, value_of=self._value_of
             )
         except (MissingDependency, OptimumTooLarge) as error:
-            after = before.state
-            untold[None, None] = f"not known: {error.message}"
-        return self._taken(LEADER_MOVES, before, after, _by_cluster, untold)
+            after = before.traffic
+            unknown[None, None] = f"not known: {error.message}"
+        return self._step(LEADER_MOVES, before, after, _by_cluster, unknown)
 
-    def _worth(self, sum_: Sum) -> int:
-        """Nano-dollars; bytes where nothing has a price."""
+    def _value_of(self, sum_: CrossingCost) -> int:
+        """Nano-dollars, or bytes where nothing has a price."""
         return sum_.nano if self._is_priced else sum_.cross
 
-    def _taken(
+    def _step(
         self,
-        lever: str,
-        before: _Billed,
-        after: State,
-        unit: Callable[[Place | Row], Unit],
-        untold: Mapping[Unit, str] = MappingProxyType({}),
+        saving: str,
+        before: _BilledTraffic,
+        after: Traffic,
+        unit: Callable[[TrafficKey | BillRow], Unit],
+        unknown: Mapping[Unit, str] = MappingProxyType({}),
         *,
         eps: float | None = None,
-        load_factors: Mapping[str, float] = EVERY,
+        load_factors: Mapping[str, float] = ALL_UNKEYED,
     ) -> _Step:
-        """The lever where it does not cost; `untold`: units of which nothing is known, and why."""
-        pulled = self._billed(after)
-        was, will_be = sums(before.bill, unit), sums(pulled.bill, unit)
-        refused = dict(untold)
-        for key in sorted(was, key=str):
-            reason = self._reason(was[key].less(will_be.get(key, Sum())))
+        """The change for all units that it does not make dearer.
+
+        `unknown`: unit -> why its traffic after the change is not known.
+        """
+        applied = self._bill(after)
+        costs_before, costs_after = costs_by(before.bill, unit), costs_by(applied.bill, unit)
+        rejected = dict(unknown)
+        for key in sorted(costs_before, key=str):
+            reason = self._rejection(costs_before[key].minus(costs_after.get(key, CrossingCost())))
             if reason is not None:
-                refused[key] = reason
-        if refused:
-            pulled = _Billed(
-                _kept(before.state, pulled.state, unit, refused),
-                _kept(before.bill, pulled.bill, unit, refused),
+                rejected[key] = reason
+        if rejected:
+            applied = _BilledTraffic(
+                _merge(before.traffic, applied.traffic, unit, rejected),
+                _merge(before.bill, applied.bill, unit, rejected),
             )
         return _Step(
-            lever=lever,
+            saving=saving,
             before=before,
-            after=pulled,
-            refused=refused,
+            after=applied,
+            rejected=rejected,
             eps=eps,
             load_factors=load_factors,
         )
 
-    def _reason(self, saved: Sum) -> str | None:
+    def _rejection(self, saved: CrossingCost) -> str | None:
         if saved.nano < 0:
-            return f"not taken: it would cost {exact_usd_text(-saved.nano)} USD"
+            return f"not applied: it would cost {exact_usd_text(-saved.nano)} USD"
         if saved.unpriced < 0 and self._is_priced:
-            return f"not taken: {-saved.unpriced} bytes would cross where no price is known"
+            return f"not applied: {-saved.unpriced} bytes would cross where no price is known"
         if saved.nano == 0 and saved.cross < 0:
-            return f"not taken: {-saved.cross} bytes more would cross"
+            return f"not applied: {-saved.cross} bytes more would cross"
         return None
 
     def _rows(self, view: str, step: _Step) -> Iterator[Saving]:
-        """Topics and groups that change, units that are refused, topics with a load factor."""
-        was, will_be = (sums(one.bill, _by_both) for one in (step.before, step.after))
-        told: set[str | None] = set()
-        for changed in sorted(was):
-            saved = was[changed].less(will_be.get(changed, Sum()))
+        """Rows of changed topics and groups, rejected units, and topics with a load factor."""
+        costs_before, costs_after = (
+            costs_by(one.bill, _by_topic_and_group) for one in (step.before, step.after)
+        )
+        reported: set[str | None] = set()
+        for changed in sorted(costs_before):
+            saved = costs_before[changed].minus(costs_after.get(changed, CrossingCost()))
             if saved.cross or saved.nano:
-                told.add(changed[0])
-                yield self._row(view, step, changed, saved, CONDITIONS[step.lever])
-        for unit, reason in step.refused.items():
-            told.add(unit[0])
-            yield self._row(view, step, unit, Sum(), reason)
-        for topic in sorted(step.load_factors.keys() - told):
-            told.add(topic)
-            yield self._row(view, step, (topic, None), Sum(), NOTHING)
-        if not told:
-            yield self._row(view, step, (None, None), Sum(), self._idle(step))
+                reported.add(changed[0])
+                yield self._row(view, step, changed, saved, CONDITIONS[step.saving])
+        for unit, reason in step.rejected.items():
+            reported.add(unit[0])
+            yield self._row(view, step, unit, CrossingCost(), reason)
+        for topic in sorted(step.load_factors.keys() - reported):
+            reported.add(topic)
+            yield self._row(view, step, (topic, None), CrossingCost(), NOTHING)
+        if not reported:
+            yield self._row(view, step, (None, None), CrossingCost(), self._nothing_reason(step))
 
-    def _idle(self, step: _Step) -> str:
-        """Why a lever moves nothing: there is nothing, or nothing tells where the bytes lie."""
-        loose = Counter[Place]()
-        for place, bytes_ in step.before.state.items():
-            if place.alike == LOOSE and place.kind in MOVED.get(step.lever, (place.kind,)):
-                loose[place] += bytes_
-        crossing = self._billed(loose).whole.cross
-        told = f"not known: nothing tells in which partitions {crossing} bytes that cross lie"
-        return told if crossing else NOTHING
+    def _nothing_reason(self, step: _Step) -> str:
+        """Why a change moves nothing."""
+        unattributed = Counter[TrafficKey]()
+        for key, bytes_ in step.before.traffic.items():
+            if key.pattern == UNATTRIBUTED and key.kind in MOVED_KINDS.get(
+                step.saving, (key.kind,)
+            ):
+                unattributed[key] += bytes_
+        crossing = self._bill(unattributed).whole.cross
+        unknown = f"not known: the partitions of {crossing} bytes that cross are not known"
+        return unknown if crossing else NOTHING
 
-    def _row(self, view: str, step: _Step, unit: Unit, saved: Sum, condition: str) -> Saving:
+    def _row(
+        self, view: str, step: _Step, unit: Unit, saved: CrossingCost, condition: str
+    ) -> Saving:
         topic, group = unit
         return Saving(
             topic=topic,
             client_group=group,
-            lever=step.lever,
+            saving=step.saving,
             view=view,
             eps=step.eps,
             bytes_saved=saved.cross,
@@ -315,30 +345,30 @@ class _Levers:
         )
 
 
-def _kept(
-    before: Mapping[Bytes, Value],
-    after: Mapping[Bytes, Value],
-    unit: Callable[[Bytes], Unit],
-    refused: Mapping[Unit, str],
-) -> dict[Bytes, Value]:
-    """What was before of the units that are refused, what comes after of the others."""
-    stays = {key: value for key, value in before.items() if unit(key) in refused}
-    return stays | {key: value for key, value in after.items() if unit(key) not in refused}
+def _merge(
+    before: Mapping[KeyT, ValueT],
+    after: Mapping[KeyT, ValueT],
+    unit: Callable[[KeyT], Unit],
+    rejected: Mapping[Unit, str],
+) -> dict[KeyT, ValueT]:
+    """The values before of the rejected units, and the values after of all others."""
+    stays = {key: value for key, value in before.items() if unit(key) in rejected}
+    return stays | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
-def _by_both(row: Row) -> tuple[str, str]:
+def _by_topic_and_group(row: BillRow) -> tuple[str, str]:
     return row.topic, row.client_group
 
 
-def _by_group(one: Place | Row) -> Unit:
+def _by_group(one: TrafficKey | BillRow) -> Unit:
     return None, one.client_group
 
 
-def _by_topic(one: Place | Row) -> Unit:
+def _by_topic(one: TrafficKey | BillRow) -> Unit:
     return one.topic, None
 
 
-def _by_cluster(_one: Place | Row) -> Unit:
+def _by_cluster(_one: TrafficKey | BillRow) -> Unit:
     return None, None
 
 

@@ -118,7 +118,7 @@ def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
         "cluster": cluster,
         "topic": one.topic,
         "client_group": one.client_group,
-        "saving": one.lever,
+        "saving": one.saving,
         "view": one.view,
         "eps": one.eps,
         "bytes_saved": one.bytes_saved,
