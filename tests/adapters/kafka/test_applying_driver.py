@@ -9,7 +9,8 @@ import pytest
 from applied_plans import cluster, move, plan_of
 from rackwise.adapters.files.journal import open_journal
 from rackwise.adapters.kafka.applying.driver import drive
-from rackwise.core.applying import Caps, start
+from rackwise.core.applying.model import Caps
+from rackwise.core.applying.start import start
 
 PLAN = plan_of(move("t-0", (1, 2), (1, 3), 50_000), move("t-1", (1, 2), (4, 2), 90_000))
 SOME_TIME = datetime(2026, 3, 29, 1, 59, 58, tzinfo=UTC)

@@ -56,7 +56,7 @@ class TestApply:
         code, out, err = called("apply", path)
         assert (code, out) == (0, "3 moves: nothing to do\n"), err
         assert called("resume", path)[:2] == (0, "3 moves: nothing to do\n")
-        nothing = "3 moves: none goes on, nothing to cancel\n"
+        nothing = "3 moves: none is running, nothing to cancel\n"
         assert called("cancel", path)[:2] == (0, nothing)
         told = document(called("cancel", path, "--json")[1])
         assert (told["mode"], told["moves"], told["is_reached"]) == ("cancel", 0, True)
@@ -133,7 +133,7 @@ class TestApply:
             0,
             "3 moves: 1 done, 0 failed, 0 skipped, 2 dropped",
         )
-        assert f"2 moves left out of this run; where each stands: rackwise status {path}" in err
+        assert f"2 moves left out of this run; to see their state: rackwise status {path}" in err
         shown(admin, NAME, {0: [2, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]})
         code, out, err = called("apply", path)
         assert (code, out) == (0, "3 moves: 3 done, 0 failed, 0 skipped, 0 dropped\n"), err
@@ -196,18 +196,18 @@ class TestHalfWay:
         assert "ended early, interrupted" in out
         assert "warning: throttle: 1 byte/s at each broker; 2" in err
         assert "or more (incoming of broker 2); for more, interrupt and give a rate" in err
-        assert f"to go on: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
+        assert f"to continue: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
         code, out, err = called("status", path)
         assert code == 2
         told = out.splitlines()
         assert told[1].endswith(" s left (incoming of broker 2)")
-        assert told[2] == "nobody is at it: the last run did not come to its end"
+        assert told[2] == "no process is running it: the last run did not reach its end"
         assert told[3].startswith(f"~ {NAME}-0  moving  0,1 -> 2,1  ")
         assert told[3].endswith(" copied")
         assert f"throttle  broker 2 {RATES[1]}  1" in told
-        assert f"to go on: rackwise resume {path}" in err
-        assert "throttles of that run left: resume and cancel put them back" in err
+        assert f"to continue: rackwise resume {path}" in err
+        assert "throttles of that run left: resume and cancel restore them" in err
         code, out, _ = called("throttles")
         assert code == 2
         assert f"broker 2 {RATES[1]}  1  ours, plan " in out
@@ -221,7 +221,7 @@ class TestHalfWay:
     def test_cancel_takes_back_what_goes_on_and_leaves_what_is_done(self, admin, called, path):
         self.interrupted(admin, called, path)
         code, out, err = called("cancel", path)
-        told = "2 moves: 1 taken back, 1 done, 0 failed, 0 still moving, 0 not begun"
+        told = "2 moves: 1 cancelled, 1 done, 0 failed, 0 still moving, 0 not started"
         assert (code, out.splitlines()[0]) == (0, told), err
         shown(admin, NAME, {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [1, 0]})
         until(lambda: empty(throttles(admin)), "no throttle")
@@ -230,7 +230,7 @@ class TestHalfWay:
         self.interrupted(admin, called, path)
         code, out, err = called("rollback", path)
         assert code == 0, (out, err)
-        assert "the way back: 1 partition, 0 replicas to copy" in err
+        assert "rollback: 1 partition, 0 replicas to copy" in err
         shown(admin, NAME, dict(enumerate(BEFORE)))
         until(lambda: leaders(admin, NAME)[3] == 0, "the leader of before")
         until(lambda: empty(throttles(admin)), "no throttle")

@@ -89,7 +89,7 @@ def test_a_folder_that_is_full_is_named_and_nothing_is_added(
         thread.join()
         (full,) = offline(admin)
         assert code == 3, (out, err)
-        assert f"begins nothing new: broker 3: log folder {full} has an error" in err
+        assert f"paused, starting no new move: broker 3: log folder {full} has an error" in err
         assert out.splitlines()[0].startswith("3 moves: 0 done, 0 failed, 3 skipped, 0 dropped")
         assert f"! {NAME}-0  moving" in out
         assert f"! {NAME}-1  not_started" in out

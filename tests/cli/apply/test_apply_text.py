@@ -9,7 +9,9 @@ import pytest
 from rackwise.cli.apply.meter import progress_text
 from rackwise.cli.apply.options import parse_options
 from rackwise.cli.apply.text import outcome_text, resume_line, throttle_text
-from rackwise.core.applying import Eta, Outcome, Remaining, Status, ThrottleKey
+from rackwise.core.applying.model import Outcome, ThrottleKey
+from rackwise.core.applying.progress import Eta, Remaining
+from rackwise.core.applying.status import Status
 from rackwise.core.errors import InvalidConfig
 
 RATE = ThrottleKey("broker", "4", "leader.replication.throttled.rate")
@@ -78,7 +80,7 @@ def test_a_cancel_tells_what_it_took_back():
         codes={},
     )
     assert outcome_text(outcome, {}).splitlines() == [
-        "6 moves: 2 taken back, 1 done, 1 failed, 1 still moving, 1 not begun",
+        "6 moves: 2 cancelled, 1 done, 1 failed, 1 still moving, 1 not started",
         "! a-4  moving",
         "! a-5  topic_gone",
     ]

@@ -13,8 +13,10 @@ import pytest
 from rackwise.cli.apply import meter as apply_meter
 from rackwise.cli.apply.meter import RunMeter, progress_in_width, progress_text
 from rackwise.cli.shell import Shell
-from rackwise.core.applying import Caps, start, status_of_run
+from rackwise.core.applying.model import Caps
 from rackwise.core.applying.progress import Eta
+from rackwise.core.applying.start import start
+from rackwise.core.applying.status import status_of_run
 from rackwise.core.planning.model import (
     Balance,
     Fair,
@@ -70,9 +72,9 @@ def test_without_a_terminal_it_is_lines(capsys):
     far = "apply: 0/1 partitions, 1.00 MiB of 1.00 MiB left"
     assert capsys.readouterr().err.splitlines() == [
         far,
-        "begins nothing new: broker 4 is down; t-0 is offline",
+        "paused, starting no new move: broker 4 is down; t-0 is offline",
         far,
-        "goes on",
+        "continuing",
         far,
     ]
 

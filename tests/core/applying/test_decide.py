@@ -6,10 +6,10 @@ import pytest
 
 from applied_plans import alters, before, cluster, kinds, move, pauses, plan_of, run
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import Caps, resume, start
 from rackwise.core.applying.actions import Alter, Wait
 from rackwise.core.applying.journal.lines import BatchIntent
-from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.model import Caps, ThrottleKey
+from rackwise.core.applying.start import resume, start
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))

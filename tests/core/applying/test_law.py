@@ -21,9 +21,11 @@ from laws_applying import (
     check_throttled,
 )
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import Caps, fields_of, line_of, resume, step
 from rackwise.core.applying.actions import Begun, Finish, Interrupted, Looked
-from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.journal.codec import fields_of, line_of
+from rackwise.core.applying.model import Caps, ThrottleKey
+from rackwise.core.applying.start import resume
+from rackwise.core.applying.step import step
 from rackwise.core.applying.throttle_configs import LISTS, RATES
 
 BROKERS = range(1, 6)

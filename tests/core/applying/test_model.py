@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rackwise.core.applying import ObservedPartition, Outcome
-from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.model import ObservedPartition, Outcome, ThrottleKey
 from rackwise.core.applying.throttle_configs import LEADER_RATE
 
 KEY = ThrottleKey("broker", "1", LEADER_RATE)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import ObservedPartition, start
 from rackwise.core.applying.actions import Looked
-from rackwise.core.applying.model import Progress
+from rackwise.core.applying.model import ObservedPartition, Progress
 from rackwise.core.applying.observe import apply_look
+from rackwise.core.applying.start import start
 
 PLAN = plan_of(move("t-0", (1, 2), (1, 3), 1_000))
 T0 = ("t", 0)

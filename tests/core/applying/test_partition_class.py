@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move
-from rackwise.core.applying import classify
 from rackwise.core.applying.model import ObservedPartition
-from rackwise.core.applying.partition_class import is_in_cancel_order
+from rackwise.core.applying.partition_class import classify, is_in_cancel_order
 from vectors import planner_vectors
 
 VECTOR = planner_vectors()["classification"]

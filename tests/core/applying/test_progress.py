@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from applied_plans import move
-from rackwise.core.applying import BrokerRates, Caps, Eta, ObservedPartition, eta
-from rackwise.core.applying.model import ApplyState, Progress, Sample
-from rackwise.core.applying.progress import eta_at, observed_rates, rates_of, remaining
+from rackwise.core.applying.model import ApplyState, Caps, ObservedPartition, Progress, Sample
+from rackwise.core.applying.progress import (
+    BrokerRates,
+    Eta,
+    eta,
+    eta_at,
+    observed_rates,
+    rates_of,
+    remaining,
+)
 from vectors import planner_vectors
 
 VECTOR = planner_vectors()["eta"]

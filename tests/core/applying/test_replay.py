@@ -7,16 +7,11 @@ import pytest
 from applied_plans import move, plan_of, run
 from laws_applying import check_final, check_lists, check_restored
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import (
-    Caps,
-    fields_of,
-    line_of,
-    resume,
-    reverse_plan,
-    start,
-    start_restore,
-)
 from rackwise.core.applying.actions import Alter, AppendLine, SetThrottles
+from rackwise.core.applying.journal.codec import fields_of, line_of
+from rackwise.core.applying.model import Caps
+from rackwise.core.applying.reverse import reverse_plan
+from rackwise.core.applying.start import resume, start, start_restore
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LISTS
 
 PLAN = plan_of(

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, ObservedPartition, start
-from rackwise.core.applying.model import Progress
+from rackwise.core.applying.model import Caps, ObservedPartition, Progress
 from rackwise.core.applying.requests import HORIZON, is_due, look, wait
+from rackwise.core.applying.start import start
 
 SETTLED = Progress(is_certain=True, seen=ObservedPartition(topic_id=None, replicas=(1,)))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import alters, cluster, kinds, move, plan_of, run, told
-from rackwise.core.applying import start
 from rackwise.core.applying.actions import Alter, Elect
+from rackwise.core.applying.start import start
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))
 SWAP = plan_of(move("t-0", (1, 2), (2, 1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import reverse_plan
+from rackwise.core.applying.reverse import reverse_plan
 from rackwise.core.planning.model import SeenBroker, Totals
 from rackwise.core.racks import Rack
 

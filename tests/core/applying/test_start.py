@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, history_of, resume, start, start_restore
 from rackwise.core.applying.journal.lines import (
     BatchIntent,
     BatchResult,
@@ -21,8 +20,8 @@ from rackwise.core.applying.journal.lines import (
     ThrottleIntent,
     ThrottleRestored,
 )
-from rackwise.core.applying.model import Entry, ThrottleKey
-from rackwise.core.applying.start import MOST_RATE
+from rackwise.core.applying.model import Caps, Entry, ThrottleKey
+from rackwise.core.applying.start import MOST_RATE, history_of, resume, start, start_restore
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE
 from rackwise.core.errors import InvalidConfig, InvalidPlan
 

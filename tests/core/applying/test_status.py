@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from applied_plans import move, plan_of, run
 from modelled_kafka import ModelledKafka
-from rackwise.core.applying import ObservedPartition, start, status_of, status_of_run
 from rackwise.core.applying.actions import Looked, Wait
 from rackwise.core.applying.journal.lines import BatchIntent, BatchResult, Setting, ThrottleIntent
-from rackwise.core.applying.model import Entry, ThrottleKey
+from rackwise.core.applying.model import Entry, ObservedPartition, ThrottleKey
+from rackwise.core.applying.start import start
+from rackwise.core.applying.status import status_of, status_of_run
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE
 
 PLAN = plan_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import alters, before, blind, cluster, kinds, move, plan_of, run, told
-from rackwise.core.applying import Caps, start, step
 from rackwise.core.applying.actions import (
     Altered,
     AppendLine,
@@ -16,6 +15,9 @@ from rackwise.core.applying.actions import (
     Wait,
     Waited,
 )
+from rackwise.core.applying.model import Caps
+from rackwise.core.applying.start import start
+from rackwise.core.applying.step import step
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
 from rackwise.core.errors import LocalProtocolError
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, ObservedPartition, start
 from rackwise.core.applying.actions import Looked
 from rackwise.core.applying.journal.lines import Go, Pause
-from rackwise.core.applying.model import Baseline, Progress
+from rackwise.core.applying.model import Baseline, Caps, ObservedPartition, Progress
+from rackwise.core.applying.start import start
 from rackwise.core.applying.stop_conditions import (
     brokers_down,
     can_cancel,

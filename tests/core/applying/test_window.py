@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from applied_plans import move, plan_of
-from rackwise.core.applying import Caps, ObservedPartition, start
-from rackwise.core.applying.model import Progress
+from rackwise.core.applying.model import Caps, ObservedPartition, Progress
+from rackwise.core.applying.start import start
 from rackwise.core.applying.window import capacity_in_use, is_pending, next_batch
 
 

@@ -1,4 +1,4 @@
-"""`rackwise cancel`: take back what a plan has under way; what it has done stays."""
+"""`rackwise cancel`: undo the moves of a plan that are running; completed moves stay."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def cancel(
     client_config: ClientConfig = None,
     stall: Stall = 600,
 ) -> int:
-    """Cancel the moves of a plan that go on and are ours, and take its throttles off.
+    """Cancel the running moves of a plan, and clear its throttles.
 
-    A move is taken back only where a replica that it had before is live and in sync.
+    A move is cancelled only if one of its old replicas is live and in sync.
     Exit: 0 nothing moves any more, 1 error, 3 some moves or throttles are left.
     """
     shell: Shell = context.obj
@@ -44,7 +44,9 @@ def cancel(
         require_journal(session, target)
         if has_ended(session) and not _moves(session):
             moves = counted(len(session.plan.moves), "move")
-            show_nothing(shell, session, f"{moves}: none goes on, nothing to cancel", mode="cancel")
+            show_nothing(
+                shell, session, f"{moves}: none is running, nothing to cancel", mode="cancel"
+            )
             return 0
         state = initial_state(session, Caps(stall_ms=stall * 1000), mode="cancel")
         outcome, code = run(shell, session, state, label="cancel")
@@ -53,6 +55,6 @@ def cancel(
 
 
 def _moves(session: ApplySession) -> bool:
-    """Whether a partition of the plan is being reassigned, by whomever."""
+    """Whether a partition of the plan is being reassigned, by this tool or another."""
     look = session.world.look([(move.topic, move.partition) for move in session.plan.moves])
     return any(seen.is_reassigning for seen in look.partitions.values())

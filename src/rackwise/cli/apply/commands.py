@@ -1,4 +1,4 @@
-"""`rackwise apply`: carry a plan out, journalled, throttled, and never more than the plan."""
+"""`rackwise apply`: execute a plan with a journal and throttles, and nothing but the plan."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @with_apply_options()
 def apply(context: typer.Context, target: Target, options: ApplyOptions) -> int:
-    """Carry a plan out on its cluster. Killed, it is gone on with by rackwise resume.
+    """Execute a plan on its cluster. After a kill rackwise resume continues it.
 
-    Exit: 0 done, 1 error, 3 stopped half-way, 4 refused before the first write.
+    Exit: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
     """
     shell: Shell = context.obj
     with open_session(shell, target) as session:

@@ -1,6 +1,8 @@
-"""How far a run is, on stderr: partitions, bytes, rate, time left, and the broker that decides it.
+"""The progress of a run on stderr: partitions, bytes, rate, time left, and the limiting broker.
 
-On a terminal a bar; else a line each ten seconds. What is of unknown size is named.
+A terminal shows a bar; otherwise a line is printed every ten seconds. Partitions of unknown size
+are
+counted separately.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ GAPS = 2
 
 
 class RunMeter:
-    """Hears of each step of a run, and tells of it now and then; `close` takes the bar away."""
+    """Receives each state of a run and shows its progress from time to time."""
 
     def __init__(self, shell: Shell, label: str) -> None:
         self._shell = shell
@@ -37,13 +39,15 @@ class RunMeter:
         self._room = 0
 
     def tell(self, state: ApplyState) -> None:
-        """One step was made."""
+        """Show the state after one step."""
         if self._shell.is_quiet:
             return
         if state.pauses != self._pauses:
             self._pauses = state.pauses
             reasons = "; ".join(state.pauses)
-            self._shell.note(f"begins nothing new: {reasons}" if reasons else "goes on")
+            self._shell.note(
+                f"paused, starting no new move: {reasons}" if reasons else "continuing"
+            )
         now = time.monotonic()
         if now - self._started < QUIET_S:
             return
@@ -79,7 +83,7 @@ class RunMeter:
         self._bar.update(self._bar.task_ids[0], completed=_over(status), description=told)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -87,7 +91,7 @@ class RunMeter:
 def progress_text(status: Status, *, has_bound: bool = True) -> str:
     """`12/40 partitions, 3.20 of 9.60 GiB left, 50.0 MiB/s, 66 s left (incoming of broker 4)`.
 
-    What is not of this run counts neither as done nor as left.
+    Partitions that are not part of this run are not counted.
     """
     from rackwise.report.formats import bytes_text
 
@@ -106,7 +110,7 @@ def progress_text(status: Status, *, has_bound: bool = True) -> str:
 
 
 def progress_in_width(status: Status, room: int) -> str:
-    """The same in so many columns: without the broker that binds, then cut."""
+    """The same in this many columns: without the limiting broker, then cut."""
     whole, short = (progress_text(status, has_bound=has_bound) for has_bound in (True, False))
     if len(whole) <= room:
         return whole
@@ -114,7 +118,7 @@ def progress_in_width(status: Status, room: int) -> str:
 
 
 def _over(status: Status) -> int:
-    """Partitions of which nothing more is awaited."""
+    """Partitions for which nothing is left to do."""
     return _in_all(status) - sum(status.counts.get(each, 0) for each in ("not_started", "moving"))
 
 

@@ -1,66 +1,80 @@
-"""What the commands that carry a plan out have in common: options, and the limits they make."""
+"""The options shared by the commands that execute a plan, and the limits that they set."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from rackwise.cli.apply.text import resume_line
 from rackwise.cli.shell import UNITS, size_in_bytes
 from rackwise.cli.source import ClientConfig
+from rackwise.core.applying.model import MOST_RATE, Caps, RateConflict
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from rackwise.core.applying.model import Caps
-
-GREATEST = 2**63 - 1
-"""Kafka keeps a rate in 64 bits."""
 _LONGEST = 30
+"""Characters of the longest size: more digits than any 64-bit number has."""
 
-RateConflict = Literal["keep", "max", "ours"]
-"""Where an operator has set a broker's rate: theirs, the larger one, ours."""
-
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A file of rackwise plan.")]
-Bootstrap = Annotated[str, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")]
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="Plan file, written by rackwise plan --out.")
+]
+Bootstrap = Annotated[
+    str,
+    typer.Option(metavar="H:P", help="Brokers to connect to, as HOST:PORT, separated by commas."),
+]
 Throttle = Annotated[
     str | None,
-    typer.Option(metavar="RATE", help="Bytes per second and broker, such as 50MB; else none."),
+    typer.Option(
+        metavar="RATE",
+        help="Limit copying to this rate per second and broker, such as 50MB; default no limit.",
+    ),
 ]
 ThrottleOver = Annotated[
     RateConflict,
-    typer.Option(help="A broker's rate that somebody has set: theirs, larger, or ours."),
+    typer.Option(help="Which rate holds where an operator has set one: theirs, larger or ours."),
 ]
-AtOnce = Annotated[int, typer.Option(metavar="N", min=1, help="Partitions that move at once.")]
-PerBroker = Annotated[int, typer.Option(metavar="N", min=1, help="Of them into one broker.")]
+AtOnce = Annotated[int, typer.Option(metavar="N", min=1, help="Move at most N partitions at once.")]
+PerBroker = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Move at most N partitions into one broker at once.")
+]
 BytesInFlight = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Most bytes that move at once; else no limit.")
+    str | None,
+    typer.Option(metavar="SIZE", help="Move at most this many bytes at once; default no limit."),
 ]
 First = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Only the first N moves of the plan.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Execute only the first N moves of the plan."),
 ]
 Alongside = Annotated[
-    bool, typer.Option("--alongside", help="Though other reassignments run; caps count them.")
+    bool,
+    typer.Option(
+        "--alongside", help="Run while other reassignments run; the limits count these too."
+    ),
 ]
 AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Leave stale moves out, by name.")
+    bool, typer.Option("--allow-partial", help="Leave out stale moves, and name each of them.")
 ]
-NoElect = Annotated[bool, typer.Option("--no-elect", help="Leave leaders where they are.")]
+NoElect = Annotated[bool, typer.Option("--no-elect", help="Do not elect preferred leaders.")]
 Stall = Annotated[
-    int, typer.Option(metavar="S", min=1, help="So long without a byte: begin nothing new.")
+    int,
+    typer.Option(metavar="S", min=1, help="Start no new move after S seconds without progress."),
 ]
 Down = Annotated[
-    int, typer.Option(metavar="S", min=1, help="A target so long dead: its moves are taken back.")
+    int,
+    typer.Option(
+        metavar="S", min=1, help="Cancel the moves to a broker that is down for S seconds."
+    ),
 ]
-
-
-Check = Annotated[bool, typer.Option("--check", help="Say whether it may run; write nothing.")]
+Check = Annotated[
+    bool, typer.Option("--check", help="Check whether the plan may run, and write nothing.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +86,17 @@ class Target:
     client_config: Path | None
 
     def command(self, verb: str) -> str:
-        """The line that goes on with it."""
+        """The command line that continues with this plan."""
         return resume_line(verb, self.path, self.bootstrap, self.client_config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """What was asked for; `rate`: bytes per second and broker, None = no throttle."""
+    """The parsed options of a command that executes a plan."""
 
     caps: Caps
     rate: int | None = None
+    """Throttle in bytes per second and broker; None: no throttle."""
     alongside: bool = False
     allow_partial: bool = False
     is_check: bool = False
@@ -91,9 +106,9 @@ Command: TypeAlias = "Callable[[typer.Context, Target, ApplyOptions], int]"
 
 
 def with_apply_options(*, without: Collection[str] = ()) -> Callable[[Command], Callable[..., int]]:
-    """Give a command the options of `parse_options`, but those that it is `without`.
+    """Give a command the options of `parse_options`, except those in `without`.
 
-    The command itself is told what they come to.
+    The command itself receives the parsed values.
     """
 
     def with_options(command: Command) -> Callable[..., int]:
@@ -128,9 +143,7 @@ def parse_options(
     down: Down = 60,
     check: Check = False,
 ) -> tuple[Target, ApplyOptions]:
-    """What the options come to. Raises `InvalidConfig`."""
-    from rackwise.core.applying.model import Caps
-
+    """The values of the options. Raises `InvalidConfig`."""
     options = ApplyOptions(
         caps=Caps(
             at_once=at_once,
@@ -156,13 +169,13 @@ def _bytes(option: str, text: str | None) -> int | None:
         return None
     units = " ".join(filter(None, UNITS))
     try:
-        size = size_in_bytes(text) if len(text) <= _LONGEST else GREATEST + 1
+        size = size_in_bytes(text) if len(text) <= _LONGEST else MOST_RATE + 1
     except InvalidConfig:
         size = 0
-    if 0 < size <= GREATEST:
+    if 0 < size <= MOST_RATE:
         return size
     raise InvalidConfig(
-        f"invalid {option}: expected 1 to {GREATEST} bytes, such as 50MB, got {escaped(text)!r}",
+        f"invalid {option}: expected 1 to {MOST_RATE} bytes, such as 50MB, got {escaped(text)!r}",
         wanted=units,
         had=text,
         hint=f"use one of the units {units}; a number without a unit is bytes, never bits",

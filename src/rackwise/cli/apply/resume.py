@@ -1,4 +1,4 @@
-"""`rackwise resume`: go on with a plan whose run was killed, interrupted or stopped."""
+"""`rackwise resume`: continue a plan whose run was killed, interrupted or stopped."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 @with_apply_options(without=("check",))
 def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int:
-    """Go on where the journal and the cluster say that a plan stands.
+    """Continue a plan from its journal and the state of the cluster.
 
-    Without --throttle the last run's holds. What others have changed meanwhile is told and left.
-    What was cancelled, rolled back or done is not begun again: that is rackwise apply.
-    Exit: 0 done, 1 error, 3 stopped half-way, 4 refused before the first write.
+    Without --throttle the throttle of the last run is kept. Changes by others are reported and not
+    undone.
+    A plan that was cancelled, rolled back or completed is not started again; use rackwise apply for
+    that.
+    Exit: 0 done, 1 error, 3 stopped half-way, 4 rejected before the first write.
     """
     shell: Shell = context.obj
     from rackwise.core.applying.start import history_of
@@ -56,7 +58,7 @@ def resume(context: typer.Context, target: Target, options: ApplyOptions) -> int
 
 
 def _nothing(session: ApplySession, target: Target, had: str) -> NothingToResume:
-    """What is raised where no run waits to be gone on with; `had`: what the last one did."""
+    """The error where no run is left to resume; `had`: what the last run did."""
     return NothingToResume(
         f"nothing to resume: the last run of the plan {had} at {session.journal.entries[-1].at}",
         wanted="an interrupted run",

@@ -1,4 +1,4 @@
-"""`rackwise rollback`: everything that a plan has changed, back to what it was."""
+"""`rackwise rollback`: restore everything that a plan has changed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @with_apply_options(without=("first", "check"))
 def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> int:
-    """Cancel what goes on, then carry out the reverse of what is done, with a journal of its own.
+    """Cancel running moves, then execute the reverse of the completed ones, with its own journal.
 
-    Killed, it is gone on with by the same command. Replicas that come back are copied whole.
-    Exit: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 refused before any write.
+    After a kill the same command continues. Replicas that return are copied completely.
+    Exit: 0 all is as before the plan, 1 error, 3 stopped half-way, 4 rejected before any write.
     """
     shell: Shell = context.obj
     with open_session(shell, target) as session:
@@ -56,7 +56,7 @@ def rollback(context: typer.Context, target: Target, options: ApplyOptions) -> i
         from rackwise.adapters.files.plan.write import write_plan
 
         write_plan(back, _reverse_path(session))
-        return _execute(shell, session.beside(back), options, target)
+        return _execute(shell, session.with_plan(back), options, target)
 
 
 def _reverse_path(session: ApplySession) -> Path:
@@ -64,14 +64,14 @@ def _reverse_path(session: ApplySession) -> Path:
 
 
 def _unfinished_rollback(shell: Shell, session: ApplySession) -> ApplySession | None:
-    """The way back that an earlier rollback took and did not end; None where there is none."""
+    """The session of an earlier rollback that did not end; None where there is none."""
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.cli.apply.run import has_ended
 
     path = _reverse_path(session)
     if not path.exists():
         return None
-    unfinished = session.beside(read_plan(path, max_bytes=shell.max_input))
+    unfinished = session.with_plan(read_plan(path, max_bytes=shell.max_input))
     if has_ended(unfinished):
         unfinished.journal.close()
         return None
@@ -79,7 +79,7 @@ def _unfinished_rollback(shell: Shell, session: ApplySession) -> ApplySession | 
 
 
 def _reverse(shell: Shell, session: ApplySession) -> Plan:
-    """The plan that undoes what is done now; what others have changed is told and left."""
+    """The plan that undoes completed moves; changes by others cause a warning and stay."""
     from rackwise.adapters.files.plan.write import sealed
     from rackwise.adapters.kafka.applying.preflight import read_facts
     from rackwise.core.applying.partition_class import classify
@@ -103,7 +103,7 @@ def _print_cost(shell: Shell, back: Plan) -> None:
     totals = back.totals
     unknown = f", {totals.unknown_sizes} of unknown size" if totals.unknown_sizes else ""
     shell.note(
-        f"the way back: {counted(len(back.moves), 'partition')}, "
+        f"rollback: {counted(len(back.moves), 'partition')}, "
         f"{counted(totals.moves, 'replica')} to copy, {bytes_text(totals.bytes)}{unknown}"
     )
 

@@ -1,10 +1,10 @@
-"""A plan on a running cluster: where it is carried out, whether it may run, and the run itself."""
+"""A plan on a running cluster: its session, the preflight check, the run and its output."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rackwise.cli.apply.meter import RunMeter
@@ -38,33 +38,37 @@ if TYPE_CHECKING:
 
 CHECKED = "rackwise.checked/1"
 LONGEST_S = 30 * 86_400
-"""A run that takes longer than this was hardly meant."""
+"""A longer run is probably a mistake in the throttle, so it causes a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplySession:
-    """A plan, its journal and the cluster, all open; `folder`: the cluster's state."""
+    """A plan, its journal and its cluster, all open."""
 
     plan: Plan
     folder: Path
+    """The state folder of the cluster."""
     journal: Journal
     world: World
+    _lines: list[Line] = field(default_factory=list)
+    """Lines of the journal that are parsed already."""
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What the journal says. Raises `InvalidPlan`."""
-        return read_lines(self.journal)
+        """The lines of the journal; each is parsed once. Raises `InvalidPlan`."""
+        self._lines.extend(read_lines(self.journal, first=len(self._lines)))
+        return tuple(self._lines)
 
-    def beside(self, plan: Plan) -> ApplySession:
-        """The same with another plan, and that plan's own journal."""
+    def with_plan(self, plan: Plan) -> ApplySession:
+        """A session on the same cluster with another plan, and that plan's own journal."""
         from rackwise.adapters.files.journal import open_journal
 
         journal = open_journal(self.folder, plan.sha256)
         return ApplySession(plan=plan, folder=self.folder, journal=journal, world=self.world)
 
 
-def read_lines(journal: Journal) -> tuple[Line, ...]:
-    """What a journal says, line by line. Raises `InvalidPlan` for a line of no known form."""
+def read_lines(journal: Journal, *, first: int = 0) -> tuple[Line, ...]:
+    """The lines of a journal from number `first` on. Raises `InvalidPlan` for an unknown form."""
     from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
     from rackwise.core.applying.journal.codec import line_of
 
@@ -74,12 +78,12 @@ def read_lines(journal: Journal) -> tuple[Line, ...]:
             | {key: each for key, each in entry.fields.items() if key != REPLICATION_FLAG},
             where=f"{journal.path}:{entry.seq}",
         )
-        for entry in journal.entries
+        for entry in journal.entries[first:]
     )
 
 
 def read_cluster_plan(shell: Shell, path: Path) -> Plan:
-    """The plan of a file, if it is one of a running cluster. Raises `StalePlan` where it is not."""
+    """The plan of a file. Raises `StalePlan` for a plan of no running cluster."""
     from rackwise.adapters.files.plan.read import read_plan
     from rackwise.core.applying.preflight import check_cluster
 
@@ -92,10 +96,11 @@ def read_cluster_plan(shell: Shell, path: Path) -> Plan:
 def open_session(
     shell: Shell, target: Target, *, is_reading: bool = False
 ) -> Iterator[ApplySession]:
-    """The plan's own lock and journal, then its cluster.
+    """Lock and open the journal of the plan, then connect to its cluster.
 
-    `is_reading`: without a lock, and a damaged journal is told and left aside. Raises
-    `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
+    `is_reading`: without a lock; a damaged journal causes a warning and is ignored. Raises
+    `InvalidPlan`,
+    `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
     """
     from rackwise.adapters.files.journal import journal_path, open_journal, parse_journal
     from rackwise.adapters.files.state_folder import (
@@ -120,25 +125,25 @@ def open_session(
             stack.enter_context(locked(folder, since=utc_now()))
         try:
             journal = open_journal(folder, plan.sha256)
-            read_lines(journal)
+            lines = read_lines(journal)
         except InvalidPlan as error:
             if not is_reading:
                 raise
             shell.warn(escaped(error.message))
-            journal = parse_journal(b"", journal_path(folder, plan.sha256))
+            journal, lines = parse_journal(b"", journal_path(folder, plan.sha256)), ()
         stack.enter_context(closing(journal))
         settings = {} if target.client_config is None else read_client_config(target.client_config)
         world = World(admin=stack.enter_context(closing(connect(target.bootstrap, settings))))
         check_cluster(plan, world.cluster_id())
-        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world)
+        yield ApplySession(plan=plan, folder=folder, journal=journal, world=world, _lines=[*lines])
 
 
 def run_preflight(shell: Shell, session: ApplySession, options: ApplyOptions) -> PreflightResult:
-    """Whether the plan may run now; what was dropped is told. Raises what refuses it."""
+    """Check whether the plan may run now; warn about each move that is left out."""
     from rackwise.adapters.kafka.applying.preflight import READINGS, read_facts
     from rackwise.core.applying.preflight import check_plan
 
-    with shell.progress("looking at the cluster", total=READINGS) as advance:
+    with shell.progress("reading the cluster", total=READINGS) as advance:
         facts = read_facts(session.world, session.plan, progress=advance)
     found = check_plan(
         session.plan,
@@ -160,7 +165,7 @@ def _print_throttle(
     facts: ClusterFacts,
     dropped: Collection[PartitionId],
 ) -> None:
-    """The rate that is asked for, with its unit, and the time that it takes at the least."""
+    """Print the throttle with its unit, and the shortest time of the run."""
     from rackwise.core.applying.model import Progress
     from rackwise.core.applying.progress import eta_at, remaining
     from rackwise.core.applying.start import history_of
@@ -181,13 +186,13 @@ def _print_throttle(
     eta = eta_at(left, rate)
     text = throttle_text(rate, left, eta)
     if may_cause_stall(rate, options.caps) or (eta.seconds or 0) > LONGEST_S:
-        shell.warn(f"{text}; for more, interrupt and give a rate such as --throttle 50MB")
+        shell.warn(f"{text}; for more, interrupt and set a rate such as --throttle 50MB")
     else:
         shell.note(text)
 
 
 def journalled_requests(session: ApplySession) -> Mapping[PartitionId, RequestStatus]:
-    """What the journal says of each move that it knows; nothing where there is no journal."""
+    """The requests that the journal knows; empty without a journal."""
     from rackwise.core.applying.start import history_of
 
     return history_of(session.lines).sent
@@ -201,14 +206,14 @@ def initial_state(
     mode: Mode = "apply",
     dropped: Collection[PartitionId] = (),
 ) -> ApplyState:
-    """The state that a run begins with: the plan and all that the journal knows."""
+    """The first state of a run, from the plan and its journal."""
     from rackwise.core.applying.start import resume
 
     return resume(session.plan, session.lines, caps, rate, mode=mode, dropped=dropped)
 
 
 def require_journal(session: ApplySession, target: Target) -> None:
-    """Refuse a plan that has no journal here: `InvalidPlan`."""
+    """Raise `InvalidPlan` for a plan without a journal here."""
     if not session.journal.entries:
         raise InvalidPlan(
             f"the plan has no journal here: {session.journal.path} does not exist",
@@ -220,7 +225,7 @@ def require_journal(session: ApplySession, target: Target) -> None:
 
 
 def has_ended(session: ApplySession) -> bool:
-    """Whether the journal leaves nothing open: none, or a last run that ended with nothing left."""
+    """Whether the journal leaves nothing open: empty, or its last run completed."""
     from rackwise.core.applying.journal.lines import End
     from rackwise.core.applying.start import history_of
 
@@ -234,9 +239,9 @@ def has_ended(session: ApplySession) -> bool:
 def run(
     shell: Shell, session: ApplySession, state: ApplyState, *, label: str
 ) -> tuple[Outcome, int]:
-    """Drive a state to its end; the outcome and the exit code.
+    """Drive a state to its end; return the outcome and the exit code.
 
-    Raises `JournalUnwritable`, `PartialFailure`, and what the cluster refused before any write.
+    Raises `JournalUnwritable`, `PartialFailure`, and the errors of the cluster before any write.
     """
     from rackwise.adapters.kafka.applying.driver import drive
 
@@ -263,7 +268,7 @@ def _code(outcome: Outcome, stop: Stopping, *, had_begun: bool) -> int:
 def show(
     shell: Shell, session: ApplySession, outcome: Outcome, target: Target, *, verb: str = "resume"
 ) -> None:
-    """The outcome on stdout; what to do next on stderr."""
+    """Print the outcome on stdout, and the next command on stderr."""
     texts = session.world.texts
     try:
         if shell.is_json:
@@ -274,18 +279,18 @@ def show(
         drop_stdout()
     if outcome.dropped:
         left = counted(len(outcome.dropped), "move")
-        shell.note(f"{left} left out of this run; where each stands: {target.command('status')}")
+        shell.note(f"{left} left out of this run; to see their state: {target.command('status')}")
     if outcome.is_reached:
         return
     if outcome.throttles_left and not outcome.skipped:
         left = counted(len(outcome.throttles_left), "throttle")
-        shell.warn(f"{left} of ours could not be put back: rackwise throttles --restore")
+        shell.warn(f"{left} of this run could not be cleared: run rackwise throttles --restore")
     if outcome.skipped or outcome.not_elected or outcome.stop is not None:
-        shell.warn(f"to go on: {target.command(verb)}")
+        shell.warn(f"to continue: {target.command(verb)}")
 
 
 def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None:
-    """Whether a plan may run, or that nothing of it is left to do."""
+    """Print whether the plan may run, or that nothing is left to do."""
     if shell.is_json:
         shell.document({"format": CHECKED, "moves": moves, "dropped": dropped, "is_done": is_done})
         return
@@ -295,7 +300,7 @@ def show_check(shell: Shell, moves: int, dropped: int, *, is_done: bool) -> None
 
 
 def show_nothing(shell: Shell, session: ApplySession, text: str, *, mode: Mode) -> None:
-    """Nothing was to be done, so nothing was."""
+    """Print that there was nothing to do."""
     if not shell.is_json:
         shell.text(text)
         return

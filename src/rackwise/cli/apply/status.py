@@ -1,4 +1,4 @@
-"""`rackwise status`: where every move of a plan stands; reads only."""
+"""`rackwise status`: the state of every move of a plan; reads only."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.status/1"
 WATCHED_S = 2.0
-"""So long what moves is watched, to see how fast it is."""
+"""Time for which running moves are observed to measure their rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStatus:
-    """How a plan stands. `seen`: what moves; `holder`: the process that is at it, and since when.
-
-    `is_open`: the last run did not come to its end; without a holder it was interrupted.
-    `was_cancelled`: it took moves back.
-    """
+    """The state of a plan."""
 
     status: Status
     seen: Mapping[PartitionId, ObservedPartition]
+    """Partitions that are reassigning."""
     holder: tuple[str, str] | None
+    """Process that runs the plan, and since when."""
     is_open: bool
+    """Whether the last run did not reach its end; without a holder it was interrupted."""
     was_cancelled: bool
+    """Whether the last run cancelled moves."""
 
 
 def status(
@@ -56,11 +56,13 @@ def status(
     bootstrap_server: Bootstrap,
     client_config: ClientConfig = None,
 ) -> int:
-    """Say of each move of a plan whether it is done, moving, not begun, or changed by others.
+    """Show whether each move of a plan is done, moving, not started, or changed by others.
 
-    What moves is watched for two seconds, so that the time left can be told. Works without a
-    journal too; then what moves is nobody's that is known here. Reads only. Exit: 0 all done, 2
-    not yet or throttles are left, 1 error.
+    Running moves are observed for two seconds to compute the time left. Without a journal every
+    running
+    move counts as one of another tool. Reads only. Exit: 0 all done, 2 not yet or throttles are
+    left, 1
+    error.
     """
     shell: Shell = context.obj
     target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)
@@ -75,7 +77,7 @@ def status(
 
 
 def _plan_status(session: ApplySession) -> PlanStatus:
-    """What the journal says, and what the cluster shows now."""
+    """The state of the plan from its journal and the cluster."""
     from rackwise.adapters.files.state_folder import holder
     from rackwise.core.applying.start import history_of
     from rackwise.core.applying.status import status_of
@@ -98,7 +100,7 @@ def _plan_status(session: ApplySession) -> PlanStatus:
 
 
 def _rates(session: ApplySession, look: Looked) -> dict[ThrottleKey, str]:
-    """The rates that hold at the brokers; nothing where they may not be read."""
+    """The rates that the brokers have; empty without permission to read them."""
     from rackwise.core.applying.actions import ReadThrottles, ThrottlesRead
     from rackwise.core.applying.model import ThrottleKey
 
@@ -117,9 +119,9 @@ def _text(session: ApplySession, found: PlanStatus) -> str:
     lines = [classes_text(status.classes.values()), progress_text(status)]
     if found.holder is not None:
         pid, since = found.holder
-        lines.append(f"process {escaped(pid)} is at it since {escaped(since)}")
+        lines.append(f"process {escaped(pid)} has been running it since {escaped(since)}")
     elif found.is_open:
-        lines.append("nobody is at it: the last run did not come to its end")
+        lines.append("no process is running it: the last run did not reach its end")
     lines += _moving_lines(session, found)
     lines += class_lines(
         {key: each for key, each in status.classes.items() if each != "moving"}, {}, {}
@@ -132,7 +134,7 @@ def _text(session: ApplySession, found: PlanStatus) -> str:
 
 
 def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
-    """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for what is under way."""
+    """`~ orders-4  moving  1,2,4 -> 1,3,4  2.10 GiB of 12.4 GiB copied` for each running move."""
     from rackwise.cli.plan.text import ids
 
     moves = {(move.topic, move.partition): move for move in session.plan.moves}
@@ -151,7 +153,7 @@ def _moving_lines(session: ApplySession, found: PlanStatus) -> list[str]:
 
 
 def _copied(move: Move, seen: ObservedPartition | None) -> str:
-    """`2.10 GiB of 12.4 GiB copied`; nothing where that cannot be told."""
+    """`2.10 GiB of 12.4 GiB copied`; empty where the sizes are unknown."""
     from rackwise.report.formats import bytes_text
 
     if move.bytes is None or seen is None or not move.added:
@@ -165,15 +167,15 @@ def _copied(move: Move, seen: ObservedPartition | None) -> str:
 
 
 def _print_next_command(shell: Shell, target: Target, found: PlanStatus) -> None:
-    """The line that goes on, where nobody is at it."""
+    """Print the command that continues the plan, unless a process is running it."""
     if found.holder is not None or not found.is_open:
         return
     verbs = ("cancel", "rollback") if found.was_cancelled else ("resume", "cancel")
     onward = verbs if found.was_cancelled else verbs[:1]
-    shell.warn(f"to go on: {' or '.join(map(target.command, onward))}")
+    shell.warn(f"to continue: {' or '.join(map(target.command, onward))}")
     if found.status.throttles:
         left = counted(len(found.status.throttles), "throttle")
-        shell.warn(f"{left} of that run left: {' and '.join(verbs)} put them back")
+        shell.warn(f"{left} of that run left: {' and '.join(verbs)} restore them")
 
 
 def _document(session: ApplySession, found: PlanStatus) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run came to, as text and as a document."""
+"""The outcome of a run, as text and as a document."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FORMAT = "rackwise.applied/1"
 KIB = 1024
 SPANS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 NOT_STARTED_SHOWN = 20
-"""Moves that were not begun which are told one by one."""
+"""Number of moves that were not started and are printed one by one."""
 
 
 def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
-    """Counts that add up to the plan, then each move that is not done, then what throttles do.
+    """Counts that add up to the plan, then each move that is not done, then the throttles.
 
-    What was left out of the run is counted, and not told again.
+    Moves that the run left out are only counted.
     """
     lines = [counts_text(outcome)]
     shown = outcome.classes
@@ -44,14 +44,14 @@ def outcome_text(outcome: Outcome, texts: Mapping[PartitionId, str]) -> str:
 
 
 def counts_text(outcome: Outcome) -> str:
-    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`; of a cancel what was taken back too."""
+    """`40 moves: 38 done, 1 failed, 1 skipped, 0 dropped`; of a cancel also the cancelled moves."""
     if outcome.mode == "cancel":
-        taken_back = len(outcome.of(frozenset({"cancelled"})))
+        cancelled = len(outcome.of(frozenset({"cancelled"})))
         return (
-            f"{counted(len(outcome.classes), 'move')}: {taken_back} taken back, "
-            f"{len(outcome.done) - taken_back} done, {len(outcome.failed)} failed, "
+            f"{counted(len(outcome.classes), 'move')}: {cancelled} cancelled, "
+            f"{len(outcome.done) - cancelled} done, {len(outcome.failed)} failed, "
             f"{len(outcome.not_cancelled)} still moving, "
-            f"{len(outcome.skipped) - len(outcome.not_cancelled)} not begun"
+            f"{len(outcome.skipped) - len(outcome.not_cancelled)} not started"
         )
     return (
         f"{counted(len(outcome.classes), 'move')}: {len(outcome.done)} done, "
@@ -65,7 +65,7 @@ def class_lines(
     codes: Mapping[PartitionId, str],
     texts: Mapping[PartitionId, str],
 ) -> list[str]:
-    """A line for each move that is not done: its class, and what the cluster said."""
+    """One line for each move that is not done: its class, and the error of the cluster."""
     lines = []
     waiting = [which for which, class_ in classes.items() if class_ == "not_started"]
     unnamed = frozenset(waiting[NOT_STARTED_SHOWN:])
@@ -83,7 +83,7 @@ def class_lines(
 def outcome_document(
     plan: Plan, outcome: Outcome, texts: Mapping[PartitionId, str], journal: Path
 ) -> dict[str, Any]:
-    """The same for a machine."""
+    """The outcome as a JSON document."""
     return {
         "format": FORMAT,
         "plan": plan.sha256,
@@ -136,12 +136,12 @@ def key_text(key: ThrottleKey) -> str:
 
 
 def name_of(which: PartitionId) -> str:
-    """`orders-4`, safe to show."""
+    """`orders-4`, safe to print."""
     return f"{escaped(which[0])}-{which[1]}"
 
 
 def resume_line(verb: str, plan: Path, bootstrap: str, client_config: Path | None) -> str:
-    """The command that goes on."""
+    """The command line that continues."""
     words: Sequence[str] = [f"rackwise {verb}", str(plan), "--bootstrap-server", bootstrap]
     more = [] if client_config is None else ["--client-config", str(client_config)]
     return escaped(" ".join([*words, *more]))

@@ -1,4 +1,4 @@
-"""`rackwise throttles`: every replication throttle of a cluster, and whose it is."""
+"""`rackwise throttles`: every replication throttle of a cluster, and its owner."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ OURS, CHANGED, THEIRS = "ours", "changed since", "not ours"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleRow:
-    """One throttle that is set; `plan`: whose journal has it, None where none has."""
+    """One throttle that is set."""
 
     key: ThrottleKey
     value: str
     owner: str
     plan: str | None = None
+    """SHA-256 of the plan whose journal has the key; None: no journal has it."""
 
 
 def throttles(
@@ -45,12 +46,12 @@ def throttles(
     bootstrap_server: Bootstrap,
     client_config: ClientConfig = None,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Take off those of ours that are left.")
+        bool, typer.Option("--restore", help="Clear the throttles that runs of this tool left.")
     ] = False,
 ) -> int:
-    """List the replication throttles that are set, and say which ones a run of ours has left.
+    """List the replication throttles of the cluster, and which of them a run of this tool has left.
 
-    Exit: 0 none of ours is left, 2 some are, 3 some could not be taken off, 1 error.
+    Exit: 0 none of ours is left, 2 some are, 3 some could not be cleared, 1 error.
     """
     shell: Shell = context.obj
     with installed("kafka", "talk to brokers"):
@@ -77,7 +78,7 @@ def throttles(
 
 
 def _journals(stack: ExitStack, folder: Path) -> list[Journal]:
-    """The journals of a cluster's folder, in the order of their names. Raises `InvalidPlan`."""
+    """The journals in a cluster's folder, in the order of their names. Raises `InvalidPlan`."""
     from rackwise.adapters.files.journal import open_journal
 
     return [
@@ -87,7 +88,7 @@ def _journals(stack: ExitStack, folder: Path) -> list[Journal]:
 
 
 def _ledger(journals: list[Journal]) -> dict[ThrottleKey, tuple[Entry, str]]:
-    """Key -> what we know of it, and the plan that it is of."""
+    """Key -> our entry of it, and the plan of that entry."""
     from rackwise.core.applying.start import history_of
 
     return {
@@ -98,7 +99,7 @@ def _ledger(journals: list[Journal]) -> dict[ThrottleKey, tuple[Entry, str]]:
 
 
 def _restore(world: World, journals: list[Journal]) -> None:
-    """Take off what each journal says is ours. Raises what the cluster refuses."""
+    """Clear the throttles of each journal. Raises the errors of the cluster."""
     from rackwise.adapters.kafka.applying.driver import drive
     from rackwise.core.applying.start import start_restore
 

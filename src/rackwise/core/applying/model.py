@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from rackwise.core.planning.model import Move
 
+MOST_RATE = 2**63 - 1
+"""Kafka stores a rate as a signed 64-bit integer."""
+
 PartitionId: TypeAlias = tuple[str, int]
 """Topic and number, as in `("orders", 4)`."""
 

@@ -43,7 +43,7 @@ from rackwise.core.applying.journal.lines import (
     ThrottleIntent,
     ThrottleRestored,
 )
-from rackwise.core.applying.model import ApplyState, Caps, Entry, Progress
+from rackwise.core.applying.model import MOST_RATE, ApplyState, Caps, Entry, Progress
 from rackwise.core.errors import InvalidConfig, InvalidPlan
 
 if TYPE_CHECKING:
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 
     from rackwise.core.applying.model import Mode, PartitionId, RequestStatus, ThrottleKey
     from rackwise.core.planning.model import Move, Plan
-
-MOST_RATE = 2**63 - 1
-"""Kafka stores a rate as a signed 64-bit integer."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.applying import Line, fields_of, line_of
+from rackwise.core.applying.journal.codec import fields_of, line_of
 from rackwise.core.applying.journal.lines import (
     BatchIntent,
     BatchResult,
@@ -17,6 +17,7 @@ from rackwise.core.applying.journal.lines import (
     ElectResult,
     End,
     Go,
+    Line,
     PartitionLine,
     Pause,
     Setting,

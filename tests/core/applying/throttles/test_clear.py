@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import cluster, move, plan_of, run
-from rackwise.core.applying import Caps, start, start_restore
 from rackwise.core.applying.actions import SetThrottles, Wait
 from rackwise.core.applying.journal.lines import ThrottleRestored
-from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.model import Caps, ThrottleKey
+from rackwise.core.applying.start import start, start_restore
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))

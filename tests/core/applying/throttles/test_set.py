@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from applied_plans import alters, blind, cluster, kinds, move, plan_of, run
-from rackwise.core.applying import start
 from rackwise.core.applying.actions import Alter, ReadThrottles, SetThrottles, ThrottlesSet, Wait
+from rackwise.core.applying.start import start
 from rackwise.core.applying.throttle_configs import FOLLOWER_RATE, LEADER_RATE, LISTS
 
 ONE = plan_of(move("t-0", (1, 2), (1, 3)))
