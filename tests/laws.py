@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from naive_audit import (
     JUDGED_ELSEWHERE,
-    Told,
+    PlainFinding,
     World,
     naive_findings,
     skipped_rules,
@@ -44,7 +44,7 @@ def check_findings(
     Every rule was judged or says why not, and no rule that was not judged at all finds anything.
     """
     told = [
-        Told(f.rule, f.topic, f.partition, f.broker, f.level, f.wanted, f.had)
+        PlainFinding(f.rule, f.topic, f.partition, f.broker, f.level, f.wanted, f.had)
         for f in findings
         if f.rule not in JUDGED_ELSEWHERE
     ]

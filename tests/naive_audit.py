@@ -26,7 +26,7 @@ JUDGED_ELSEWHERE = {"unequal-racks"}
 """A bound, not a count: tests/core/test_boxes.py shows that it is sound."""
 
 
-class Told(NamedTuple):
+class PlainFinding(NamedTuple):
     """One finding, without its severity."""
 
     rule: str
@@ -99,20 +99,22 @@ def placed(p: Partition) -> list[int]:
     return [broker for broker in p.replicas if broker not in p.adding]
 
 
-def naive_findings(cluster: Cluster, policy: Policy, fair: FairLoads | None = None) -> list[Told]:
+def naive_findings(
+    cluster: Cluster, policy: Policy, fair: FairLoads | None = None
+) -> list[PlainFinding]:
     """Every finding of every rule, in order."""
     world = World(cluster, policy, fair)
-    told = [*whole(world), *loads(world)]
+    found = [*whole(world), *loads(world)]
     for p in world.partitions:
         mine = [*spread(world, p), *replicas(world, p), *sync(world, p), *loss(world, p)]
         mine += leaders(world, p)
-        told += [Told(t[0], p.topic, p.partition, None, *t[1:]) for t in mine]
+        found += [PlainFinding(t[0], p.topic, p.partition, None, *t[1:]) for t in mine]
     skipped = skipped_rules(world)
-    told = [t for t in told if t.rule not in skipped]
-    return sorted(told, key=lambda t: place(world, t))
+    found = [t for t in found if t.rule not in skipped]
+    return sorted(found, key=lambda t: place(world, t))
 
 
-def place(world: World, t: Told) -> tuple[object, ...]:
+def place(world: World, t: PlainFinding) -> tuple[object, ...]:
     """Cluster, then topic, partition, rule, level, broker; racks of one level come in order."""
     level = -1 if t.level is None else world.levels.index(t.level)
     broker = -1 if t.broker is None else t.broker
@@ -143,44 +145,48 @@ def skipped_rules(world: World) -> set[str]:
     return skipped
 
 
-def whole(world: World) -> Iterator[Told]:
+def whole(world: World) -> Iterator[PlainFinding]:
     cluster = world.cluster
     for id_ in world.rackless:
         if id_ in world.live:
             rack = next(b.rack for b in cluster.brokers if b.id == id_)
-            yield Told(
+            yield PlainFinding(
                 "rack-missing", None, None, id_, None, "a rack", "none" if rack is None else "/"
             )
     for id_, path in world.short.items():
         text = "/" + "/".join(path)
         wanted = some(world.depth, "level")
-        yield Told("rack-depth", None, None, id_, None, wanted, f"{len(path)} in {text}")
+        yield PlainFinding("rack-depth", None, None, id_, None, wanted, f"{len(path)} in {text}")
     unknown = [p for p in world.partitions if p.bytes is None]
     if unknown:
         wanted = f"the size of {some(len(world.partitions), 'partition')}"
-        yield Told("size-unknown", None, None, None, None, wanted, f"{len(unknown)} not known")
+        yield PlainFinding(
+            "size-unknown", None, None, None, None, wanted, f"{len(unknown)} not known"
+        )
     notes = sorted(note.text for note in cluster.notes if note.kind == "not-visible")
     if notes:
-        yield Told("not-visible", None, None, None, None, "all of it visible", "; ".join(notes))
+        yield PlainFinding(
+            "not-visible", None, None, None, None, "all of it visible", "; ".join(notes)
+        )
     if not any(p.adding or p.removing for p in world.partitions):
         yield from throttles(cluster)
 
 
-def throttles(cluster: Cluster) -> Iterator[Told]:
-    def told(values: Iterable[tuple[str, str]], noun: str) -> str:
+def throttles(cluster: Cluster) -> Iterator[PlainFinding]:
+    def texts_of(values: Iterable[tuple[str, str]], noun: str) -> str:
         wanted = [f"{side}.replication.throttled.{noun}" for side in ("leader", "follower")]
         said = dict(values)
         return ", ".join(f"{key}={said[key]}" for key in wanted if said.get(key))
 
     for id_, values in cluster.configs.brokers.items():
-        if had := told(values.items(), "rate"):
-            yield Told("throttle-left", None, None, id_, None, "no throttle", had)
+        if had := texts_of(values.items(), "rate"):
+            yield PlainFinding("throttle-left", None, None, id_, None, "no throttle", had)
     for topic, values in cluster.configs.topics.items():
-        if topic in cluster.partitions.topics and (had := told(values.items(), "replicas")):
-            yield Told("throttle-left", topic, None, None, None, "no throttle", had)
+        if topic in cluster.partitions.topics and (had := texts_of(values.items(), "replicas")):
+            yield PlainFinding("throttle-left", topic, None, None, None, "no throttle", had)
 
 
-def loads(world: World) -> Iterator[Told]:
+def loads(world: World) -> Iterator[PlainFinding]:
     fair = world.fair
     if fair is None:
         return
@@ -194,13 +200,15 @@ def loads(world: World) -> Iterator[Told]:
             least, most, had = low.get(id_, 0), high.get(id_), ids.count(id_)
             if had < least or (most is not None and had > most):
                 wanted = f"{span(least, most)} {noun}{'' if least == most == 1 else 's'}"
-                yield Told(rule, None, None, id_, None, wanted, str(had))
+                yield PlainFinding(rule, None, None, id_, None, wanted, str(had))
     for topic, caps in fair.topic_caps.items():
         on = [broker for p in world.partitions if p.topic == topic for broker in placed(p)]
         for id_, cap in caps.items():
             if on.count(id_) > cap:
                 wanted = f"at most {some(cap, 'replica')}"
-                yield Told("topic-spread", topic, None, id_, None, wanted, str(on.count(id_)))
+                yield PlainFinding(
+                    "topic-spread", topic, None, id_, None, wanted, str(on.count(id_))
+                )
 
 
 Part = tuple[str, "str | None", str, str]

@@ -49,8 +49,8 @@ def lose(world: World, rack: Path) -> Lost:
             offline.append((p.topic, p.partition))
         elif least is not None and len(left) < least:
             under.append((p.topic, p.partition))
-        heirs = [id_ for id_ in p.replicas if id_ in left]
-        leader = p.leader if p.leader not in dead else next(iter(heirs), None)
+        successors = [id_ for id_ in p.replicas if id_ in left]
+        leader = p.leader if p.leader not in dead else next(iter(successors), None)
         if leader in world.live:
             led[leader] = led.get(leader, 0) + 1
     top = min(led, key=lambda id_: (-led[id_], id_), default=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_network
 
-from rackwise.core.fleet import LineEdit, TextColumn
+from rackwise.core.fleet import FlowTextColumn, LineEdit
 
 DAY_S = 86_400
 UNKNOWN = "(unknown)"
@@ -45,7 +45,7 @@ def _whole(spoil):
 
 
 def _values(column):
-    if isinstance(column, TextColumn):
+    if isinstance(column, FlowTextColumn):
         return [None if code < 0 else column.words[code] for code in column.codes.tolist()]
     pairs = zip(column.values.tolist(), column.is_missing.tolist(), strict=True)
     return [None if is_missing else value for value, is_missing in pairs]

@@ -92,7 +92,7 @@ def test_a_slow_audit_finds_the_same(data):
 
 
 @given(st.from_type(Cluster))
-def test_any_snapshot_is_judged_by_the_default_policy(cluster):
+def test_any_snapshot_is_checked_by_the_default_policy(cluster):
     check_findings(audit(cluster), cluster, Policy())
 
 
@@ -146,7 +146,7 @@ def test_a_cluster_without_anything_has_no_findings():
 class TestChoosingRules:
     cluster = small_cluster({1: "a", 2: "b"}, {"t-0": [1, 1], "t-1": [2]}, leaders={"t-1": None})
 
-    def test_only_those_asked_for_are_judged(self):
+    def test_only_those_asked_for_are_checked(self):
         found = audit(self.cluster, rules=["offline"])
         assert [f.rule for f in found] == ["offline"]
         assert set(found.not_checked) == ALL_RULES - {"offline"}
@@ -157,7 +157,7 @@ class TestChoosingRules:
             audit(self.cluster, rules=["spread"])
         assert "rack-missing, rack-depth" in caught.value.hint
 
-    def test_ignored_rules_are_said(self):
+    def test_ignored_rules_are_reported(self):
         found = audit(self.cluster, Policy(audit=AuditPolicy(ignore=("offline",))))
         assert "offline" not in found.counts
         assert found.not_checked["offline"] == "ignored by the policy"
@@ -173,7 +173,7 @@ class TestChoosingRules:
             check_ignored(policy, where=lambda path: f"p.toml:{path[-1]}")
         assert caught.value.where == "p.toml:1"
 
-    def test_every_rule_is_judged_when_all_is_known_and_wanted(self):
+    def test_every_rule_is_checked_when_all_is_known(self):
         policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {}
 
@@ -183,7 +183,7 @@ class TestChoosingRules:
             ("replica-balance", "leader-balance", "topic-spread"), "fair loads were not given"
         )
 
-    def test_balance_that_is_off_is_said(self):
+    def test_balance_that_is_off_is_reported(self):
         policy = Policy(balance=BalancePolicy(replicas="off", leaders="keep"))
         assert audit(self.cluster, policy, fair=FairLoads()).not_checked == {
             "replica-balance": "balance.replicas is off",
@@ -192,12 +192,12 @@ class TestChoosingRules:
             "unequal-racks": "balance.replicas is off",
         }
 
-    def test_rack_loss_that_is_off_is_said(self):
+    def test_rack_loss_that_is_off_is_reported(self):
         found = audit(self.cluster, Policy(audit=AuditPolicy(rack_loss=())))
         assert found.not_checked["rack-loss-offline"] == "audit.rack_loss is off"
         assert found.not_checked["rack-loss-min-isr"] == "audit.rack_loss is off"
 
-    def test_configurations_that_were_not_read_are_said(self):
+    def test_configurations_that_were_not_read_are_reported(self):
         note = Note(kind="no-configs", text="no DescribeConfigs")
         found = audit(replace(self.cluster, notes=(note,)))
         assert found.not_checked["throttle-left"] == "configurations were not read"
@@ -216,20 +216,20 @@ SOME_RACKS = {1: "a", 2: "a", 3: "b", 4: None}
 
 
 class TestBrokersWithoutRack:
-    def judged(self, missing, racks=None):
+    def checked(self, missing, racks=None):
         lists = {"t-0": [1, 2, 4], "t-1": [1, 4], "t-2": [1, 3, 4]}
         cluster = small_cluster(racks or SOME_RACKS, lists)
         return audit(cluster, Policy(racks=RackPolicy(missing=missing)))
 
-    def test_error_tells_them_and_judges_the_replicas_that_lie_in_racks(self):
-        found = self.judged("error")
+    def test_error_reports_them_and_checks_the_replicas_in_racks(self):
+        found = self.checked("error")
         assert [f.broker for f in found.by_rule["rack-missing"]] == [4]
         assert [f.message for f in found.by_rule["spread-even"]] == [
             "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
         ]
 
     def test_one_rack_makes_them_a_rack(self):
-        found = self.judged("one-rack")
+        found = self.checked("one-rack")
         assert [f.message for f in found.by_rule["spread-even"]] == [
             "t-0: spread-even at zone: wanted a 1, b 1; had a 2, b 0"
         ]
@@ -242,8 +242,8 @@ class TestBrokersWithoutRack:
             ).by_rule["spread-even"]
         ] == ["(no rack) 2, a 0"]
 
-    def test_unaware_judges_no_spread_while_a_live_broker_has_none(self):
-        found = self.judged("unaware")
+    def test_unaware_checks_no_spread_while_a_live_broker_has_none(self):
+        found = self.checked("unaware")
         assert "spread-even" not in found.counts
         for rule in ("spread-even", "spread-distinct", "spread-at-least", "rack-count"):
             assert found.not_checked[rule] == (
@@ -251,10 +251,10 @@ class TestBrokersWithoutRack:
             )
 
     def test_unaware_is_aware_when_all_have_one(self):
-        assert self.judged("unaware", {**SOME_RACKS, 4: "c"}).counts["spread-even"] == 1
+        assert self.checked("unaware", {**SOME_RACKS, 4: "c"}).counts["spread-even"] == 1
 
-    def test_no_rack_at_all_is_said(self):
-        found = self.judged("error", dict.fromkeys(SOME_RACKS))
+    def test_no_rack_at_all_is_reported(self):
+        found = self.checked("error", dict.fromkeys(SOME_RACKS))
         assert found.counts["rack-missing"] == 4
         for rule in ("spread-even", "rack-count", "rack-loss-offline"):
             assert found.not_checked[rule] == "no broker has a rack"

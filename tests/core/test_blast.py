@@ -13,8 +13,8 @@ from vectors import audit_vector
 DEMO = {1: "/eu/a", 2: "/eu/b", 3: "/eu/c"}
 
 
-def lose(rack, racks, lists, policy=None, **said):
-    cluster = small_cluster(racks, lists, **said)
+def lose(rack, racks, lists, policy=None, **options):
+    cluster = small_cluster(racks, lists, **options)
     losses = blast_radius(cluster, policy or Policy())
     check_blast_radius(losses, cluster, policy or Policy())
     return next(loss for loss in losses if loss.rack == rack)
@@ -77,8 +77,8 @@ ZONES = {1: "a", 2: "a", 3: "b", 4: "c"}
 
 
 class TestNextLeader:
-    def survivor(self, replicas, **said):
-        return lose("a", ZONES, {"t-0": replicas}, **said).top_survivor
+    def survivor(self, replicas, **options):
+        return lose("a", ZONES, {"t-0": replicas}, **options).top_survivor
 
     def test_is_the_first_in_list_order_outside(self):
         assert self.survivor([1, 2, 4, 3]) == (4, 1)
@@ -90,10 +90,10 @@ class TestNextLeader:
     def test_may_be_an_added_replica(self):
         assert self.survivor([1, 4], adding={"t-0": [4]}) == (4, 1)
 
-    def test_nobody_leads_what_is_offline(self):
+    def test_offline_partitions_have_no_leader(self):
         assert self.survivor([1, 2]) is None
 
-    def test_of_equals_the_lowest_id_is_told(self):
+    def test_of_equals_the_lowest_id_is_reported(self):
         lists = {"t-0": [4], "t-1": [3], "t-2": [1]}
         assert lose("a", ZONES, lists).top_survivor == (3, 1)
 
@@ -122,8 +122,8 @@ class TestRestore:
 
 def test_what_is_under_min_isr_already_is_so_after_any_loss():
     racks = {1: "a", 2: "b", 3: "c"}
-    said = {"isr": {"t-0": [1], "t-1": []}, "min_isr": 2}
-    loss = lose("c", racks, {"t-0": [1, 2], "t-1": [1, 2]}, **said)
+    options = {"isr": {"t-0": [1], "t-1": []}, "min_isr": 2}
+    loss = lose("c", racks, {"t-0": [1, 2], "t-1": [1, 2]}, **options)
     assert list(loss.under_min_isr) == [("t", 0)]
     assert list(loss.offline) == [("t", 1)]
 

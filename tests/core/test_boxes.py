@@ -93,7 +93,7 @@ def test_an_even_share_that_no_count_above_can_give():
 
 
 @given(st.data())
-def test_every_legal_set_lies_in_the_boxes(data):
+def test_every_legal_set_is_in_the_boxes(data):
     """Boxes are sound: no set of usable brokers that keeps the rules has a rack outside."""
     cluster = data.draw(crowded_clusters())
     policy = data.draw(policies(cluster))
@@ -112,8 +112,8 @@ def test_every_legal_set_lies_in_the_boxes(data):
             racks, {f"{topic}-0": chosen}, dead=sorted(racks.keys() - world.usable)
         )
         (partition,) = alone.partitions
-        judged = World(alone, Policy(racks=policy.racks, topics=policy.topics), None)
-        if any(part[0] != "spread-at-least" for part in spread(judged, partition)):
+        checked = World(alone, Policy(racks=policy.racks, topics=policy.topics), None)
+        if any(part[0] != "spread-at-least" for part in spread(checked, partition)):
             continue
         assert found is not None
         for nodes, box in zip(tree.nodes, found, strict=True):

@@ -92,7 +92,7 @@ def test_fields_and_the_sentence():
     }
 
 
-def test_a_refused_identity_tells_code_row_and_details():
+def test_a_refused_identity_has_code_row_and_details():
     error = AmbiguousSpare("two", row="D31", wanted="one", had="two", details={"ids": [7, 9]})
     told = error.as_dict()
     assert {name: told[name] for name in ("code", "row", "retryable", "details")} == {
@@ -134,7 +134,7 @@ def test_a_conflict_keeps_the_operation_that_does_not_hold():
     assert (error.had, error.exit_code) == (("ids/7", 3), 4)
 
 
-def test_a_server_that_refuses_tells_its_code_and_name():
+def test_a_server_that_refuses_has_its_code_and_name():
     told = errors.ServerRefused("no", code=38, name="INVALID_REPLICATION_FACTOR", had=38, hint="h")
     assert (told.code, told.name, told.had, told.hint) == (
         38,

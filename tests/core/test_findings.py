@@ -68,7 +68,7 @@ class TestSequence:
     def test_contains(self, findings):
         assert findings[2] in findings
 
-    def test_equal_when_all_that_is_told_is_equal(self, findings):
+    def test_equal_when_all_that_is_reported_is_equal(self, findings):
         assert findings == findings[:]
         assert findings != findings[:5]
         assert findings != list(findings)
@@ -138,14 +138,14 @@ class TestRaising:
 
 
 class TestFinding:
-    def finding(self, **said):
+    def finding(self, **fields):
         plain = dict.fromkeys(("topic", "partition", "broker", "level"))
         return Finding(
-            **plain | said, rule="pin", severity=Severity.ERROR, wanted="one", had="none"
+            **plain | fields, rule="pin", severity=Severity.ERROR, wanted="one", had="none"
         )
 
     @pytest.mark.parametrize(
-        ("said", "place"),
+        ("fields", "place"),
         [
             ({}, "cluster"),
             ({"broker": 4}, "broker 4"),
@@ -157,8 +157,8 @@ class TestFinding:
             ({"where": "option\n", "topic": "t"}, r"option\x0a"),
         ],
     )
-    def test_place(self, said, place):
-        assert self.finding(**said).place == place
+    def test_place(self, fields, place):
+        assert self.finding(**fields).place == place
 
     def test_hostile_names_are_escaped(self):
         finding = self.finding(topic="a\x1b[31m", partition=0, level="z\n")

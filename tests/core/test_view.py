@@ -45,7 +45,7 @@ class TestBlocks:
                 assert len(others) == len(lists[row]) % 2
         assert seen == {i: lists[i] for i in chosen}
 
-    def test_all_rows_unless_said(self):
+    def test_all_rows_by_default(self):
         ((rows, (index,)),) = blocks(Ragged.of([[4, 5], [6, 7]]))
         assert rows.tolist() == [0, 1]
         assert index.tolist() == [[0, 1], [2, 3]]
@@ -97,7 +97,7 @@ class TestView:
     def test_usable_brokers_below_each_rack(self):
         assert self.view.usable_below(0).tolist() == [1, 0]
 
-    def test_rack_patterns_say_where_replicas_lie_and_whether_their_brokers_are_usable(self):
+    def test_rack_patterns_say_where_replicas_are_and_whether_their_brokers_are_usable(self):
         found = [
             (block.rows.tolist(), block.nodes.tolist(), block.unusable.tolist())
             for block in self.view.rack_patterns

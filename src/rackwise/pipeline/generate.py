@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.fleet import NumberColumn, TextColumn
+from rackwise.core.fleet import FlowNumberColumn, FlowTextColumn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ def write_flow_parquet(path: Path, file: GeneratedFile) -> None:
         ) from None
 
 
-def _array(name: str, column: TextColumn | NumberColumn) -> pa.Array:
-    if isinstance(column, TextColumn):
+def _array(name: str, column: FlowTextColumn | FlowNumberColumn) -> pa.Array:
+    if isinstance(column, FlowTextColumn):
         return pa.array(column.words, pa.string()).take(
             pa.array(column.codes, mask=column.codes < 0)
         )

@@ -18,7 +18,7 @@ def test_a_zone_name_for_a_zone_id_is_the_clients_fault_alone():
     assert "describe-availability-zones" in only.hint
 
 
-def test_a_rack_that_a_group_and_the_caller_name_is_told_of_the_group_alone():
+def test_a_rack_that_a_group_and_the_caller_name_is_reported_of_the_group_alone():
     found = diagnosed(healthy(groups=[group("aBc")]), client_racks=["B"])
     assert told(found) == ["reading-client-rack at group billing, client rack B"]
 

@@ -1,4 +1,4 @@
-"""One wrong setting is one finding, and every rule is judged or said not to be."""
+"""One wrong setting is one finding, and every rule is checked or named as not checked."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_broker_that_is_too_old_is_not_also_without_selector():
     assert "2.4" in found[0].hint
 
 
-def test_the_consumer_protocol_tells_racks_also_where_it_tells_no_topics():
+def test_the_consumer_protocol_shows_racks_even_without_topics():
     pattern = group("a-c", protocol="consumer", assignor="mine", topics=None)
     assert told(diagnosed(healthy(groups=[pattern]))) == ["reading-member-rack at group billing"]
 
@@ -146,7 +146,7 @@ def test_coverage_is_no_matter_where_an_assignment_makes_all_local():
     assert told(found) == ["reading-coverage at group billing, topic t"]
 
 
-def test_a_better_assignment_is_told_with_its_price():
+def test_a_better_assignment_is_reported_with_its_price():
     best = {"billing": GroupBest(partitions=60, local=51, best_local=60, is_better=True, moves=9)}
     found = diagnosed(healthy(), best=best)
     assert told(found) == ["reading-best at group billing"]
@@ -165,7 +165,7 @@ def test_moves_are_left_out_where_they_are_not_known():
     assert diagnosed(healthy(), best=best)[0].had == "51"
 
 
-def test_what_the_consumer_protocol_loses_is_told_with_it():
+def test_what_the_consumer_protocol_loses_is_reported_with_it():
     best = {"billing": GroupBest(partitions=60, local=20, best_local=60, is_better=True)}
     cluster = healthy(groups=[group(protocol="consumer", assignor="uniform")])
     found = diagnosed(cluster, best=best)
@@ -177,7 +177,7 @@ def test_what_the_consumer_protocol_loses_is_told_with_it():
     assert "reading-best" in found.not_checked
 
 
-def test_a_server_side_assignor_of_ones_own_may_heed_racks():
+def test_a_server_side_assignor_of_your_own_may_respect_racks():
     assert told(diagnosed(healthy(groups=[group(protocol="consumer", assignor="mine")]))) == []
     found = diagnosed(healthy(groups=[group(protocol="consumer", assignor=None)]))
     assert found[0].had == "the consumer protocol"
@@ -197,7 +197,7 @@ class TestNotChecked:
         assert list(reasons) == list(READING_RULES)
         assert reasons["reading-fetch-version"] == reasons["reading-best"] == "a reason"
 
-    def test_a_broker_that_did_not_tell_its_versions(self):
+    def test_a_broker_that_did_not_report_its_versions(self):
         reasons = diagnosed(healthy(), versions={1: 18}).not_checked
         assert reasons == {
             "reading-fetch-version": "the broker did not report its versions: broker 2, broker 3"
@@ -255,7 +255,7 @@ class TestNotChecked:
             "no member is in a rack of a broker: group rackless"
         )
 
-    def test_a_group_whose_best_the_caller_does_not_tell(self):
+    def test_a_group_whose_best_the_caller_does_not_give(self):
         known = replace(facts(healthy(), best={}), no_best={"billing": "a reason"})
         assert diagnose_reading(known).not_checked == {"reading-best": "a reason: group billing"}
         known = replace(known, not_read={"reading-best": "no solver"})
@@ -263,7 +263,7 @@ class TestNotChecked:
             "reading-best": "no solver; a reason: group billing"
         }
 
-    def test_a_group_of_a_snapshot_that_does_not_tell(self):
+    def test_a_group_of_a_snapshot_without_subscriptions(self):
         cluster = healthy(
             groups=[group("--", assignor=None, state=None, protocol=None, topics=None)]
         )
@@ -302,7 +302,7 @@ class TestNotChecked:
         }
 
 
-def test_two_groups_are_judged_apart():
+def test_two_groups_are_checked_separately():
     groups = [group(name="one"), group("a-c", name="two"), group("b", name="three")]
     lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
     best = {each.group: LIMITED for each in groups}
@@ -328,7 +328,7 @@ def test_topics_of_the_group_that_are_not_there_are_no_matter():
     assert told(diagnosed(healthy(groups=[group(topics=("gone", "t"))]))) == []
 
 
-def test_members_are_judged_by_what_they_have_where_topics_are_not_known():
+def test_members_are_checked_by_what_they_have_where_topics_are_not_known():
     lists = {"t-0": [1, 2], "t-1": [2, 3], "t-2": [3, 1]}
     found = diagnosed(healthy(lists=lists, groups=[group(topics=None)]), best={})
     assert told(found) == ["reading-coverage at group billing, topic t"]
@@ -355,7 +355,7 @@ def test_findings_are_a_sequence():
 
 
 @given(st.data())
-def test_every_rule_is_judged_or_named(data):
+def test_every_rule_is_checked_or_named(data):
     """Whatever the cluster: no exception, and the order of brokers does not matter."""
     racks = {
         each: data.draw(st.sampled_from(["a", "b", "A", None, "", "/eu/a"])) for each in range(1, 4)

@@ -117,7 +117,7 @@ class TestFlowLogs:
             )
             assert sum(count == 2 for count in seen.values()) == 225
 
-    def test_only_the_packets_address_tells_the_rack_of_a_container(self):
+    def test_only_the_packets_address_has_the_rack_of_a_container(self):
         fleet, files, _ = made(replace(SMALL, clusters=4))
         reader = Reader(fleet)
         hidden = [
@@ -161,7 +161,7 @@ class TestCanonical:
         assert dict(kept) == cells_of(fleet, tally)
         assert set(ways) == {"row", "table", "subnet", "none", "copy"}
 
-    def test_topics_and_groups_are_told(self):
+    def test_topics_and_groups_are_in_the_rows(self):
         fleet, files, tally = made(replace(SMALL, flow_format=FlowFormat.CANONICAL, bad_rows=0))
         document = truth(fleet, [tally], [AWS])
         by_topic, by_group = Counter(), Counter()
@@ -281,7 +281,7 @@ class TestObserved:
         assert {ends.words[code] for code in ends.address[ends.broker >= 0]} == known
         assert any(row["dstport"] == 9092 and row["dstaddr"] in known for row in rows_of(file)[:50])
 
-    def test_made_up_addresses_are_distinct_and_lie_in_the_broker_s_rack(self):
+    def test_generated_addresses_are_distinct_and_in_the_broker_s_rack(self):
         cluster = generate_fleet(SMALL).clusters[0]
         shared = replace(
             cluster,

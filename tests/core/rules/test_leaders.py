@@ -6,8 +6,8 @@ from small_clusters import messages, small_cluster
 TREE = {1: "/e/a", 2: "/e/b", 3: "/w/a", 4: "/w/b"}
 
 
-def found(rule, lists, policy=None, **said):
-    cluster = small_cluster(TREE, lists, **said)
+def found(rule, lists, policy=None, **options):
+    cluster = small_cluster(TREE, lists, **options)
     findings = audit(cluster, policy or Policy())
     check_findings(findings, cluster, policy or Policy())
     return messages(findings, rule)
@@ -46,7 +46,7 @@ class TestNotPreferredLeader:
             "t-0: wanted leader 1; had leader 2"
         ]
 
-    def test_an_added_replica_is_nobody_s_preference(self):
+    def test_an_added_replica_is_not_preferred(self):
         assert found("not-preferred-leader", {"t-0": [3, 1]}, adding={"t-0": [3]}) == [
             "t-0: wanted leader 1; had leader 3"
         ]

@@ -8,8 +8,8 @@ ZONES = {1: "a", 2: "a", 3: "b", 4: "b"}
 SPREAD = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
 
 
-def found(rule, lists, fair=None, policy=SPREAD, racks=ZONES, **said):
-    cluster = small_cluster(racks, lists, **said)
+def found(rule, lists, fair=None, policy=SPREAD, racks=ZONES, **options):
+    cluster = small_cluster(racks, lists, **options)
     findings = audit(cluster, policy, fair=fair)
     check_findings(findings, cluster, policy, fair)
     return messages(findings, rule)
@@ -36,9 +36,9 @@ class TestFairLoads:
 
     def test_added_replicas_neither_load_nor_lead(self):
         fair = FairLoads(high={2: 0}, leader_high={2: 0})
-        said = {"lists": {"t-0": [2, 1], "t-1": [2]}, "adding": {"t-0": [2], "t-1": [2]}}
-        assert found("replica-balance", fair=fair, **said) == []
-        assert found("leader-balance", fair=fair, **said) == []
+        options = {"lists": {"t-0": [2, 1], "t-1": [2]}, "adding": {"t-0": [2], "t-1": [2]}}
+        assert found("replica-balance", fair=fair, **options) == []
+        assert found("leader-balance", fair=fair, **options) == []
 
     def test_replicas_of_a_topic_above_its_cap(self):
         fair = FairLoads(topic_caps={"t": {1: 2, 3: 2, 2: 0}, "none": {1: 0}})
@@ -54,9 +54,9 @@ def forced(level, mean, load, rack, share):
 
 
 class TestUnequalRacks:
-    def unequal(self, racks, *lists, policy=None, **said):
+    def unequal(self, racks, *lists, policy=None, **options):
         named = {f"t-{n}": replicas for n, replicas in enumerate(lists)}
-        return found("unequal-racks", named, None, policy or Policy(), racks, **said)
+        return found("unequal-racks", named, None, policy or Policy(), racks, **options)
 
     def test_a_small_rack_must_hold_more_on_each_broker(self):
         racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
@@ -76,12 +76,12 @@ class TestUnequalRacks:
             "zone", 2, 3, "b", "1 of 3"
         )
 
-    def test_the_rack_that_forces_the_most_is_told(self):
+    def test_the_rack_that_forces_the_most_is_reported(self):
         racks = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a", 5: "/w/a", 6: "/w/a"}
         told = self.unequal(racks, [1, 3, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6])
         assert told == forced("level2", 2, 3, "/e/b", "1 of 6")
 
-    def test_of_several_the_worst_is_told(self):
+    def test_of_several_the_worst_is_reported(self):
         racks = dict.fromkeys(range(6), "a") | {6: "b", 7: "b", 8: "c"}
         lists = [[n % 6, 6 + n % 2, 8] for n in range(8)]
         assert self.unequal(racks, *lists) == forced("zone", 3, 8, "c", "1 of 9")

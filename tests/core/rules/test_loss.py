@@ -7,9 +7,9 @@ ZONES = {1: "a", 2: "b", 3: "c", 4: "a", 5: None}
 TREE = {1: "/e/a", 2: "/e/b", 3: "/w/a", 4: "/w/b"}
 
 
-def found(lists, *, racks=ZONES, rack_loss=None, levels=(), min_isr=2, **said):
+def found(lists, *, racks=ZONES, rack_loss=None, levels=(), min_isr=2, **options):
     policy = Policy(racks=RackPolicy(levels=levels), audit=AuditPolicy(rack_loss=rack_loss))
-    cluster = small_cluster(racks, lists, min_isr=min_isr, **said)
+    cluster = small_cluster(racks, lists, min_isr=min_isr, **options)
     findings = audit(cluster, policy)
     check_findings(findings, cluster, policy)
     return messages(findings, "rack-loss-offline"), messages(findings, "rack-loss-min-isr")
@@ -51,7 +51,7 @@ def test_what_is_under_min_isr_already_is_not_put_there():
     assert found({"t-0": [1, 2, 3]}, isr={"t-0": [1, 2]}, min_isr=3) == ([], [])
 
 
-def test_without_min_isr_only_offline_is_judged():
+def test_without_min_isr_only_offline_is_checked():
     assert found({"t-0": [1, 2]}, min_isr=None) == ([], [])
 
 

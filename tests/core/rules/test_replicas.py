@@ -6,8 +6,8 @@ from small_clusters import messages, small_cluster
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a"}
 
 
-def found(rule, lists, policy=None, **said):
-    cluster = small_cluster(RACKS, lists, **said)
+def found(rule, lists, policy=None, **options):
+    cluster = small_cluster(RACKS, lists, **options)
     findings = audit(cluster, policy or Policy())
     check_findings(findings, cluster, policy or Policy())
     return messages(findings, rule)

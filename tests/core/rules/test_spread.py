@@ -17,16 +17,16 @@ def policy(*, levels=(), missing="error", drain=(), **block):
     )
 
 
-def found(rule, racks, lists, wanted=None, **said):
-    cluster = small_cluster(racks, lists, **said)
+def found(rule, racks, lists, wanted=None, **options):
+    cluster = small_cluster(racks, lists, **options)
     findings = audit(cluster, wanted or Policy())
     check_findings(findings, cluster, wanted or Policy())
     return messages(findings, rule)
 
 
 class TestEven:
-    def even(self, lists, racks=ZONES, wanted=None, **said):
-        return found("spread-even", racks, {"t-0": lists}, wanted, **said)
+    def even(self, lists, racks=ZONES, wanted=None, **options):
+        return found("spread-even", racks, {"t-0": lists}, wanted, **options)
 
     @pytest.mark.parametrize("lists", [[1], [1, 3], [1, 3, 5], [1, 2, 3, 5], [1, 2, 3, 4, 5, 6]])
     def test_counts_that_differ_by_one_are_even(self, lists):
@@ -64,7 +64,7 @@ class TestEven:
             "t-0 at zone: wanted a 1, b 1; had a 2, b 0"
         ]
 
-    def test_a_drained_replica_is_not_told_twice(self):
+    def test_a_drained_replica_is_not_reported_twice(self):
         racks = {1: "a", 2: "a", 3: "b", 4: "b"}
         assert self.even([1, 2, 3, 4], racks, policy(drain=(2,))) == []
 
@@ -76,7 +76,7 @@ class TestEven:
         assert self.even([1, 3, 5, 2], adding={"t-0": [2]}, removing={"t-0": [1]}) == []
         assert self.even([1, 2, 3, 5], adding={"t-0": [5]}) != []
 
-    def test_each_level_is_judged_below_what_is_really_there(self):
+    def test_each_level_is_checked_below_what_is_really_there(self):
         assert self.even([1, 2, 4], TREE) == [
             "t-0 at level2: wanted /e/a 1, /e/b 1; had /e/a 2, /e/b 0"
         ]
@@ -114,9 +114,9 @@ class TestEven:
 
 
 class TestDistinct:
-    def distinct(self, lists, racks=ZONES, **said):
+    def distinct(self, lists, racks=ZONES, **options):
         wanted = policy(spread={"zone": "distinct"})
-        return found("spread-distinct", racks, {"t-0": lists}, wanted, **said)
+        return found("spread-distinct", racks, {"t-0": lists}, wanted, **options)
 
     def test_one_in_each_rack_is_fine(self):
         assert self.distinct([1, 3, 5]) == []
@@ -138,9 +138,9 @@ class TestDistinct:
 
 
 class TestAtLeast:
-    def at_least(self, racks_wanted, lists, **said):
+    def at_least(self, racks_wanted, lists, **options):
         wanted = policy(spread={"zone": AtLeast(racks_wanted)})
-        return found("spread-at-least", ZONES, {"t-0": lists}, wanted, **said)
+        return found("spread-at-least", ZONES, {"t-0": lists}, wanted, **options)
 
     def test_so_many_racks_are_enough(self):
         assert self.at_least(2, [1, 2, 3]) == []
@@ -156,9 +156,9 @@ class TestAtLeast:
 
 
 class TestCount:
-    def count(self, lists, *count, others="any", racks=TREE, **said):
+    def count(self, lists, *count, others="any", racks=TREE, **options):
         wanted = policy(spread={"level1": "off", "level2": "off"}, count=count, count_others=others)
-        return found("rack-count", racks, {"t-0": lists}, wanted, **said)
+        return found("rack-count", racks, {"t-0": lists}, wanted, **options)
 
     def test_as_counted(self):
         assert self.count([1, 2, 4], RackCount(rack="/e", min=2, max=2)) == []

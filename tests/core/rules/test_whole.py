@@ -5,8 +5,8 @@ from rackwise.core.policy import Policy
 from small_clusters import messages, small_cluster
 
 
-def found(rule, racks, lists, **said):
-    cluster = small_cluster(racks, lists, **said)
+def found(rule, racks, lists, **options):
+    cluster = small_cluster(racks, lists, **options)
     findings = audit(cluster)
     check_findings(findings, cluster, Policy())
     return messages(findings, rule)
@@ -60,8 +60,8 @@ class TestThrottles:
 
     def test_wanted_while_something_is(self):
         racks = {1: "a", 2: "b"}
-        for said in ({"adding": {"t-0": [2]}}, {"removing": {"t-0": [2]}}):
-            assert found("throttle-left", racks, THROTTLED, configs=self.configs, **said) == []
+        for options in ({"adding": {"t-0": [2]}}, {"removing": {"t-0": [2]}}):
+            assert found("throttle-left", racks, THROTTLED, configs=self.configs, **options) == []
 
 
 def test_sizes_that_are_not_known_are_counted():
@@ -72,7 +72,7 @@ def test_sizes_that_are_not_known_are_counted():
     assert found("size-unknown", {1: "a"}, lists) == []
 
 
-def test_what_was_not_visible_is_told_once():
+def test_what_was_not_visible_is_reported_once():
     notes = [
         Note(kind="not-visible", text="log folders of broker 2"),
         Note(kind="torn", text="changed while reading"),

@@ -25,11 +25,11 @@ imitate the statistics of a real cluster.
 from __future__ import annotations
 
 from rackwise.core.fleet.flows.columns import (
+    FlowNumberColumn,
+    FlowTextColumn,
     GeneratedFile,
     LineEdit,
-    NumberColumn,
     SpoiledLine,
-    TextColumn,
 )
 from rackwise.core.fleet.flows.files import (
     GeneratedFleet,
@@ -46,13 +46,13 @@ from rackwise.core.fleet.world.placements import Shape
 __all__ = [
     "FleetOptions",
     "FlowFormat",
+    "FlowNumberColumn",
+    "FlowTextColumn",
     "GeneratedFile",
     "GeneratedFleet",
     "LineEdit",
-    "NumberColumn",
     "Shape",
     "SpoiledLine",
-    "TextColumn",
     "fleet_of_clusters",
     "flow_file",
     "generate_fleet",

@@ -163,7 +163,7 @@ class TestTopics:
         (row,) = bill_of(self.fleet(), (100, self.copy(3, 4)))
         assert (row.topic, row.quality) == ("(unknown)", "measured")
 
-    def test_a_topic_that_is_told_is_kept(self):
+    def test_a_topic_that_is_reported_is_kept(self):
         fleet = self.fleet()
         (row,) = bill_of(fleet, (100, self.copy(0, 1, topic=1)))
         assert (row.topic, row.quality) == (fleet.world.partitions.names[1], "measured")

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwise.adapters.files.writing import csv_text, write_bytes, write_text
-from rackwise.core.fleet import LineEdit, TextColumn
+from rackwise.core.fleet import FlowTextColumn, LineEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.fleet import GeneratedFile, NumberColumn, SpoiledLine
+    from rackwise.core.fleet import FlowNumberColumn, GeneratedFile, SpoiledLine
 
 MISSING = "-"
 GZIP_LEVEL = 4
@@ -63,8 +63,8 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
-def _texts(column: TextColumn | NumberColumn) -> Sequence[str]:
-    if isinstance(column, TextColumn):
+def _texts(column: FlowTextColumn | FlowNumberColumn) -> Sequence[str]:
+    if isinstance(column, FlowTextColumn):
         words = [*column.words, MISSING]
         return [words[code] for code in column.codes.tolist()]
     texts = list(map(str, column.values.tolist()))

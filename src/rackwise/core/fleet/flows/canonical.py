@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.fleet.flows.columns import (
-    NumberColumn,
-    TextColumn,
+    FlowNumberColumn,
+    FlowTextColumn,
     constant_column,
     number_column,
     text_column,
@@ -53,7 +53,7 @@ def canonical_columns(
     world: Topology,
     flows: Flows,
     topic: NDArray[np.int64],
-) -> dict[str, TextColumn | NumberColumn]:
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
     """The columns of the canonical format, in its names and order; `topic`: -1 = left out."""
     clients, ends, count = world.clients, world.endpoints, len(flows)
     is_copy = flows.kind == REPLICATE

@@ -1,8 +1,8 @@
 """The columns of a flow file: texts as codes into words, and numbers, both with missing values.
 
 ```
-TextColumn    codes [0 1 0 -1], words ("10.0.0.1", "10.0.0.2")   10.0.0.1 10.0.0.2 10.0.0.1 missing
-NumberColumn  values [9092 443 0], is_missing [no no yes]        9092 443 missing
+FlowTextColumn     codes [0 1 0 -1], words ("a", "b")          a b a missing
+FlowNumberColumn   values [9092 443 0], is_missing [no no yes]   9092 443 missing
 ```
 """
 
@@ -23,7 +23,7 @@ MISSING = -1
 
 
 @dataclass(frozen=True, slots=True)
-class TextColumn:
+class FlowTextColumn:
     """A column of texts."""
 
     codes: NDArray[np.int32]
@@ -35,7 +35,7 @@ class TextColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberColumn:
+class FlowNumberColumn:
     """A column of numbers."""
 
     values: NDArray[np.int64]
@@ -72,7 +72,7 @@ class GeneratedFile:
 
     name: str
     """Without suffix."""
-    columns: Mapping[str, TextColumn | NumberColumn]
+    columns: Mapping[str, FlowTextColumn | FlowNumberColumn]
     """In the order of the file."""
     spoiled: tuple[SpoiledLine, ...] = field(default=())
     """Malformed lines; empty unless the file is text."""
@@ -86,25 +86,25 @@ def number_column(
     is_missing: NDArray[np.bool_] | None = None,
     *,
     is_time: bool = False,
-) -> NumberColumn:
+) -> FlowNumberColumn:
     """A column of numbers; without `is_missing` no value is missing."""
     if is_missing is None:
         is_missing = np.zeros(len(values), dtype=bool)
-    return NumberColumn(values.astype(np.int64), is_missing, is_time)
+    return FlowNumberColumn(values.astype(np.int64), is_missing, is_time)
 
 
 def text_column(
     codes: NDArray[np.int64] | NDArray[np.int32],
     texts: tuple[str, ...],
     is_missing: NDArray[np.bool_] | None = None,
-) -> TextColumn:
+) -> FlowTextColumn:
     """A column of texts; values with code -1 or in `is_missing` are missing."""
     coded = codes.astype(np.int32)
-    return TextColumn(
+    return FlowTextColumn(
         coded if is_missing is None else np.where(is_missing, np.int32(MISSING), coded), texts
     )
 
 
-def constant_column(text: str, rows: int) -> TextColumn:
+def constant_column(text: str, rows: int) -> FlowTextColumn:
     """The same text in every row."""
-    return TextColumn(np.zeros(rows, dtype=np.int32), (text,))
+    return FlowTextColumn(np.zeros(rows, dtype=np.int32), (text,))

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.fleet.flows.columns import (
     MISSING,
+    FlowNumberColumn,
+    FlowTextColumn,
     LineEdit,
-    NumberColumn,
     SpoiledLine,
-    TextColumn,
 )
 from rackwise.core.fleet.world.options import DAY_S, FleetOptions, FlowFormat
 
@@ -133,10 +133,10 @@ def faults_of(options: FleetOptions) -> tuple[RowFault, ...]:
 
 
 def spoil_rows(
-    columns: Mapping[str, TextColumn | NumberColumn],
+    columns: Mapping[str, FlowTextColumn | FlowNumberColumn],
     rows: NDArray[np.int64],
     faults: Sequence[RowFault],
-) -> tuple[dict[str, TextColumn | NumberColumn], tuple[SpoiledLine, ...]]:
+) -> tuple[dict[str, FlowTextColumn | FlowNumberColumn], tuple[SpoiledLine, ...]]:
     """The columns with fault `i mod len(faults)` in row `rows[i]`, and the edits of text lines."""
     changed = dict(columns)
     in_text: list[SpoiledLine] = []
@@ -155,19 +155,21 @@ def spoil_rows(
 
 
 def _changed(
-    columns: Mapping[str, TextColumn | NumberColumn], rows: NDArray[np.int64], fault: RowFault
-) -> TextColumn | NumberColumn:
+    columns: Mapping[str, FlowTextColumn | FlowNumberColumn],
+    rows: NDArray[np.int64],
+    fault: RowFault,
+) -> FlowTextColumn | FlowNumberColumn:
     column, start = columns[fault.column], columns.get("start")
-    if isinstance(column, TextColumn):
+    if isinstance(column, FlowTextColumn):
         codes = column.codes.copy()
         codes[rows] = MISSING if fault.value is None else len(column.words)
-        return TextColumn(codes, (*column.words, str(fault.value)))
+        return FlowTextColumn(codes, (*column.words, str(fault.value)))
     values, is_missing = column.values.copy(), column.is_missing.copy()
     is_missing[rows] = fault.value is None
     if fault.value is None:
         values[rows] = 0
-    elif fault.is_from_start and isinstance(start, NumberColumn):
+    elif fault.is_from_start and isinstance(start, FlowNumberColumn):
         values[rows] = start.values[rows] + int(fault.value)
     else:
         values[rows] = int(fault.value)
-    return NumberColumn(values, is_missing, column.is_time)
+    return FlowNumberColumn(values, is_missing, column.is_time)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.fleet.flows.canonical import canonical_columns, canonical_racks, topics_in_rows
-from rackwise.core.fleet.flows.columns import GeneratedFile, NumberColumn, TextColumn
+from rackwise.core.fleet.flows.columns import FlowNumberColumn, FlowTextColumn, GeneratedFile
 from rackwise.core.fleet.flows.faults import faults_of, spoil_rows
 from rackwise.core.fleet.flows.tally import Tally, add_tallies, outcome_totals, tally_rows
 from rackwise.core.fleet.flows.traffic import (
@@ -170,7 +170,7 @@ def _fleet(
 class _FileRows:
     """Rows of one file, before faults are added."""
 
-    columns: dict[str, TextColumn | NumberColumn]
+    columns: dict[str, FlowTextColumn | FlowNumberColumn]
     cells: Mapping[str, NDArray[np.int64]]
     outcome: NDArray[np.int64]
     bytes: NDArray[np.int64]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rackwise.core.fleet.flows.columns import (
-    NumberColumn,
-    TextColumn,
+    FlowNumberColumn,
+    FlowTextColumn,
     constant_column,
     number_column,
     text_column,
@@ -104,7 +104,7 @@ def log_flows(
 
 def log_columns(
     stream: Stream, options: FleetOptions, world: Topology, flows: Flows, rows: LoggedRows
-) -> dict[str, TextColumn | NumberColumn]:
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
     """The columns of a flow log of the given version, in its names and order."""
     ends, at = world.endpoints, rows.flow
     sender, receiver = flows.sender[at], flows.receiver[at]
@@ -114,7 +114,7 @@ def log_columns(
     is_empty = (rows.outcome == NO_DATA) | (rows.outcome == SKIP_DATA)
     action = np.where(is_empty, NOBODY, rows.outcome == REJECTED)
     status = np.select([rows.outcome == NO_DATA, rows.outcome == SKIP_DATA], [1, 2], 0)
-    columns: dict[str, TextColumn | NumberColumn] = {
+    columns: dict[str, FlowTextColumn | FlowNumberColumn] = {
         "version": number_column(np.full(len(at), options.log_version)),
         "account_id": constant_column(ACCOUNT, len(at)),
         "interface_id": text_column(ends.interface[own], ends.interfaces),
@@ -143,7 +143,7 @@ def _later_columns(
     receiver: NDArray[np.int64],
     own: NDArray[np.int64],
     is_empty: NDArray[np.bool_],
-) -> dict[str, TextColumn | NumberColumn]:
+) -> dict[str, FlowTextColumn | FlowNumberColumn]:
     count = len(rows.flow)
     has_container = ends.machine[own] != ends.address[own]
     is_bare = is_empty | (stream.hits(BARE_SHARE, count) & ~has_container)
