@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
 from rackwise.core.json.faults import Fault, Faults, quoted
 from rackwise.core.json.strict import Json, key_path, parse
 
@@ -18,14 +19,8 @@ if TYPE_CHECKING:
 
     from rackwise.core.errors import InputError
 
-MAX_ID = 2**31 - 1
-"""Broker ids and partition numbers are int32 on the wire."""
-
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 """C0, DEL, C1: in no name."""
-
-ID_HINT = f"ids are integers from 0 to {MAX_ID}, without quotes and without a point"
-NAME_HINT = "write the name as the cluster has it: not empty, no control character"
 
 _VERSION = re.compile("[0-9]{1,9}")
 _KEYS_SHOWN = 3
@@ -73,12 +68,12 @@ class Node:
         }
         for key in self.value if len(found) < len(self.value) else ():
             if key not in found:
-                self._unknown(key, (*required, *optional))
+                self.unknown(key, (*required, *optional))
         if len(found) == len(required) + len(optional):
             return found
         for key in required:
             if key not in found:
-                self._missing(key)
+                self.missing(key)
         return self._nulls((*required, *optional)) | found
 
     def _nulls(self, keys: Collection[str]) -> dict[str, Node]:
@@ -86,7 +81,8 @@ class Node:
         told = Faults(self.faults.file, self.faults.error)
         return {key: Node(None, told, self, key) for key in keys}
 
-    def _missing(self, key: str) -> None:
+    def missing(self, key: str) -> None:
+        """Record that an object lacks a key."""
         self.faults.add(
             Fault(
                 place=self.path,
@@ -97,7 +93,8 @@ class Node:
             )
         )
 
-    def _unknown(self, key: str, known: Collection[str]) -> None:
+    def unknown(self, key: str, known: Collection[str]) -> None:
+        """Record that an object has a key that is not one of its format."""
         self.faults.add(
             Fault(
                 place=self.path,

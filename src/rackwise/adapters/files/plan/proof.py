@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rackwise.core.json.node import MAX_ID
+from rackwise.core.json.declare import MAX_ID
 from rackwise.core.planning.model import Certificate, Cut, Fair, Group, TopicPrice, Verdict
 
 if TYPE_CHECKING:

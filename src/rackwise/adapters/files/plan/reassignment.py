@@ -28,8 +28,9 @@ from rackwise.adapters.files.snapshot.read import check_racks
 from rackwise.adapters.files.tables.csv import table_of
 from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
+from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Fault, Faults, quoted
-from rackwise.core.json.node import MAX_ID, Node
+from rackwise.core.json.node import Node
 from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack

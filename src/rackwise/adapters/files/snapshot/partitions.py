@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rackwise.core.json.declare import ID_HINT, MAX_ID
 from rackwise.core.json.faults import Fault, Faults
-from rackwise.core.json.node import ID_HINT, MAX_ID, Node
+from rackwise.core.json.node import Node
 from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 

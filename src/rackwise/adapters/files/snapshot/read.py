@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.snapshot.partitions import RowTaker, TopicRows, are_in_place, table_of
 from rackwise.core.errors import InvalidRack, InvalidSnapshot
+from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Fault, Faults
-from rackwise.core.json.node import MAX_ID, Node, check_format
+from rackwise.core.json.node import Node, check_format
 from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.model import Broker, Cluster, Configs, Group, GroupMember, LogDir, Note, Topic
 from rackwise.core.racks import Rack, check_one_form

@@ -21,8 +21,8 @@ from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
 from rackwise.adapters.files.tables.csv import Row, table_of
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.errors import InvalidWeights
+from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Fault
-from rackwise.core.json.node import MAX_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

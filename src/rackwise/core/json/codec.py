@@ -1,0 +1,317 @@
+r"""One codec between declared dataclasses and JSON documents.
+
+Goals, in order: a field is declared once, and read, written and described from there; a document
+with faults gives one error that names the first by its JSON path and counts the others; what is
+written is read back equal; reading costs little more than the values that it makes.
+
+A declaration is a frozen dataclass (or a NamedTuple, which is a list in the document). The type of
+a field says what its value may be; `Annotated` adds bounds, a pattern, the words for an error:
+
+```
+BrokerId: TypeAlias = Annotated[int, Between(0, 2**31 - 1, "a broker id", hint=..)]
+
+@dataclass(frozen=True)
+class Cut:                               {"brokers": [1, 2], "least": 40, "reason": "racks"}
+    brokers: tuple[BrokerId, ...]        $.cuts[0].brokers[1]: expected a broker id, got -1
+    least: Count                         {"type": "object", "properties": {..}, "required": [..]}
+    reason: str
+```
+
+Algorithm. A `Codec` turns a type into a `Form` once; a form reads a parsed value, writes one, and
+gives its JSON Schema. Reading never stops at a fault: it records the fault and takes a stand-in, so
+one reading finds all faults. Most values are right, so a form first asks `is_plain` whether a value
+stands for itself; a `Node`, which knows the path, is made for the others.
+
+| type                        | document                                                     |
+|-----------------------------|--------------------------------------------------------------|
+| `int`, `float`, `bool`      | a number, true or false; JSON's `true` is no number          |
+| `str`, `Literal`            | a text, one of some texts                                    |
+| `X \| None`                 | null for an unknown value                                    |
+| `tuple[X, ...]`             | a list                                                       |
+| `tuple[A, B]`, a NamedTuple | a list of that length                                        |
+| `Mapping[str, X]`           | an object whose keys are names; `Mapping[int, X]`: ids       |
+| `Annotated[Mapping, Rows]`  | a list of objects, the key of the mapping is a member        |
+| a dataclass                 | an object; unknown keys are faults                           |
+| a union of dataclasses      | an object, one of its members names the class                |
+
+Why not `msgspec`: it decodes faster, but its decoder keeps the last of two equal keys and takes any
+integer, so the strict pass of `strict` would still be necessary and its speed would be lost. It
+stops at the first fault, and its messages cannot carry a hint. It would also be the second
+dependency of `core`. The columns of a snapshot (`adapters.files.snapshot.partitions`) are faster
+than either, as they make no object for a partition.
+
+Limits: the order of keys in a written document is that of the declaration (canonical JSON sorts
+them); a million rows of one kind want columns of their own instead of a form.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from rackwise.core.json import declare
+from rackwise.core.json.declare import (
+    NAME_HINT,
+    Between,
+    Checked,
+    Key,
+    Later,
+    Matching,
+    Name,
+    Omitted,
+    Rows,
+    Says,
+)
+from rackwise.core.json.forms import (
+    ChoiceForm,
+    FlagForm,
+    Form,
+    IntegerForm,
+    ListForm,
+    MappingForm,
+    Member,
+    NullableForm,
+    NumberForm,
+    ObjectForm,
+    RowsForm,
+    TextForm,
+    TupleForm,
+    UnionForm,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rackwise.core.json.node import Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What the declaration of one class does not say about its object.
+
+    `constants`: members that are always the same, key -> text. `derived`: properties that are
+    written too; a read one has to be equal. `check`: records faults between the fields of a value
+    whose fields are right. `is_open`: members that are not declared are allowed.
+    """
+
+    constants: Mapping[str, str] = field(default_factory=dict)
+    derived: Mapping[str, Form] = field(default_factory=dict)
+    check: Callable[[Any, Node], None] | None = None
+    is_open: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagged:
+    """A union of classes: the member that names the class, and name -> class."""
+
+    tag: str
+    kinds: Mapping[str, type]
+    wanted: str
+
+
+class Codec:
+    """Forms of types, each made once.
+
+    `names`: what the annotations of the classes use beside their own module; `forms`: type -> its
+    form, for types that are no JSON value; `shapes`: class -> what its declaration does not say;
+    `unions`: union -> how its classes are told apart.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: Mapping[str, Any] = MappingProxyType({}),
+        forms: Mapping[Any, Form] = MappingProxyType({}),
+        shapes: Mapping[type, Shape] = MappingProxyType({}),
+        unions: Mapping[Any, Tagged] = MappingProxyType({}),
+    ) -> None:
+        self._names = {**vars(declare), "Mapping": Mapping, **names}
+        self._forms: dict[Any, Form] = dict(forms)
+        self._shapes = shapes
+        self._unions = unions
+
+    def form(self, kind: Any) -> Form:  # noqa: ANN401 (any type)
+        """The form of a type."""
+        if kind not in self._forms:
+            self._forms[kind] = self._made(kind)
+        return self._forms[kind]
+
+    def object(self, kind: type) -> ObjectForm:
+        """The form of a class that is an object."""
+        form = self.form(kind)
+        if not isinstance(form, ObjectForm):
+            raise TypeError(f"expected a dataclass, got {kind}")
+        return form
+
+    def _made(self, kind: Any, *markers: Any) -> Form:  # noqa: ANN401, PLR0911 (a table of kinds)
+        if kind in self._unions:
+            return self._union(self._unions[kind])
+        if kind in self._forms and not markers:
+            return self._forms[kind]
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin is Annotated:
+            return self._made(arguments[0], *markers, *arguments[1:])
+        if origin in {Union, types.UnionType}:
+            return self._nullable(arguments, markers)
+        if origin is Literal:
+            says = _marker(markers, Says) or Says(f"one of {', '.join(map(str, arguments))}")
+            return ChoiceForm(arguments, says.wanted, says.hint)
+        if origin is tuple:
+            return self._tuple(arguments, markers)
+        if origin is Mapping:
+            return self._mapping(arguments, markers)
+        if is_dataclass(kind) and isinstance(kind, type):
+            return self._object(kind)
+        if hasattr(kind, "_fields"):
+            return self._named_tuple(kind, markers)
+        return _leaf(kind, markers)
+
+    def _nullable(self, arguments: tuple[Any, ...], markers: tuple[Any, ...]) -> Form:
+        rest = [each for each in arguments if each is not type(None)]
+        if len(rest) != 1 or len(rest) == len(arguments):
+            raise TypeError(f"expected a declared union, or one type and None, got {arguments}")
+        return NullableForm(_or_null(self._made(rest[0], *markers)))
+
+    def _tuple(self, arguments: tuple[Any, ...], markers: tuple[Any, ...]) -> Form:
+        says = _marker(markers, Says)
+        if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004 (X and ...)
+            inner = self._made(arguments[0], *(each for each in markers if isinstance(each, Name)))
+            return ListForm(inner, says.wanted if says else "a list", says.hint if says else None)
+        forms = tuple(map(self.form, arguments))
+        wanted = says.wanted if says else f"a list of {len(forms)}"
+        return TupleForm(forms, wanted, lambda *values: values, hint=says.hint if says else None)
+
+    def _mapping(self, arguments: tuple[Any, ...], markers: tuple[Any, ...]) -> Form:
+        key, value = arguments
+        rows = _marker(markers, Rows)
+        says = _marker(markers, Says)
+        if rows is None:
+            are_ids = key is int or int in get_args(key)
+            return MappingForm(self.form(value), are_ids, says.wanted if says else "an object")
+        if rows.value is not None:
+            member = Member(rows.value, rows.value, self.form(value))
+            return RowsForm(
+                rows, self.form(key), (member,), lambda **said: next(iter(said.values()))
+            )
+        return RowsForm(rows, self.form(key), self._members(value, Shape()), value)
+
+    def _named_tuple(self, kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
+        says = _marker(markers, Says)
+        wanted = says.wanted if says else "a list of " + ", ".join(kind._fields)
+        hints = get_type_hints(kind, localns=self._names, include_extras=True)
+        shape = self._shapes.get(kind, Shape())
+        return TupleForm(
+            tuple(self.form(hints[name]) for name in kind._fields), wanted, kind, shape.check
+        )
+
+    def _object(self, kind: type) -> ObjectForm:
+        shape = self._shapes.get(kind, Shape())
+        form = ObjectForm(kind, check=shape.check, is_open=shape.is_open, name=kind.__name__)
+        self._forms[kind] = form
+        form.members = self._members(kind, shape)
+        return form
+
+    def _members(self, kind: Any, shape: Shape) -> tuple[Member, ...]:  # noqa: ANN401
+        hints = get_type_hints(kind, localns=self._names, include_extras=True)
+        members = [
+            Member(key, key, TextForm(), constant=said) for key, said in shape.constants.items()
+        ]
+        if hasattr(kind, "_fields"):
+            members += [Member(name, name, self.form(hints[name])) for name in kind._fields]
+            return tuple(members)
+        for each in fields(kind):
+            hint = hints[each.name]
+            markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+            default = each.default if each.default is not MISSING else None
+            if each.default_factory is not MISSING:
+                default = each.default_factory()
+            key = _marker(markers, Key)
+            is_omitted = _marker(markers, Omitted) is not None
+            members.append(
+                Member(
+                    key.name if key else each.name,
+                    each.name,
+                    _listed(self.form(hint), each.name),
+                    may_be_absent=is_omitted or _marker(markers, Later) is not None,
+                    is_omitted=is_omitted,
+                    default=default,
+                )
+            )
+        members += [
+            Member(name, name, form, is_derived=True) for name, form in shape.derived.items()
+        ]
+        return tuple(members)
+
+    def _union(self, union: Tagged) -> UnionForm:
+        forms = {}
+        for name, kind in union.kinds.items():
+            shape = self._shapes.get(kind, Shape())
+            form = ObjectForm(kind, check=shape.check, name=kind.__name__)
+            form.members = (
+                Member(union.tag, union.tag, TextForm(), constant=name),
+                *self._members(kind, shape),
+            )
+            forms[name] = form
+        return UnionForm(union.tag, forms, union.wanted)
+
+
+def _marker(markers: Sequence[Any], kind: type) -> Any:  # noqa: ANN401 (an instance of `kind`)
+    return next((each for each in markers if isinstance(each, kind)), None)
+
+
+def _leaf(kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
+    says = _marker(markers, Says)
+    bounds = _marker(markers, Between)
+    if kind is int:
+        bounds = bounds or Between()
+        return IntegerForm(
+            int(bounds.low), int(bounds.high), says.wanted if says else bounds.wanted, bounds.hint
+        )
+    if kind is float:
+        bounds = bounds or Between(0.0, 2.0**63, "a number from 0 to 2^63")
+        return NumberForm(
+            bounds.low, bounds.high, says.wanted if says else bounds.wanted, bounds.hint
+        )
+    if kind is bool:
+        return FlagForm()
+    if kind is str:
+        return _text_form(markers, says)
+    raise TypeError(f"expected a type with a form, got {kind}")
+
+
+def _text_form(markers: tuple[Any, ...], says: Says | None) -> TextForm:
+    matching, checked = _marker(markers, Matching), _marker(markers, Checked)
+    if matching is not None:
+        return TextForm(matching.wanted, matching.hint, pattern=matching.pattern)
+    if checked is not None:
+        return TextForm(checked.wanted, check=checked.check)
+    if _marker(markers, Name) is not None:
+        wanted = says.wanted if says else "a name without control characters"
+        return TextForm(wanted, NAME_HINT, is_name=True)
+    return TextForm(says.wanted if says else "a text", says.hint if says else None)
+
+
+def _or_null(form: Form) -> Form:
+    """The form with other words: null is as good."""
+    if isinstance(form, ObjectForm | UnionForm) or form.wanted.endswith("or null"):
+        return form
+    return replace(form, wanted=f"{form.wanted} or null")  # type: ignore[type-var]
+
+
+def _listed(form: Form, name: str) -> Form:
+    """The form with other words: a list is one of what the field is called."""
+    if isinstance(form, ListForm | RowsForm) and form.wanted == "a list":
+        return replace(form, wanted=f"a list of {name.replace('_', ' ')}")
+    return form

@@ -1,0 +1,106 @@
+"""What a declaration adds to the types of its fields: bounds, patterns, and words for errors.
+
+```
+Port: TypeAlias = Annotated[int, Between(0, 65535, "a port")]
+```
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_INTEGER = 2**63 - 1
+MAX_ID = 2**31 - 1
+"""Broker ids and partition numbers are int32 on the wire."""
+
+ID_HINT = f"ids are integers from 0 to {MAX_ID}, without quotes and without a point"
+NAME_HINT = "write the name as the cluster has it: not empty, no control character"
+
+
+@dataclass(frozen=True)
+class Between:
+    """An integer or a number of `low..high`; `wanted`: the words for it in an error."""
+
+    low: float = 0
+    high: float = MAX_INTEGER
+    wanted: str = "an integer of 0 or more"
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Matching:
+    """A text that fits a pattern as a whole."""
+
+    pattern: re.Pattern[str]
+    wanted: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A text that passes a check; `check` gives the hint for a wrong one, None for a right one."""
+
+    check: Callable[[str], str | None]
+    wanted: str
+
+
+@dataclass(frozen=True)
+class Says:
+    """Other words for what is expected."""
+
+    wanted: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Key:
+    """The key in the document, where it differs from the name of the field."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A mapping as a list of objects.
+
+    `key`: the member with the key of the mapping; `value`: the member with its value, None where
+    the value is an object of its own, whose members stand beside the key.
+    """
+
+    key: str
+    value: str | None = None
+    hint: str | None = None
+
+
+class Omitted:
+    """The key may be absent, and is not written where the field has its default."""
+
+
+class Later:
+    """The key is absent in documents of older versions; it is always written."""
+
+
+class Name:
+    """A text that is not empty and holds no control character."""
+
+
+OMITTED: Final = Omitted()
+LATER: Final = Later()
+
+
+BrokerId: TypeAlias = Annotated[int, Between(0, MAX_ID, "a broker id", ID_HINT)]
+BrokerIds: TypeAlias = Annotated[tuple[BrokerId, ...], Says("a list of broker ids")]
+PartitionNumber: TypeAlias = Annotated[int, Between(0, MAX_ID, "a partition number")]
+Count: TypeAlias = Annotated[int, Between(0, MAX_INTEGER, "a number from 0 on")]
+Replicas: TypeAlias = Annotated[int, Between(0, MAX_INTEGER, "a number of replicas")]
+Bytes: TypeAlias = Annotated[int, Between(0, MAX_INTEGER, "a size in bytes")]
+NanoDollars: TypeAlias = Annotated[int, Between(0, MAX_INTEGER, "nano-dollars")]
+SignedCount: TypeAlias = Annotated[int, Between(-(2**63), MAX_INTEGER, "an integer")]
+NameText: TypeAlias = Annotated[str, Name()]
+TopicName: TypeAlias = Annotated[str, Name(), Says("a topic name")]
+Sha256: TypeAlias = Annotated[str, Matching(re.compile("[0-9a-f]{64}"), "a SHA-256 in hex")]

@@ -1,0 +1,614 @@
+"""Forms: how the values of one type are read, written and described (see `codec`)."""
+
+# ruff: noqa: D102 (what Form says of a method holds in every form)
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
+from rackwise.core.json.node import CONTROL, Node
+from rackwise.core.override import override
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rackwise.core.json.declare import Rows
+    from rackwise.core.json.strict import Json
+
+Schema = dict[str, Any]
+"""A JSON Schema, or a part of one."""
+
+
+class Definitions(dict[str, Schema]):
+    """The schemas of objects by name; `describe`: class -> the meaning of its fields."""
+
+    def __init__(self, describe: Callable[[type], Mapping[str, str]] | None = None) -> None:
+        super().__init__()
+        self.describe = describe or (lambda _: {})
+
+
+class Form(ABC):
+    """How values of one type are read, written and described."""
+
+    wanted: str = "a value"
+    hint: str | None = None
+
+    def is_plain(self, value: Json) -> bool:  # noqa: ARG002 (forms of plain values do)
+        """Whether a parsed value is right and stands for itself."""
+        return False
+
+    @abstractmethod
+    def read(self, node: Node) -> Any:  # noqa: ANN401 (of the declared type)
+        """The value; records faults, and then gives a stand-in."""
+
+    @property
+    @abstractmethod
+    def stand_in(self) -> Any:  # noqa: ANN401 (of the declared type)
+        """A value of the type, for one that could not be read."""
+
+    def write(self, value: Any) -> Json:  # noqa: ANN401 (of the declared type)
+        """The value as plain JSON."""
+        return value
+
+    @abstractmethod
+    def schema(self, definitions: Definitions) -> Schema:
+        """The JSON Schema; schemas of objects go to `definitions`."""
+
+    def wrong(self, node: Node) -> None:
+        """Record that the node is not of this form."""
+        node.wrong(self.wanted, hint=self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerForm(Form):
+    """An integer within bounds."""
+
+    low: int
+    high: int
+    wanted: str
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return type(value) is int and self.low <= value <= self.high
+
+    @override
+    def read(self, node: Node) -> int:
+        if self.is_plain(node.value):
+            return int(node.value)
+        self.wrong(node)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> int:
+        return max(self.low, 0)
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberForm(Form):
+    """A number within bounds, with a point or without; read as a float."""
+
+    low: float
+    high: float
+    wanted: str
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return type(value) is float and self.low <= value <= self.high
+
+    @override
+    def read(self, node: Node) -> float:
+        if type(node.value) in {int, float} and self.low <= node.value <= self.high:
+            return float(node.value)
+        self.wrong(node)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> float:
+        return max(self.low, 0.0)
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        bounds = {"minimum": self.low, "maximum": self.high}
+        return {
+            "type": "number",
+            **{key: each for key, each in bounds.items() if abs(each) < float("inf")},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FlagForm(Form):
+    """True or false."""
+
+    wanted: str = "true or false"
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return value is True or value is False
+
+    @override
+    def read(self, node: Node) -> bool:
+        if not self.is_plain(node.value):
+            self.wrong(node)
+        return node.value is True
+
+    @property
+    @override
+    def stand_in(self) -> bool:
+        return False
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm(Form):
+    """Any text, or one that is a name, fits a pattern, or passes a check."""
+
+    wanted: str = "a text"
+    hint: str | None = None
+    is_name: bool = False
+    pattern: re.Pattern[str] | None = None
+    check: Callable[[str], str | None] | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return (
+            isinstance(value, str)
+            and (not self.is_name or (bool(value) and not CONTROL.search(value)))
+            and (self.pattern is None or self.pattern.fullmatch(value) is not None)
+            and (self.check is None or self.check(value) is None)
+        )
+
+    @override
+    def read(self, node: Node) -> str:
+        if self.is_plain(node.value):
+            return str(node.value)
+        hint = self.hint
+        if self.check is not None and isinstance(node.value, str):
+            hint = self.check(node.value) or hint
+        node.wrong(self.wanted, hint=hint)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> str:
+        return ""
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        if self.pattern is not None:
+            return {"type": "string", "pattern": f"^(?:{self.pattern.pattern})$"}
+        return {"type": "string", **({"minLength": 1} if self.is_name else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceForm(Form):
+    """One of some texts."""
+
+    options: tuple[str, ...]
+    wanted: str
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return isinstance(value, str) and value in self.options
+
+    @override
+    def read(self, node: Node) -> str:
+        if self.is_plain(node.value):
+            return str(node.value)
+        self.wrong(node)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> str:
+        return self.options[0]
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        return {"enum": list(self.options)}
+
+
+@dataclass(frozen=True, slots=True)
+class NullableForm(Form):
+    """Null, or a value of another form."""
+
+    inner: Form
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return value is None or self.inner.is_plain(value)
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        return None if node.value is None else self.inner.read(node)
+
+    @property
+    @override
+    def stand_in(self) -> None:
+        return None
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return None if value is None else self.inner.write(value)
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"anyOf": [self.inner.schema(definitions), {"type": "null"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class ListForm(Form):
+    """A list of values of one form."""
+
+    inner: Form
+    wanted: str = "a list"
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> tuple[Any, ...]:
+        if not isinstance(node.value, list):
+            self.wrong(node)
+            return ()
+        is_plain, read, faults = self.inner.is_plain, self.inner.read, node.faults
+        return tuple(
+            [
+                item if is_plain(item) else read(Node(item, faults, node, index))
+                for index, item in enumerate(node.value)
+            ]
+        )
+
+    @property
+    @override
+    def stand_in(self) -> tuple[Any, ...]:
+        return ()
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return [self.inner.write(item) for item in value]
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"type": "array", "items": self.inner.schema(definitions)}
+
+
+@dataclass(frozen=True, slots=True)
+class TupleForm(Form):
+    """A list of fixed length; `make`: what to build of its values."""
+
+    inners: tuple[Form, ...]
+    wanted: str
+    make: Callable[..., Any]
+    check: Callable[[Any, Node], None] | None = None
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        if not isinstance(node.value, list) or len(node.value) != len(self.inners):
+            self.wrong(node)
+            return self.stand_in
+        before = node.faults.count
+        value = self.make(
+            *(
+                item if form.is_plain(item) else form.read(Node(item, node.faults, node, index))
+                for index, (form, item) in enumerate(zip(self.inners, node.value, strict=True))
+            )
+        )
+        if self.check is not None and node.faults.count == before:
+            self.check(value, node)
+        return value
+
+    @property
+    @override
+    def stand_in(self) -> Any:  # noqa: ANN401
+        return self.make(*(form.stand_in for form in self.inners))
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return [form.write(item) for form, item in zip(self.inners, value, strict=True)]
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {
+            "type": "array",
+            "prefixItems": [form.schema(definitions) for form in self.inners],
+            "minItems": len(self.inners),
+            "maxItems": len(self.inners),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MappingForm(Form):
+    """An object whose keys are names, or ids as decimal numbers without leading zeros."""
+
+    inner: Form
+    are_ids: bool = False
+    wanted: str = "an object"
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Mapping[Any, Any]:
+        if not isinstance(node.value, dict):
+            self.wrong(node)
+            return self.stand_in
+        found: dict[Any, Any] = {}
+        for key, item in node.value.items():
+            if self.are_ids and not _is_id(key):
+                node.faults.wrong(node.path, "a broker id as key", key, hint=ID_HINT)
+                continue
+            if not self.are_ids and (not key or CONTROL.search(key)):
+                wanted = "a name without control characters"
+                node.faults.wrong(node.path, wanted, key, hint=NAME_HINT)
+            value = (
+                item
+                if self.inner.is_plain(item)
+                else self.inner.read(Node(item, node.faults, node, key))
+            )
+            found[int(key) if self.are_ids else key] = value
+        return MappingProxyType(dict(sorted(found.items())) if self.are_ids else found)
+
+    @property
+    @override
+    def stand_in(self) -> Mapping[Any, Any]:
+        return MappingProxyType({})
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return {str(key): self.inner.write(item) for key, item in value.items()}
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        names = {"propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}} if self.are_ids else {}
+        return {
+            "type": "object",
+            **names,
+            "additionalProperties": self.inner.schema(definitions),
+        }
+
+
+def _is_id(key: str) -> bool:
+    is_number = key.isascii() and key.isdigit() and str(int(key[:20])) == key
+    return is_number and int(key) <= MAX_ID
+
+
+@dataclass(frozen=True, slots=True)
+class RowsForm(Form):
+    """A mapping as a list of objects, in the order of the keys; see `Rows`."""
+
+    rows: Rows
+    key: Form
+    members: tuple[Member, ...]
+    make: Callable[..., Any]
+    wanted: str = "a list"
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Mapping[Any, Any]:
+        found: dict[Any, Any] = {}
+        if not isinstance(node.value, list):
+            self.wrong(node)
+            return MappingProxyType(found)
+        members = (Member(self.rows.key, self.rows.key, self.key), *self.members)
+        for index, item in enumerate(node.value):
+            row = Node(item, node.faults, node, index)
+            before = node.faults.count
+            values = read_members(row, members, is_open=False)
+            key = values.pop(self.rows.key)
+            if key in found and node.faults.count == before:
+                at = Node(item[self.rows.key], node.faults, row, self.rows.key)
+                at.wrong(f"each {self.rows.key} once", hint=self.rows.hint)
+            found[key] = self.make(**values)
+        return MappingProxyType(found)
+
+    @property
+    @override
+    def stand_in(self) -> Mapping[Any, Any]:
+        return MappingProxyType({})
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        written: list[Json] = []
+        for key in sorted(value, key=_in_order):
+            row = {self.rows.key: self.key.write(key)}
+            item = value[key]
+            for member in self.members:
+                part = item if self.rows.value else getattr(item, member.attribute)
+                row[member.key] = member.form.write(part)
+            written.append(row)
+        return written
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        members = (Member(self.rows.key, self.rows.key, self.key), *self.members)
+        return {"type": "array", "items": object_schema(members, definitions)}
+
+
+def _in_order(key: object) -> Any:  # noqa: ANN401 (ids, or texts by their UTF-8)
+    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object: its key, the field, and how its value is read and written."""
+
+    key: str
+    attribute: str
+    form: Form
+    may_be_absent: bool = False
+    is_omitted: bool = False
+    default: Any = None
+    is_derived: bool = False
+    constant: str | None = None
+
+
+def read_members(node: Node, members: Sequence[Member], *, is_open: bool) -> dict[str, Any]:
+    """Field -> value of an object; a stand-in for each member that is missing."""
+    value, faults = node.value, node.faults
+    if not isinstance(value, dict):
+        node.wrong("an object")
+        return {each.attribute: each.form.stand_in for each in members if each.constant is None}
+    values: dict[str, Any] = {}
+    known = 0
+    for member in members:
+        key = member.key
+        if key in value:
+            known += 1
+            if member.constant is not None:
+                continue
+            item = value[key]
+            values[member.attribute] = (
+                item
+                if member.form.is_plain(item)
+                else member.form.read(Node(item, faults, node, key))
+            )
+        elif member.may_be_absent:
+            values[member.attribute] = member.default
+        else:
+            node.missing(key)
+            values[member.attribute] = member.form.stand_in
+    if known < len(value) and not is_open:
+        keys = [member.key for member in members]
+        for key in value:
+            if key not in keys:
+                node.unknown(key, keys)
+    return values
+
+
+def object_schema(
+    members: Sequence[Member],
+    definitions: Definitions,
+    *,
+    docs: Mapping[str, str] = MappingProxyType({}),
+    is_open: bool = False,
+) -> Schema:
+    """The schema of an object; `docs`: field -> its meaning."""
+    properties = {}
+    for member in members:
+        part = (
+            {"const": member.constant}
+            if member.constant is not None
+            else member.form.schema(definitions)
+        )
+        doc = docs.get(member.attribute)
+        properties[member.key] = {**part, **({"description": doc} if doc else {})}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [member.key for member in members if not member.may_be_absent],
+        **({} if is_open else {"additionalProperties": False}),
+    }
+
+
+@dataclass(slots=True, eq=False)
+class ObjectForm(Form):
+    """An object that is a dataclass."""
+
+    kind: type
+    members: tuple[Member, ...] = ()
+    check: Callable[[Any, Node], None] | None = None
+    is_open: bool = False
+    name: str = ""
+    wanted: str = "an object"
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        before = node.faults.count
+        values = read_members(node, self.members, is_open=self.is_open)
+        derived = {each.key: values.pop(each.attribute) for each in self.members if each.is_derived}
+        made = self.kind(**values)
+        if node.faults.count != before:
+            return made
+        for key, said in derived.items():
+            found = getattr(made, key)
+            if said != found:
+                Node(said, node.faults, node, key).wrong(f'"{found}"')
+        if self.check is not None:
+            self.check(made, node)
+        return made
+
+    @property
+    @override
+    def stand_in(self) -> Any:  # noqa: ANN401
+        return self.kind(
+            **{
+                each.attribute: each.form.stand_in
+                for each in self.members
+                if each.constant is None and not each.is_derived
+            }
+        )
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        written: dict[str, Json] = {}
+        for member in self.members:
+            if member.constant is not None:
+                written[member.key] = member.constant
+                continue
+            item = getattr(value, member.attribute)
+            if not (member.is_omitted and item == member.default):
+                written[member.key] = member.form.write(item)
+        return written
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        if self.name not in definitions:
+            definitions[self.name] = {}
+            doc = (self.kind.__doc__ or "").partition("\n\n")[0].strip()
+            definitions[self.name] = {
+                **({"description": " ".join(doc.split())} if doc else {}),
+                **object_schema(
+                    self.members,
+                    definitions,
+                    docs=definitions.describe(self.kind),
+                    is_open=self.is_open,
+                ),
+            }
+        return {"$ref": f"#/$defs/{self.name}"}
+
+
+@dataclass(frozen=True, slots=True)
+class UnionForm(Form):
+    """An object of one of several classes; the member `tag` names the class."""
+
+    tag: str
+    forms: Mapping[str, ObjectForm]
+    wanted: str
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        name = node.value.get(self.tag) if isinstance(node.value, dict) else None
+        if isinstance(name, str) and name in self.forms:
+            return self.forms[name].read(node)
+        self.wrong(node)
+        return self.stand_in
+
+    @property
+    @override
+    def stand_in(self) -> Any:  # noqa: ANN401
+        return next(iter(self.forms.values())).stand_in
+
+    @override
+    def write(self, value: Any) -> Json:  # noqa: ANN401
+        return next(form for form in self.forms.values() if form.kind is type(value)).write(value)
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"oneOf": [form.schema(definitions) for form in self.forms.values()]}
