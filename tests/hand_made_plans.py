@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_traffic import until
-from rackwise.adapters.files.plan.write import policy_sha256, sealed, write_plan
+from rackwise.adapters.files.plan.format import policy_sha256
+from rackwise.adapters.files.plan.write import sealed, write_plan
 from rackwise.adapters.kafka import read_cluster
 from rackwise.core.planning.model import (
     Balance,

@@ -231,7 +231,7 @@ class TestRefused:
             ('"name":"balance"', '"name":"drain"', '$.goal: missing key "brokers"'),
             ('"rack":"/a"', '"rack":"/a//b"', "$.made_from.brokers[0].rack: expected a rack"),
             ('"rack":"/a"', '"rack":7', "$.made_from.brokers[0].rack: expected a rack or null"),
-            ('"id":2', '"id":1', "$.made_from.brokers[1].id: expected a broker listed once"),
+            ('"id":2', '"id":1', "$.made_from.brokers[1].id: expected each id once"),
             (
                 '"policy":"format',
                 '"policy":"Format',
@@ -250,7 +250,7 @@ class TestRefused:
             ),
             ('"10":2', '"010":2', "$.certificates[0].prices: expected a broker id as key"),
             ('"10":2', '"3000000000":2', "$.certificates[0].prices: expected a broker id as key"),
-            ('["orders",1,2,3]', '["orders",1,2]', "expected topic, broker, cap and price"),
+            ('["orders",1,2,3]', '["orders",1,2]', "expected a list of topic, broker, cap, price"),
             ('["orders",1,2,3]', '["orders",1,2,-3]', "expected a price from 0 on, got -3"),
             ('"text":"proved"', '"text":"gap 0"', '$.verdict.text: expected "proved"'),
             ('"hypothetical":false', '"hypothetical":0', "expected true or false, got 0"),
@@ -290,13 +290,13 @@ class TestRefused:
             (
                 '"topic":"\u00f6fters"',
                 '"topic":"orders"',
-                "[1].topic: expected a topic listed once",
+                "[1].topic: expected each topic once",
             ),
             ('{"count":6,"topic":"orders"}', "6", "[0]: expected an object, got 6"),
             (
                 '"partitions":[',
                 '"partitions":7,"topics":[',
-                "partitions: expected a list of topics",
+                "partitions: expected a list of partitions",
             ),
         ],
     )

@@ -150,4 +150,4 @@ def test_four_times_the_input_takes_about_four_times_the_time(piece):
             best = min(best, perf_counter() - begin)
         return best
 
-    assert seconds(2**20) < 12 * max(seconds(2**18), 0.002)
+    assert seconds(2**20) < 12 * max(seconds(2**18), 0.02)

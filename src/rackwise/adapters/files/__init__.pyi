@@ -1,5 +1,6 @@
 from rackwise.adapters.files.bounded_read import MAX_BYTES as MAX_BYTES
 from rackwise.adapters.files.bounded_read import read_bytes as read_bytes
+from rackwise.adapters.files.plan.format import policy_sha256 as policy_sha256
 from rackwise.adapters.files.plan.read import parse_plan as parse_plan
 from rackwise.adapters.files.plan.read import plan_policy as plan_policy
 from rackwise.adapters.files.plan.read import plan_prices as plan_prices
@@ -11,7 +12,6 @@ from rackwise.adapters.files.plan.reassignment import reassignment_text as reass
 from rackwise.adapters.files.plan.reassignment import write_reassignment as write_reassignment
 from rackwise.adapters.files.plan.write import plan_body as plan_body
 from rackwise.adapters.files.plan.write import plan_bytes as plan_bytes
-from rackwise.adapters.files.plan.write import policy_sha256 as policy_sha256
 from rackwise.adapters.files.plan.write import sealed as sealed
 from rackwise.adapters.files.plan.write import sealed_for as sealed_for
 from rackwise.adapters.files.plan.write import totals_json as totals_json

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -97,28 +97,36 @@ if TYPE_CHECKING:
     from rackwise.core.json.node import Node
 
 
+_DECLARED = {name: each for name, each in vars(declare).items() if name[0].isupper()}
+"""What declarations import for type checkers alone."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What the declaration of one class does not say about its object.
-
-    `constants`: members that are always the same, key -> text. `derived`: properties that are
-    written too; a read one has to be equal. `check`: records faults between the fields of a value
-    whose fields are right. `is_open`: members that are not declared are allowed.
-    """
+    """What the declaration of one class does not say about its object."""
 
     constants: Mapping[str, str] = field(default_factory=dict)
+    """Members that are always the same, key -> text."""
     derived: Mapping[str, Form] = field(default_factory=dict)
+    """Properties that are written too; a member that is read must be equal to the property."""
     check: Callable[[Any, Node], None] | None = None
+    """Records faults between the fields of a value."""
+    checks_faulty: bool = False
+    """Whether the check runs also for a value whose fields have faults, and hold stand-ins."""
     is_open: bool = False
+    """Whether members that are not declared are allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tagged:
-    """A union of classes: the member that names the class, and name -> class."""
+    """How the classes of a union are told apart."""
 
     tag: str
+    """The member that names the class."""
     kinds: Mapping[str, type]
+    """Name -> class."""
     wanted: str
+    """The words for an object of the union in an error."""
 
 
 class Codec:
@@ -137,7 +145,7 @@ class Codec:
         shapes: Mapping[type, Shape] = MappingProxyType({}),
         unions: Mapping[Any, Tagged] = MappingProxyType({}),
     ) -> None:
-        self._names = {**vars(declare), "Mapping": Mapping, **names}
+        self._names = {**_DECLARED, "Mapping": Mapping, **names}
         self._forms: dict[Any, Form] = dict(forms)
         self._shapes = shapes
         self._unions = unions
@@ -210,7 +218,7 @@ class Codec:
     def _named_tuple(self, kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
         says = _marker(markers, Says)
         wanted = says.wanted if says else "a list of " + ", ".join(kind._fields)
-        hints = get_type_hints(kind, localns=self._names, include_extras=True)
+        hints = self._hints(kind)
         shape = self._shapes.get(kind, Shape())
         return TupleForm(
             tuple(self.form(hints[name]) for name in kind._fields), wanted, kind, shape.check
@@ -218,13 +226,23 @@ class Codec:
 
     def _object(self, kind: type) -> ObjectForm:
         shape = self._shapes.get(kind, Shape())
-        form = ObjectForm(kind, check=shape.check, is_open=shape.is_open, name=kind.__name__)
+        form = ObjectForm(
+            kind,
+            check=shape.check,
+            checks_faulty=shape.checks_faulty,
+            is_open=shape.is_open,
+            name=kind.__name__,
+        )
         self._forms[kind] = form
         form.members = self._members(kind, shape)
         return form
 
+    def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The types of the fields; what a module imports for type checkers alone is in `names`."""
+        return get_type_hints(kind, localns=self._names, include_extras=True)
+
     def _members(self, kind: Any, shape: Shape) -> tuple[Member, ...]:  # noqa: ANN401
-        hints = get_type_hints(kind, localns=self._names, include_extras=True)
+        hints = self._hints(kind)
         members = [
             Member(key, key, TextForm(), constant=said) for key, said in shape.constants.items()
         ]
@@ -307,11 +325,11 @@ def _or_null(form: Form) -> Form:
     """The form with other words: null is as good."""
     if isinstance(form, ObjectForm | UnionForm) or form.wanted.endswith("or null"):
         return form
-    return replace(form, wanted=f"{form.wanted} or null")  # type: ignore[type-var]
+    return form.saying(f"{form.wanted} or null")
 
 
 def _listed(form: Form, name: str) -> Form:
     """The form with other words: a list is one of what the field is called."""
     if isinstance(form, ListForm | RowsForm) and form.wanted == "a list":
-        return replace(form, wanted=f"a list of {name.replace('_', ' ')}")
+        return form.saying(f"a list of {name.replace('_', ' ')}")
     return form

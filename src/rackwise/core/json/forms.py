@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,9 @@ class Definitions(dict[str, Schema]):
 class Form(ABC):
     """How values of one type are read, written and described."""
 
-    wanted: str = "a value"
-    hint: str | None = None
+    wanted: str
+    """The words for a value of this form in an error."""
+    hint: str | None
 
     def is_plain(self, value: Json) -> bool:  # noqa: ARG002 (forms of plain values do)
         """Whether a parsed value is right and stands for itself."""
@@ -58,6 +60,12 @@ class Form(ABC):
     @abstractmethod
     def schema(self, definitions: Definitions) -> Schema:
         """The JSON Schema; schemas of objects go to `definitions`."""
+
+    def saying(self, wanted: str) -> Form:
+        """The same form with other words for an error."""
+        other = copy(self)
+        object.__setattr__(other, "wanted", wanted)
+        return other
 
     def wrong(self, node: Node) -> None:
         """Record that the node is not of this form."""
@@ -522,6 +530,7 @@ class ObjectForm(Form):
     kind: type
     members: tuple[Member, ...] = ()
     check: Callable[[Any, Node], None] | None = None
+    checks_faulty: bool = False
     is_open: bool = False
     name: str = ""
     wanted: str = "an object"
@@ -534,6 +543,8 @@ class ObjectForm(Form):
         derived = {each.key: values.pop(each.attribute) for each in self.members if each.is_derived}
         made = self.kind(**values)
         if node.faults.count != before:
+            if self.check is not None and self.checks_faulty:
+                self.check(made, node)
             return made
         for key, said in derived.items():
             found = getattr(made, key)

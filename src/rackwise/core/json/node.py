@@ -48,6 +48,10 @@ class Node:
             return f"{self.above.path}[{self.key}]"
         return key_path(self.above.path, self.key)
 
+    def at(self, key: str | int) -> Node:
+        """The node of a member or item that exists."""
+        return Node(self.value[key], self.faults, self, key)
+
     def wrong(self, wanted: str, *, hint: str | None = None) -> None:
         """Record that something else is wanted here."""
         self.faults.wrong(self.path, wanted, self.value, hint=hint)

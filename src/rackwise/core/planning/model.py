@@ -17,13 +17,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
+from rackwise.core.json.declare import (
+    MAX_ID,
+    OMITTED,
+    Between,
+    BrokerId,
+    Glob,
+    ReplicationFactor,
+    Rows,
+    Says,
+    TopicName,
+)
 from rackwise.core.model import FairLoads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rackwise.core.json.declare import (
+        BrokerIds,
+        Bytes,
+        BytesPerSecond,
+        Count,
+        Globs,
+        NameText,
+        NanoDollars,
+        PartitionNumber,
+        ReplicaCounts,
+        Replicas,
+        Sha256,
+        Sha256OrEmpty,
+        Signed,
+    )
     from rackwise.core.racks import Rack
 
 Minimise: TypeAlias = Literal["moves", "bytes", "usd"]
@@ -34,6 +60,15 @@ Solver: TypeAlias = Literal["auto", "flow"]
 
 `auto` plans each rack alone where that is exact; `flow` always solves one network of all racks.
 """
+
+BrokerPair: TypeAlias = Annotated[tuple[BrokerId, BrokerId], Says("a pair of broker ids")]
+GlobReplication: TypeAlias = Annotated[
+    tuple[Glob, ReplicationFactor], Says("a pair of glob and replicas")
+]
+BrokerRack: TypeAlias = Annotated["tuple[BrokerId, Rack]", Says("a pair of broker id and rack")]
+PartitionCount: TypeAlias = Annotated[int, Between(1, MAX_ID, "a number of partitions")]
+NEW_PLAN = "make a new plan; change the policy instead of the plan file"
+"""The hint for a plan file that somebody edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +85,7 @@ class Balance:
 class Drain:
     """Empty these brokers; `rebalance`: and make the loads of the others fair."""
 
-    brokers: tuple[int, ...]
+    brokers: BrokerIds
     rebalance: bool = False
 
 
@@ -58,14 +93,14 @@ class Drain:
 class Replace:
     """`(old, new)` pairs: each new broker takes the old one's place in every list."""
 
-    pairs: tuple[tuple[int, int], ...]
+    pairs: tuple[BrokerPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetReplication:
     """`(glob, replicas)` of topics, later pairs win; `rebalance`: and make the loads fair."""
 
-    by_topic: tuple[tuple[str, int], ...]
+    by_topic: tuple[GlobReplication, ...]
     rebalance: bool = False
 
 
@@ -73,7 +108,7 @@ class SetReplication:
 class Add:
     """`(id, rack)` of brokers that join empty, and need not be there yet; the loads end fair."""
 
-    brokers: tuple[tuple[int, Rack], ...]
+    brokers: tuple[BrokerRack, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +128,15 @@ class Move:
     leader's; `usd_nano`: for copying, None = not known; `reasons`: names of the rules it mends.
     """
 
-    topic: str
-    partition: int
-    topic_id: str | None
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    bytes: int | None
-    cross_bytes: int | None = None
-    usd_nano: int | None = None
-    reasons: tuple[str, ...] = ()
+    topic: TopicName
+    partition: PartitionNumber
+    topic_id: NameText | None
+    before: BrokerIds
+    after: BrokerIds
+    bytes: Bytes | None
+    cross_bytes: Bytes | None = None
+    usd_nano: NanoDollars | None = None
+    reasons: tuple[NameText, ...] = ()
 
     @property
     def added(self) -> tuple[int, ...]:
@@ -121,18 +156,18 @@ class Group:
     `brokers`: ids, rising; `low`, `high`: aligned with `brokers`.
     """
 
-    brokers: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    total: int
+    brokers: BrokerIds
+    low: ReplicaCounts
+    high: ReplicaCounts
+    total: Replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """Whatever the plan, `brokers` (ids, rising) hold `least` replicas or more; `reason`: why."""
 
-    brokers: tuple[int, ...]
-    least: int
+    brokers: BrokerIds
+    least: Replicas
     reason: str
 
 
@@ -146,7 +181,7 @@ class Fair:
 
     groups: tuple[Group, ...] = ()
     cuts: tuple[Cut, ...] = ()
-    topic_caps: Mapping[str, Mapping[int, int]] = field(
+    topic_caps: Mapping[str, Mapping[int, Replicas]] = field(
         default_factory=lambda: MappingProxyType({})
     )
     leader_groups: tuple[Group, ...] = ()
@@ -176,10 +211,10 @@ def _ranges(groups: tuple[Group, ...]) -> tuple[dict[int, int], dict[int, int]]:
 class TopicPrice(NamedTuple):
     """What one more replica of a topic on a broker is worth, where at most `cap` may lie there."""
 
-    topic: str
-    broker: int
-    cap: int
-    price: int
+    topic: TopicName
+    broker: BrokerId
+    cap: Replicas
+    price: Annotated[int, Between(wanted="a price from 0 on")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,13 +225,13 @@ class Certificate:
     price of a replica on it, any sign; `topic_prices`: those that are not 0.
     """
 
-    objective: str
-    unit: str
+    objective: NameText
+    unit: NameText
     groups: tuple[Group, ...]
     cuts: tuple[Cut, ...]
-    prices: Mapping[int, int]
+    prices: Mapping[int, Annotated[Signed, Says("a price")]]
     topic_prices: tuple[TopicPrice, ...] = ()
-    lower_bound: int
+    lower_bound: Annotated[Signed, Says("a lower bound")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,9 +241,9 @@ class Steady:
     `usd_nano_per_day`: None without prices. `unknown_rates`: partitions of unknown rate.
     """
 
-    cross_bytes_per_s: int
-    usd_nano_per_day: int | None = None
-    unknown_rates: int = 0
+    cross_bytes_per_s: BytesPerSecond
+    usd_nano_per_day: NanoDollars | None = None
+    unknown_rates: Count = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,17 +256,17 @@ class Totals:
     `cross_bytes`: of known sizes; `usd_nano`: None without prices. `unknown_sizes`: partitions.
     """
 
-    moves: int = 0
-    repair_moves: int = 0
-    balance_moves: int = 0
-    partitions: int = 0
-    partitions_at_least: int = 0
-    leader_changes: int = 0
-    order_only: int = 0
-    bytes: int = 0
-    unknown_sizes: int = 0
-    cross_bytes: int = 0
-    usd_nano: int | None = None
+    moves: Count = 0
+    repair_moves: Count = 0
+    balance_moves: Count = 0
+    partitions: Count = 0
+    partitions_at_least: Count = 0
+    leader_changes: Count = 0
+    order_only: Count = 0
+    bytes: Count = 0
+    unknown_sizes: Count = 0
+    cross_bytes: Count = 0
+    usd_nano: NanoDollars | None = None
     steady_before: Steady | None = None
     steady_after: Steady | None = None
 
@@ -243,9 +278,9 @@ class Verdict:
     `gap` is `cost` less `lower_bound`. `is_heuristic`: the solver was stopped before it was done.
     """
 
-    cost: int
-    lower_bound: int
-    gap: int
+    cost: Annotated[Signed, Says("a cost")]
+    lower_bound: Annotated[Signed, Says("a lower bound")]
+    gap: Annotated[Signed, Says("a gap")]
     is_legal: bool
     is_fair: bool
     problems: tuple[str, ...] = ()
@@ -282,13 +317,15 @@ class MadeFrom:
     `prices`: the table that dollars were worked out with, empty where none were.
     """
 
-    snapshot_sha256: str
-    brokers: Mapping[int, SeenBroker]
+    snapshot_sha256: Sha256OrEmpty
+    brokers: Annotated[Mapping[BrokerId, SeenBroker], Rows("id", hint=NEW_PLAN)]
     policy: str
-    policy_sha256: str
-    topics: tuple[str, ...] = ("*",)
-    partitions: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    prices: str = ""
+    policy_sha256: Sha256
+    topics: Globs = ("*",)
+    partitions: Annotated[
+        Mapping[TopicName, PartitionCount], Rows("topic", "count", NEW_PLAN), OMITTED
+    ] = field(default_factory=lambda: MappingProxyType({}))
+    prices: Annotated[str, Says("a price table"), OMITTED] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,15 +337,15 @@ class Plan:
     `hypothetical`: made from a cluster that is not there.
     """
 
-    cluster_id: str | None
+    cluster_id: NameText | None
     made_from: MadeFrom
     goal: Goal
     minimise: Minimise
-    solver: str
+    solver: NameText
     moves: tuple[Move, ...]
     totals: Totals
     fair: Fair
     certificates: tuple[Certificate, ...]
     verdict: Verdict
-    sha256: str = ""
+    sha256: Sha256 = ""
     hypothetical: bool = False

@@ -33,7 +33,6 @@ import numpy as np
 
 from rackwise.core.json.declare import ID_HINT, MAX_ID
 from rackwise.core.json.faults import Fault, Faults
-from rackwise.core.json.node import Node
 from rackwise.core.json.strict import distinct
 from rackwise.core.model import UNKNOWN, PartitionTable, Ragged
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rackwise.core.json.node import Node
     from rackwise.core.json.strict import Hook, Members
 
 KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "replicas")

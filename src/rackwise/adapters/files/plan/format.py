@@ -1,0 +1,169 @@
+"""The format `rackwise.plan/1`: how the classes of a plan become a document and back.
+
+The fields are declared in `core.planning.model`. Here is what a declaration does not say: the
+member that names the kind of a goal, the checks between the fields of one object, and racks as
+texts.
+"""
+
+# ruff: noqa: D102 (what Form says of a method holds in every form)
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from rackwise.core.errors import InvalidRack
+from rackwise.core.json.codec import Codec, Shape, Tagged
+from rackwise.core.json.faults import Fault, quoted
+from rackwise.core.json.forms import Form, TextForm
+from rackwise.core.override import override
+from rackwise.core.planning.model import (
+    NEW_PLAN,
+    Add,
+    Balance,
+    Drain,
+    Goal,
+    Group,
+    Leaders,
+    MadeFrom,
+    Move,
+    Plan,
+    Repair,
+    Replace,
+    SetReplication,
+    Verdict,
+)
+from rackwise.core.racks import Rack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rackwise.core.json.forms import Definitions, Schema
+    from rackwise.core.json.node import Node
+    from rackwise.core.json.strict import Json
+
+FORMAT = "rackwise.plan/1"
+
+GOALS: dict[str, type] = {
+    "repair": Repair,
+    "balance": Balance,
+    "drain": Drain,
+    "replace": Replace,
+    "set-rf": SetReplication,
+    "add": Add,
+    "leaders": Leaders,
+}
+"""Name of a goal -> its class."""
+
+
+class RackForm(Form):
+    """A rack as its text."""
+
+    wanted = "a rack"
+    hint = None
+
+    @override
+    def read(self, node: Node) -> Rack:
+        if not isinstance(node.value, str):
+            self.wrong(node)
+            return self.stand_in
+        rack = Rack(node.value)
+        try:
+            rack.levels  # noqa: B018 (reading it is the check)
+        except InvalidRack as error:
+            node.wrong(self.wanted, hint=error.hint)
+        return rack
+
+    @property
+    @override
+    def stand_in(self) -> Rack:
+        return Rack("")
+
+    @override
+    def write(self, value: Rack) -> Json:
+        return value.text
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+        return {"type": "string"}
+
+
+def policy_sha256(text: str) -> str:
+    """SHA-256 of a policy's text, in lower-case hex."""
+    return sha256(text.encode()).hexdigest()
+
+
+def _check_group(group: Group, node: Node) -> None:
+    size = len(group.brokers)
+    for key, numbers in (("low", group.low), ("high", group.high)):
+        if len(numbers) != size:
+            node.at(key).wrong(f"as many numbers as brokers, {size}")
+    if any(low > high for low, high in zip(group.low, group.high, strict=False)):
+        node.at("low").wrong("no low above its high")
+
+
+def _check_made_from(made_from: MadeFrom, node: Node) -> None:
+    if made_from.policy_sha256 != policy_sha256(made_from.policy):
+        node.at("policy_sha256").wrong("the hash of the policy", hint=NEW_PLAN)
+
+
+def _check_move(move: Move, node: Node) -> None:
+    for key, brokers in (("before", move.before), ("after", move.after)):
+        if not brokers:
+            node.at(key).wrong("at least one broker", hint=NEW_PLAN)
+        _check_once(node.at(key), brokers)
+    if move.before == move.after and move.before:
+        node.at("after").wrong("another list than before", hint=NEW_PLAN)
+
+
+def _check_once(node: Node, brokers: Sequence[int]) -> None:
+    if len(set(brokers)) == len(brokers):
+        return
+    for place, broker in enumerate(brokers):
+        if broker in brokers[:place]:
+            node.at(place).wrong("each broker once", hint=NEW_PLAN)
+
+
+def _check_plan(plan: Plan, node: Node) -> None:
+    known = plan.made_from.brokers
+    seen: set[tuple[str, int]] = set()
+    moves = node.at("moves") if plan.moves else node
+    for index, move in enumerate(plan.moves):
+        key = (move.topic, move.partition)
+        if key in seen and move.topic:
+            name = quoted(f"{move.topic}-{move.partition}")
+            node.faults.add(
+                Fault(
+                    place=moves.at(index).path,
+                    sentence=f"expected each partition once, got {name} twice",
+                    wanted="each partition once",
+                    had="2",
+                    hint=NEW_PLAN,
+                )
+            )
+        seen.add(key)
+        if known.keys() >= set(move.after):
+            continue
+        after = moves.at(index).at("after")
+        for place, broker in enumerate(move.after):
+            if broker not in known and broker not in move.after[:place]:
+                after.at(place).wrong("a broker of made_from.brokers", hint=NEW_PLAN)
+
+
+CODEC = Codec(
+    names={"Rack": Rack},
+    forms={Rack: RackForm()},
+    shapes={
+        Group: Shape(check=_check_group),
+        MadeFrom: Shape(check=_check_made_from),
+        Move: Shape(check=_check_move),
+        Verdict: Shape(derived={"text": TextForm()}),
+        Plan: Shape(constants={"format": FORMAT}, check=_check_plan, checks_faulty=True),
+    },
+    unions={
+        Goal: Tagged(tag="name", kinds=GOALS, wanted=f"a goal named one of {', '.join(GOALS)}")
+    },
+)
+
+PLAN = CODEC.object(Plan)
+"""The form of a plan file."""
