@@ -371,7 +371,7 @@ class TestUnhappy:
 
     def test_flow_logs_want_an_address_of_every_broker(self, spark, tmp_path):
         blind = replace(DEMO, brokers=(*DEMO.brokers, Broker(id=4, rack=Rack("/eu/a"))))
-        with pytest.raises(InvalidSnapshot, match="broker 4 of cluster demo has none"):
+        with pytest.raises(InvalidSnapshot, match="got none for broker 4 of cluster demo"):
             analyzed(
                 spark,
                 tmp_path,

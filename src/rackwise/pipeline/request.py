@@ -16,7 +16,7 @@ from rackwise.core.errors import OutputNotShared
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
-from rackwise.core.traffic import named_levels, prices_of, rates_of
+from rackwise.core.traffic import DEFAULT_PROVIDER, named_levels, prices_of, rates_of
 from rackwise.pipeline.fleet.fleet import histories
 from rackwise.pipeline.fleet.snapshots import require_addresses
 from rackwise.pipeline.ingest.formats import DEFAULT, input_format
@@ -61,7 +61,7 @@ class AnalyzeRequest:
     snapshots: tuple[Snapshot, ...]
     tables: str
     prices: tuple[Price, ...]
-    provider: str = "aws"
+    provider: str = DEFAULT_PROVIDER
     failed: tuple[FailedSnapshot, ...] = ()
     flows: tuple[str, ...] = ()
     flow_format: str = DEFAULT

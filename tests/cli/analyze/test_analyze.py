@@ -17,7 +17,8 @@ import pytest
 
 from canonical_flows import demo_flows, flow, write_flows
 from rackwise.adapters.files import read_published, write_snapshot
-from rackwise.cli.analyze import run as analyzed
+from rackwise.cli.analyze.inputs import read_inputs
+from rackwise.cli.analyze.options import AnalyzeOptions
 from rackwise.cli.main import run
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
@@ -208,7 +209,7 @@ class TestSnapshots:
         assert failed["snapshot"] == str(tmp_path / "s" / "cut.json")
         assert failed["error"] == "InvalidSnapshot"
         assert failed["hint"]
-        assert said(err)[0].startswith("warning: a snapshot was left out: ")
+        assert said(err)[0].startswith("warning: snapshot skipped: ")
         assert "cut.json" in said(err)[0]
         assert said(err)[1].startswith("warning: no plan for small: t-0 wants 2 ")
         assert read_published(tmp_path / "out").summary == document(text)
@@ -239,10 +240,10 @@ class TestSnapshots:
 
 def test_packed_snapshots_weigh_what_they_are_unpacked(tmp_path):
     file = snapshot_file(tmp_path)
-    names = ("flow_format", "subnets", "clients", "rates", "prices", "policy")
-    given = analyzed.gathered(Shell(), [str(file)], flows=[str(file)], **dict.fromkeys(names))
+    options = AnalyzeOptions(snapshots=[str(file)], out=tmp_path, flows=[str(file)])
+    inputs = read_inputs(Shell(), options)
     packed = file.read_bytes()
-    assert given.input_bytes == len(gzip.decompress(packed)) + len(packed)
+    assert inputs.input_bytes == len(gzip.decompress(packed)) + len(packed)
 
 
 class TestRefused:
@@ -479,7 +480,7 @@ class TestResultFolder:
         (tmp_path / "file").write_text("")
         code, _, err = called("analyze", snapshot_file(tmp_path), "--out", tmp_path / "file")
         assert code == 1
-        assert "is no folder" in err
+        assert "expected a folder or a new name" in err
 
 
 @spark_session
@@ -502,7 +503,7 @@ class TestSparkRefused:
 
     def test_a_wrong_flow_format(self, demo_flow, tmp_path):
         told, hint = self.refused(tmp_path, *demo_flow[:2])
-        assert "columns interface_id srcaddr" in told
+        assert "expected interface_id srcaddr" in told
         assert hint == "use --flow-format canonical"
 
     def test_flows_that_are_not_there(self, demo_flow, tmp_path):

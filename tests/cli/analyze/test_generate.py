@@ -145,7 +145,7 @@ class TestRefused:
                 "write year, month and day with hyphens",
             ),
             (["--rf", "61"], "expected --rf of 1 to 60, got 61", "give --rf a number"),
-            (["--addresses"], "--addresses goes with --snapshot", "leave it out"),
+            (["--addresses"], "--addresses requires --snapshot", "omit --addresses"),
             (["--provider", "nobody"], 'expected prices of provider "nobody"', "--provider"),
             (["--racks", "a,,b"], "rack is empty", "set broker.rack"),
         ],
@@ -165,8 +165,8 @@ class TestRefused:
         code, _ = generate("--snapshot", str(tmp_path / "s.json"), "--brokers", "3")
         told = capsys.readouterr().err
         assert code == 1
-        assert "--snapshot goes without --clusters, --brokers" in told
-        assert "leave them out" in told
+        assert "--snapshot excludes --clusters, --brokers" in told
+        assert "omit them" in told
 
     def test_a_folder_that_holds_something(self, generate, tmp_path, capsys):
         (tmp_path / "fleet").mkdir()

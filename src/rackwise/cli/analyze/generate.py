@@ -2,112 +2,119 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rackwise.cli.analyze.options import PriceTable, Provider, with_options
 from rackwise.cli.shell import Shell
-
-Out = Annotated[Path, typer.Option(metavar="DIR", help="A new or empty folder.")]
-Seed = Annotated[int, typer.Option(help="Equal seeds give equal files.")]
-Clusters = Annotated[int | None, typer.Option(help="Clusters. [default: 1]")]
-Brokers = Annotated[int | None, typer.Option(help="Brokers each. [default: 60]")]
-Topics = Annotated[int | None, typer.Option(help="Topics each. [default: 2000]")]
-Racks = Annotated[
-    str | None,
-    typer.Option(metavar="RACKS", help="Comma between. [default: /eu/a,/eu/b,/eu/c]"),
-]
-Replication = Annotated[int | None, typer.Option(help="Replicas. [default: 3]")]
-Shape = Annotated[
-    str | None,
-    typer.Option(metavar="SHAPE", help="even random messy grown lost uneven [default: even]"),
-]
-Violations = Annotated[
-    float | None, typer.Option(help="Share of partitions in one rack. [default: 0.02]")
-]
-Snapshots = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Flows of an existing cluster instead; repeatable."),
-]
-Addresses = Annotated[
-    bool, typer.Option("--addresses", help="Make up addresses for the brokers of --snapshot.")
-]
-FirstDay = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DATE", help="[default: 2026-11-21, or the day after the last --snapshot]"
-    ),
-]
-Days = Annotated[int, typer.Option(help="Days of flows.")]
-Flows = Annotated[int, typer.Option(help="Flows in all files.")]
-Format = Annotated[
-    str,
-    typer.Option(metavar="FORMAT", help="vpc (Parquet), vpc-text or canonical (Parquet)"),
-]
-LogVersion = Annotated[int, typer.Option(help="VPC flow logs: 5, or 2 without direction.")]
-BadRows = Annotated[float, typer.Option(help="Share of flows whose row is malformed.")]
-Duplicates = Annotated[float, typer.Option(help="Share of flows that are logged twice.")]
-Ipv6 = Annotated[float, typer.Option(help="Share of clients with IPv6.")]
-Prices = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Prices for the truth. [default: shipped]")
-]
-Provider = Annotated[str, typer.Option(help="Whose prices.")]
+from rackwise.core.traffic import DEFAULT_PROVIDER
 
 
-def generate(
-    context: typer.Context,
-    out: Out,
-    seed: Seed = 7,
-    clusters: Clusters = None,
-    brokers: Brokers = None,
-    topics: Topics = None,
-    racks: Racks = None,
-    rf: Replication = None,
-    shape: Shape = None,
-    violations: Violations = None,
-    snapshot: Snapshots = None,
-    addresses: Addresses = False,
-    first_day: FirstDay = None,
-    days: Days = 1,
-    flows: Flows = 1_000_000,
-    flow_format: Format = "vpc",
-    log_version: LogVersion = 5,
-    bad_rows: BadRows = 0.001,
-    duplicates: Duplicates = 0.05,
-    ipv6: Ipv6 = 0.02,
-    prices: Prices = None,
-    provider: Provider = "aws",
-) -> int:
-    """Write a fleet that never existed: snapshots, flow logs, tables, and truth.json.
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """Options of `rackwise generate`; None where the generator's default applies."""
 
-    Every total that `analyze` gives for these files equals truth.json exactly.
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Write all files to this new or empty folder.")
+    ]
+    seed: Annotated[
+        int, typer.Option(help="Generate from this seed; equal seeds give equal files.")
+    ] = 7
+    clusters: Annotated[
+        int | None, typer.Option(help="Generate this number of clusters. [default: 1]")
+    ] = None
+    brokers: Annotated[
+        int | None,
+        typer.Option(help="Give each cluster this number of brokers. [default: 60]"),
+    ] = None
+    topics: Annotated[
+        int | None,
+        typer.Option(help="Give each cluster this number of topics. [default: 2000]"),
+    ] = None
+    racks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RACKS",
+            help="Spread brokers over these racks, separated by commas. "
+            "[default: /eu/a,/eu/b,/eu/c]",
+        ),
+    ] = None
+    rf: Annotated[
+        int | None,
+        typer.Option(help="Give each partition this number of replicas. [default: 3]"),
+    ] = None
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHAPE",
+            help="Place replicas in this way: even, random, messy, grown, lost or uneven. "
+            "[default: even]",
+        ),
+    ] = None
+    violations: Annotated[
+        float | None,
+        typer.Option(help="Put this share of partitions into one rack on purpose. [default: 0.02]"),
+    ] = None
+    snapshot: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Generate flows of this existing cluster instead of a new one; repeatable.",
+        ),
+    ] = None
+    addresses: Annotated[
+        bool,
+        typer.Option("--addresses", help="Generate addresses for the brokers of --snapshot."),
+    ] = False
+    first_day: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Start the flows on this day. "
+            "[default: 2026-11-21, or the day after the last --snapshot]",
+        ),
+    ] = None
+    days: Annotated[int, typer.Option(help="Generate flows of this number of days.")] = 1
+    flows: Annotated[int, typer.Option(help="Generate this number of flows in all files.")] = (
+        1_000_000
+    )
+    flow_format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="Write flows in this format: vpc (Parquet), vpc-text or canonical (Parquet).",
+        ),
+    ] = "vpc"
+    log_version: Annotated[
+        int,
+        typer.Option(help="Write VPC flow logs of this version: 5, or 2, which has no direction."),
+    ] = 5
+    bad_rows: Annotated[
+        float, typer.Option(help="Write this share of flows as malformed rows.")
+    ] = 0.001
+    duplicates: Annotated[float, typer.Option(help="Log this share of flows twice.")] = 0.05
+    ipv6: Annotated[float, typer.Option(help="Give this share of clients an IPv6 address.")] = 0.02
+    prices: PriceTable = None
+    provider: Provider = DEFAULT_PROVIDER
+
+
+@with_options(GenerateOptions)
+def generate(context: typer.Context, options: GenerateOptions) -> int:
+    """Write a generated fleet: snapshots, flow logs, tables, and truth.json.
+
+    Every total that `analyze` computes from these files equals truth.json exactly.
     """
-    from rackwise.cli.analyze import generated
+    from rackwise.cli.analyze import fleet_files
 
     shell: Shell = context.obj
-    known = generated.snapshots(shell, snapshot or ())
-    options = generated.options(
-        known,
-        clusters=clusters,
-        brokers=brokers,
-        topics=topics,
-        racks=racks,
-        replication=rf,
-        shape=shape,
-        violations=violations,
-        first_day=first_day,
-        seed=seed,
-        days=days,
-        flows=flows,
-        flow_format=flow_format,
-        log_version=log_version,
-        bad_rows=bad_rows,
-        duplicates=duplicates,
-        ipv6=ipv6,
-    )
-    fleet = generated.fleet(options, known, has_addresses=addresses)
-    table = generated.price_table(shell, prices, provider)
-    generated.write(shell, fleet, out, table, has_snapshots=addresses or not known)
-    generated.show(shell, fleet, out, () if addresses else snapshot or ())
+    existing = fleet_files.read_snapshots(shell, options.snapshot or ())
+    fleet = fleet_files.build_fleet(options, existing)
+    prices = fleet_files.read_prices(shell, options.prices, options.provider)
+    has_snapshots = options.addresses or not existing
+    fleet_files.write_fleet(shell, fleet, options.out, prices, has_snapshots=has_snapshots)
+    given = () if options.addresses else options.snapshot or ()
+    fleet_files.show_fleet(shell, fleet, options.out, given)
     return 0

@@ -1,185 +1,228 @@
-"""The options of `rackwise analyze` that are values: read and checked."""
+"""Options of `analyze` and `stream compact`, each declared once as the field of a dataclass.
+
+A command takes one object of such a class; `with_options` makes the command line from its fields.
+To add an option: add a field here, and read it in `settings` or `inputs`.
+"""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
-from rackwise.core.errors import InvalidConfig
-from rackwise.core.savings import EPS
-from rackwise.core.text import alternatives, escaped
-from rackwise.pipeline.ingest.formats import FORMATS
+import typer
+
+from rackwise.core.traffic import DEFAULT_PROVIDER
+from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable
 
-CHOICES = {
-    "flow_format": tuple(FORMATS),
-    "side": ("auto", "egress", "broker"),
-    "dedupe": ("side", "exact"),
-    "keep": ("bronze",),
-    "goal": ("repair", "balance"),
-}
+Options = TypeVar("Options")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The options that are values, checked."""
-
-    flow_format: str
-    levels: tuple[str, ...]
-    first_day: date | None
-    last_day: date | None
-    side: Literal["auto", "egress", "broker"]
-    dedupe: Literal["side", "exact"]
-    max_quarantine: Decimal
-    keep: tuple[str, ...]
-    eps: tuple[float, ...]
-    unkeyed: Mapping[str, float]
-    conf: Mapping[str, str]
-    goal: str | None
-
-
-def wanted(
-    *,
-    flow_format: str,
-    levels: str | None,
-    first_day: str | None,
-    last_day: str | None,
-    side: str,
-    dedupe: str,
-    max_quarantine: str,
-    keep: Sequence[str],
-    eps: Sequence[str],
-    unkeyed: Sequence[str],
-    conf: Sequence[str],
-    goal: str,
-    no_plans: bool,
-) -> Wanted:
-    """The options as values; no goal is no plans. Raises `InvalidConfig` for one that is none."""
-    first, last = _day("--from", first_day), _day("--to", last_day)
-    if first and last and last < first:
-        raise InvalidConfig(
-            f"invalid --to: expected --from ({first}) or later, got {last}",
-            wanted=str(first),
-            had=str(last),
-            hint="both days are included: use --from DAY --to DAY for one day",
-        )
-    for one in keep:
-        _one_of("keep", one)
-    return Wanted(
-        flow_format=_one_of("flow_format", flow_format),
-        levels=_levels(levels),
-        first_day=first,
-        last_day=last,
-        side=cast("Literal['auto', 'egress', 'broker']", _one_of("side", side)),
-        dedupe=cast("Literal['side', 'exact']", _one_of("dedupe", dedupe)),
-        max_quarantine=_share(max_quarantine),
-        keep=tuple(sorted(set(keep))),
-        eps=tuple(sorted({_bound(text) for text in eps})) or EPS,
-        unkeyed=dict(_unkeyed(text) for text in unkeyed),
-        conf=dict(_pair(text) for text in conf),
-        goal=None if no_plans else _one_of("goal", goal),
-    )
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Run Spark on this master. [default: local[*]]"),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Use the Spark Connect server at sc://HOST instead of a master."
+    ),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="K=V", help="Set a Spark configuration property; repeatable."),
+]
+Provider = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Use the rows of this provider in the price table."),
+]
+PriceTable = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV", help="Read prices from this table. [default: the shipped table]"),
+]
 
 
-def _one_of(name: str, text: str) -> str:
-    choices = CHOICES[name]
-    if text not in choices:
-        option = f"--{name.replace('_', '-')}"
-        raise InvalidConfig(
-            f"invalid {option}: expected {alternatives(choices)}, got {escaped(text)}",
-            wanted=", ".join(choices),
-            had=text,
-            hint=f"choose one of these for {option}",
-        )
-    return text
+@dataclass(frozen=True, kw_only=True)
+class BillOptions:
+    """Options of every command that publishes a bill."""
+
+    snapshots: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SNAPSHOT...",
+            help="Snapshot files, folders or globs; several of one cluster are its history.",
+        ),
+    ]
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Write the report and its files to this folder.")
+    ]
+    subnets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Find racks of addresses in this table: CSV cidr,rack or rack@cidr<>rack@cidr.",
+        ),
+    ] = None
+    clients: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Find racks of clients in this table, by client_id, client_group or principal.",
+        ),
+    ] = None
+    prices: PriceTable = None
+    provider: Provider = DEFAULT_PROVIDER
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Audit and plan by the rules of this TOML file."),
+    ] = None
+    levels: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Name the rack levels, coarsest first: region,zone."),
+    ] = None
+    max_quarantine: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="Allow at most this share of malformed rows."),
+    ] = "0.01"
+    master: Master = None
+    conf: Conf = None
+    exit_code: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code",
+            help="Exit with 2 when a plan moves something or a finding fails the policy.",
+        ),
+    ] = False
 
 
-def _day(option: str, text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InvalidConfig(
-            f"invalid {option}: expected a day such as 2026-11-01, got {escaped(text)}",
-            wanted="2026-11-01",
-            had=text,
-            hint="write year, month and day with hyphens",
-        ) from None
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeOptions(BillOptions):
+    """Options of `rackwise analyze`."""
+
+    flows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH", help="Read flow files: paths, folders, globs or URIs; repeatable."
+        ),
+    ] = None
+    flow_format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="Read flow files in this format: "
+            + ", ".join(f"{each.name} ({each.files})" for each in FORMATS.values())
+            + ".",
+        ),
+    ] = DEFAULT
+    rates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Model traffic from bytes per second of topics, CSV or Parquet."
+        ),
+    ] = None
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="DATE", help="Ignore traffic before this day, UTC."),
+    ] = None
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Ignore traffic after this day, UTC."),
+    ] = None
+    side: Annotated[
+        str,
+        typer.Option(
+            metavar="SIDE",
+            help="Count this one of two logs of a flow: auto, egress or broker.",
+        ),
+    ] = "auto"
+    dedupe: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Count a flow once by side, or with exact also count equal rows once.",
+        ),
+    ] = "side"
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT", help="Keep the rows as read, in a table: bronze."),
+    ] = None
+    eps: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="F",
+            help="Let a rack take up to 1 + F times its even part of produced bytes, inf for no "
+            "bound; repeatable. [default: 0, 0.05, 0.1, 0.2, inf]",
+        ),
+    ] = None
+    unkeyed_share: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOPIC=F",
+            help="Set the share of a topic's bytes whose records have no key; repeatable.",
+        ),
+    ] = None
+    tables: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Write Parquet tables here. [default: DIR/tables]"),
+    ] = None
+    remote: Remote = None
+    goal: Annotated[
+        str,
+        typer.Option(metavar="GOAL", help="Plan each cluster for this goal: repair or balance."),
+    ] = "repair"
+    no_plans: Annotated[bool, typer.Option("--no-plans", help="Create no plans.")] = False
 
 
-def _levels(text: str | None) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
-    if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
-        raise InvalidConfig(
-            "invalid --levels: expected different names, coarsest first, got "
-            f"{escaped(text or '')}",
-            wanted="region,zone",
-            had=text,
-            hint="for example --levels region,zone",
-        )
-    return names
+@dataclass(frozen=True, kw_only=True)
+class CompactOptions(BillOptions):
+    """Options of `rackwise stream compact`."""
+
+    date: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Compact the messages of this day, UTC.")
+    ] = None
+    yesterday: Annotated[
+        bool, typer.Option("--yesterday", help="Compact the messages of the day before today.")
+    ] = False
+
+    def of_flows(self, flows: str, day: str, flow_format: str) -> AnalyzeOptions:
+        """The options that analyze one day of flows in the same way."""
+        shared = {each.name: getattr(self, each.name) for each in fields(BillOptions)}
+        return AnalyzeOptions(**shared, flows=[flows], flow_format=flow_format, from_=day, to=day)
 
 
-def _share(text: str) -> Decimal:
-    try:
-        share = Decimal(text)
-    except InvalidOperation:
-        share = Decimal(-1)
-    if not (share.is_finite() and 0 <= share <= 1):
-        raise InvalidConfig(
-            f"invalid --max-quarantine: expected a share from 0 to 1, got {escaped(text)}",
-            wanted="0..1",
-            had=text,
-            hint="write 0.01 for one row in a hundred",
-        )
-    return share
+def with_options(
+    options: type[Options],
+) -> Callable[[Callable[[typer.Context, Options], int]], Callable[..., int]]:
+    """Make a command for typer of a function that takes a context and an object of `options`.
 
+    Typer reads the parameters of a function by its signature, so the wrapper gets a signature with
+    a parameter for each field.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    parameters = [
+        Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(
+            Parameter(
+                each.name,
+                Parameter.KEYWORD_ONLY,
+                annotation=hints[each.name],
+                default=Parameter.empty if each.default is MISSING else each.default,
+            )
+            for each in fields(options)  # type: ignore[arg-type]
+        ),
+    ]
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    def decorate(command: Callable[[typer.Context, Options], int]) -> Callable[..., int]:
+        @wraps(command)
+        def wrapper(context: typer.Context, **values: Any) -> int:  # noqa: ANN401 (of every type)
+            return command(context, options(**values))
 
+        wrapper.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+        return wrapper
 
-def _bound(text: str) -> float:
-    bound = _number(text)
-    if not bound >= 0:
-        raise InvalidConfig(
-            f"invalid --eps: expected a number from 0 to inf, got {escaped(text)}",
-            wanted="0..inf",
-            had=text,
-            hint="write 0.1 to let a rack take a tenth more than its even part, inf for any amount",
-        )
-    return bound
-
-
-def _unkeyed(text: str) -> tuple[str, float]:
-    topic, _, number = text.rpartition("=")
-    share = _number(number)
-    if not (topic and 0 <= share <= 1):
-        raise InvalidConfig(
-            f"invalid --unkeyed-share: expected TOPIC=SHARE, got {escaped(text)}",
-            wanted="TOPIC=0..1",
-            had=text,
-            hint="for example --unkeyed-share orders=0.8",
-        )
-    return topic, share
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, is_pair, value = text.partition("=")
-    if not (key and is_pair):
-        raise InvalidConfig(
-            f"invalid --conf: expected KEY=VALUE, got {escaped(text)}",
-            wanted="KEY=VALUE",
-            had=text,
-            hint="for example --conf spark.driver.memory=2g",
-        )
-    return key, value
+    return decorate

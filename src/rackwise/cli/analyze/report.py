@@ -1,4 +1,4 @@
-"""`rackwise report`: a published result rendered again from its summary: report, OpenMetrics."""
+"""`rackwise report`: renders a published result again, as a report and as OpenMetrics."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ REPORT = "report.html"
 def report(
     context: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `rackwise analyze --out DIR` wrote.")
+        Path, typer.Argument(metavar="DIR", help="The folder of `rackwise analyze --out DIR`.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where it goes. [default: DIR/report.html]")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the report to this file. [default: DIR/report.html]"
+        ),
     ] = None,
     metrics: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the headline figures as OpenMetrics there, too."),
+        typer.Option(
+            metavar="FILE", help="Also write the headline figures to this file, as OpenMetrics."
+        ),
     ] = None,
 ) -> int:
-    """Render the report again; needs neither Spark nor Java.
+    """Render the report again, without Spark and without Java.
 
     Exit: 0 written, 1 error.
     """

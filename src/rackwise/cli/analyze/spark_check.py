@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rackwise.cli.analyze.options import Conf, Master, Remote
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of_brokers
@@ -29,36 +30,30 @@ def spark_check(
     client_config: ClientConfig = None,
     snapshot: SnapshotFile = None,
     topic: Annotated[
-        list[str] | None, typer.Option(metavar="T", help="Only these topics; repeatable.")
+        list[str] | None, typer.Option(metavar="T", help="Check only this topic; repeatable.")
     ] = None,
     kafka_option: Annotated[
         list[str] | None,
         typer.Option(
             metavar="K=V",
-            help="An option of the job's Kafka reader, as kafka.client.rack=...; repeatable. "
-            "[default: the four of the recipe]",
+            help="Check this option of the job's Kafka reader, such as kafka.client.rack=...; "
+            "repeatable. [default: the four options of the recipe]",
         ),
     ] = None,
     variable: Annotated[
-        str, typer.Option(metavar="NAME", help="The variable that holds an executor's rack.")
-    ] = "CLIENT_RACK",
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Spark master. [default: local[*]]")
-    ] = None,
-    remote: Annotated[
-        str | None,
+        str,
         typer.Option(
-            metavar="URL", help="In place of a master, a server of Spark Connect: sc://HOST."
+            metavar="NAME", help="Read an executor's rack from this environment variable."
         ),
-    ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="Spark configuration; repeatable.")
-    ] = None,
+    ] = "CLIENT_RACK",
+    master: Master = None,
+    remote: Remote = None,
+    conf: Conf = None,
 ) -> int:
-    """Ask the JVM of each executor which rack it would tell Kafka, and judge the job's options.
+    """Check which rack the JVM of each executor sends to Kafka, and the options of a job.
 
-    Reads no topic. Start it with the master and the configuration of the job. Exit: 0 no finding,
-    2 there are some, 1 error, 4 refused.
+    Reads no topic. Start it with the master and the configuration of the job. Exit: 0 no findings,
+    2 findings, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     options = _pairs("--kafka-option", kafka_option or (), "kafka.client.rack=${env:CLIENT_RACK}")

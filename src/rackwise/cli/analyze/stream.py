@@ -1,10 +1,11 @@
-"""`rackwise stream`: telemetry of Kafka clients from a topic into tables, and each day's bill."""
+"""`rackwise stream`: reads telemetry of Kafka clients into tables, and bills each day."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,19 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rackwise.cli.analyze.analyze import (
-    Clients,
-    Conf,
-    ExitCode,
-    Levels,
-    Master,
-    MaxQuarantine,
-    PolicyPath,
-    Prices,
-    Provider,
-    Snapshots,
-    Subnets,
-)
+from rackwise.cli.analyze.options import CompactOptions, Conf, Master, with_options
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import utc_now
@@ -50,55 +39,74 @@ INTERVAL = re.compile(r"([1-9][0-9]{0,5})(s|m|h)")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours"}
 
 app = typer.Typer(
-    help="Telemetry of Kafka clients: from a topic into tables, each message once.",
+    help="Read telemetry of Kafka clients into tables, each message once, and bill each day.",
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Where tables and the days' bills go.")]
+Out = Annotated[
+    Path, typer.Option(metavar="DIR", help="Write tables and the bills of days to this folder.")
+]
 
 
 @app.command()
 def run(
     context: typer.Context,
     bootstrap_server: Annotated[
-        str, typer.Option(metavar="H:P", help="Brokers to read from, comma between.")
+        str, typer.Option(metavar="H:P", help="Read from these brokers, separated by commas.")
     ],
     out: Out,
     checkpoint: Annotated[
-        Path, typer.Option(metavar="DIR", help="What Spark remembers; belongs to --out.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="Keep the progress of Spark in this folder; it belongs to --out."
+        ),
     ],
-    topic: Annotated[str, typer.Option(metavar="T", help="The topic of the telemetry.")] = TOPIC,
+    topic: Annotated[
+        str, typer.Option(metavar="T", help="Read telemetry from this topic.")
+    ] = TOPIC,
     interval: Annotated[
         str | None,
         typer.Option(
-            metavar="60s", help="Go on, a batch this often. [default: end when caught up]"
+            metavar="60s",
+            help="Keep running, with a batch this often. [default: stop at the end of the topic]",
         ),
     ] = None,
     starting: Annotated[
-        str, typer.Option(metavar="WHERE", help="Of a new checkpoint: earliest or latest.")
+        str,
+        typer.Option(
+            metavar="WHERE", help="Start a new checkpoint at the earliest or latest offsets."
+        ),
     ] = "earliest",
     connector: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="jvm: Spark's own; python: kafka-python, each executor in its own rack.",
+            help="Read with jvm, Spark's own connector, or python: kafka-python, each executor in "
+            "its own rack.",
         ),
     ] = JVM,
     kafka_option: Annotated[
         list[str] | None,
-        typer.Option(metavar="K=V", help="Of jvm, as kafka.security.protocol=SSL; repeatable."),
+        typer.Option(
+            metavar="K=V",
+            help="Set an option of the jvm connector, such as kafka.security.protocol=SSL; "
+            "repeatable.",
+        ),
     ] = None,
     client_config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Of python: client properties, there on every host."),
+        typer.Option(
+            metavar="FILE",
+            help="Read properties of the python connector from this file, on every host.",
+        ),
     ] = None,
     master: Master = None,
     conf: Conf = None,
 ) -> int:
-    """Read telemetry into tables, each message once, whatever is killed when.
+    """Read telemetry into tables, each message exactly once, also after a kill.
 
-    Without --interval it takes what is there and ends, for cron. Run it again with the same
-    --checkpoint to go on. Exit: 0 done, 1 error, 4 the checkpoint belongs elsewhere.
+    Without --interval it reads to the end of the topic and stops, for cron. Run it again with the
+    same --checkpoint to continue. Exit: 0 done, 1 error, 4 the checkpoint does not belong to --out.
     """
     shell: Shell = context.obj
     trigger = _interval(interval)
@@ -146,90 +154,52 @@ def run(
 
 
 @app.command("compact")
-def compact_day(
-    context: typer.Context,
-    snapshots: Snapshots,
-    out: Out,
-    day: Annotated[str | None, typer.Option("--date", metavar="DATE", help="The day, UTC.")] = None,
-    yesterday: Annotated[bool, typer.Option("--yesterday", help="The day before today.")] = False,
-    subnets: Subnets = None,
-    clients: Clients = None,
-    prices: Prices = None,
-    provider: Provider = "aws",
-    policy: PolicyPath = None,
-    levels: Levels = None,
-    max_quarantine: MaxQuarantine = "0.01",
-    master: Master = None,
-    conf: Conf = None,
-    exit_code: ExitCode = False,
-) -> int:
-    """Make one day's bill from telemetry: what was sent twice or replaced counts once.
+@with_options(CompactOptions)
+def compact_day(context: typer.Context, options: CompactOptions) -> int:
+    """Publish the bill of one day from telemetry; repeated and replaced messages count once.
 
-    Publishes DIR/days/DATE, a folder as rackwise analyze makes one; run again, it is replaced.
-    Exit: 0 everything was written; 1 error, nothing was published; 2 only with --exit-code; 4 too
-    many malformed rows, or bytes went missing.
+    Writes DIR/days/DATE, a folder like that of rackwise analyze; another run replaces it. Exit: 0
+    everything was written; 1 error, nothing was published; 2 only with --exit-code; 4 too many
+    malformed rows, or bytes are missing.
     """
-    from rackwise.cli.analyze import options as analyze_options
-    from rackwise.cli.analyze import run as analyzed
+    from rackwise.cli.analyze.inputs import read_inputs
+    from rackwise.cli.analyze.run import exit_code, run_analysis, show
+    from rackwise.cli.analyze.settings import parse_settings
 
     shell: Shell = context.obj
-    chosen = _day(day, is_yesterday=yesterday)
-    wanted = analyze_options.wanted(
-        flow_format=CANONICAL,
-        levels=levels,
-        first_day=str(chosen),
-        last_day=str(chosen),
-        side="auto",
-        dedupe="side",
-        max_quarantine=max_quarantine,
-        keep=(),
-        eps=(),
-        unkeyed=(),
-        conf=conf or (),
-        goal="repair",
-        no_plans=False,
-    )
+    day, out = _day(options.date, is_yesterday=options.yesterday), options.out
+    place = replace(options, out=out / DAYS / str(day))
+    conf = parse_settings(place.of_flows("", str(day), CANONICAL)).conf
     with installed("spark", "compact"):
         from rackwise.pipeline.runtime.session import session
         from rackwise.pipeline.stream.compact import FEW_MESSAGES, compact
         from rackwise.pipeline.stream.store import STREAM, Store
 
         store = Store(str(out))
-        number = sum(batch.messages for batch in store.batches())
-        is_small = number < FEW_MESSAGES
+        is_small = sum(batch.messages for batch in store.batches()) < FEW_MESSAGES
         with (
             _alone(shell, Path(store.out, STREAM)),
             session(
-                master=master, profile="small" if is_small else "batch", conf=wanted.conf
+                master=options.master, profile="small" if is_small else "batch", conf=conf
             ) as spark,
         ):
-            counts, flows = compact(spark, str(out), chosen)
+            counts, flows = compact(spark, str(out), day)
             try:
-                given = analyzed.gathered(
-                    shell,
-                    snapshots,
-                    flows=[flows],
-                    flow_format=wanted.flow_format,
-                    subnets=subnets,
-                    clients=clients,
-                    rates=None,
-                    prices=prices,
-                    policy=policy,
-                )
-                place = out / DAYS / str(chosen)
-                made = analyzed.made(
-                    shell, given, wanted, place, provider=provider, tables=None, master=None
-                )
+                of_day = place.of_flows(flows, str(day), CANONICAL)
+                inputs = read_inputs(shell, of_day)
+                # The active session is used: it must not be asked for a master again.
+                settings = replace(parse_settings(of_day), master=None)
+                analysis = run_analysis(shell, inputs, settings)
             finally:
                 shutil.rmtree(flows)
-    _show_day(shell, chosen, counts, made.summary)
+    _show_day(shell, day, counts, analysis.summary)
     if not shell.is_json:
-        analyzed.show(shell, made, place)
-    return analyzed.exit_code(made, given, is_asked=exit_code)
+        show(shell, analysis, settings.out)
+    return exit_code(analysis, inputs, is_requested=options.exit_code)
 
 
 def _alone(shell: Shell, folder: Path) -> AbstractContextManager[None]:
-    """Keep other compactions out of a stream's folder, and wait for one that is at work."""
+    """Lock a stream's folder against other compactions; wait for one that runs."""
     from rackwise.adapters.files.publishing import locked
 
     if not folder.is_dir():
@@ -260,7 +230,7 @@ def _check_connector(
 
 
 def _python_topic(options: StreamOptions, client_config: Path | None) -> Topic:
-    """The topic as kafka-python reads it; what that needs goes to executors as plain values."""
+    """The topic as kafka-python reads it; executors get plain values only."""
     with installed("kafka", "read telemetry with --connector python"):
         from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
     from rackwise.pipeline.kafka.records import Topic
@@ -291,7 +261,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def _interval(text: str | None) -> str | None:
-    """`60s` as Spark writes it; None for none. Raises `InvalidConfig`."""
+    """`60s` in the notation of Spark, None for None. Raises `InvalidConfig`."""
     if text is None:
         return None
     found = INTERVAL.fullmatch(text)

@@ -1,10 +1,10 @@
-"""What `rackwise generate` gathers, decides, writes and shows."""
+"""The files of a generated fleet: options checked, files written, the result printed."""
 
 from __future__ import annotations
 
 import shlex
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rackwise.adapters import files
 from rackwise.adapters.files.tables.flow_text import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
     from pathlib import Path
 
+    from rackwise.cli.analyze.generate import GenerateOptions
     from rackwise.cli.shell import Shell
     from rackwise.core.fleet import GeneratedFile
     from rackwise.core.model import Cluster
@@ -46,69 +47,76 @@ SUBNETS = "subnets.csv"
 CLIENTS = "clients.csv"
 TRUTH = "truth.json"
 QUARANTINE_SHARE = 0.01
-"""Malformed rows that `analyze` allows unless told otherwise."""
-OF_CLUSTERS = ("clusters", "brokers", "topics", "racks", "replication", "shape", "violations")
-"""Options that say what clusters are like."""
+"""The default of `analyze --max-quarantine`."""
+OF_CLUSTERS = ("clusters", "brokers", "topics", "racks", "rf", "shape", "violations")
+"""Options that describe clusters."""
+OF_FLOWS = (
+    *("seed", "days", "flows", "flow_format"),
+    *("log_version", "bad_rows", "duplicates", "ipv6"),
+)
+"""Options that describe flows and have the names of `FleetOptions`."""
 
 
-def snapshots(shell: Shell, paths: Sequence[Path]) -> tuple[Cluster, ...]:
+def read_snapshots(shell: Shell, paths: Sequence[Path]) -> tuple[Cluster, ...]:
     """The clusters of snapshot files. Raises what reading them raises."""
     return tuple(files.read_snapshot(path, max_bytes=shell.max_input) for path in paths)
 
 
-def price_table(shell: Shell, path: Path | None, provider: str) -> tuple[Price, ...]:
-    """The provider's rows of a table, or of the shipped one. Raises `InvalidPrices`."""
+def read_prices(shell: Shell, path: Path | None, provider: str) -> tuple[Price, ...]:
+    """The provider's rows of a table, by default the shipped one. Raises `InvalidPrices`."""
     if path is None:
         return prices_of(files.shipped_prices(), provider)
     return prices_of(files.read_prices(path, max_bytes=shell.max_input), provider)
 
 
-def options(known: Sequence[Cluster], **given: Any) -> FleetOptions:  # noqa: ANN401
-    """The options that were given (None: not given); `known` are the clusters of snapshots.
+def build_fleet(options: GenerateOptions, existing: tuple[Cluster, ...]) -> GeneratedFleet:
+    """The fleet to write; `existing`: the clusters of --snapshot.
 
-    Raises `InvalidConfig` for a value that is none of its kind, and for options about clusters
-    beside clusters that exist.
+    Raises `InvalidConfig`, `InvalidRack`, `InvalidSnapshot`.
     """
-    wanted = {name: value for name, value in given.items() if value is not None}
-    if known and any(name in wanted for name in OF_CLUSTERS):
+    checked = _fleet_options(options, existing)
+    if not existing and options.addresses:
+        raise InvalidConfig("--addresses requires --snapshot", hint="omit --addresses")
+    if not existing:
+        return generate_fleet(checked)
+    return fleet_of_clusters(
+        checked, replace_addresses(checked, existing) if options.addresses else existing
+    )
+
+
+def _fleet_options(options: GenerateOptions, existing: Sequence[Cluster]) -> FleetOptions:
+    """The options of the generator. Raises `InvalidConfig`."""
+    values = {name: getattr(options, name) for name in (*OF_CLUSTERS, *OF_FLOWS)}
+    values["replication"] = values.pop("rf")
+    values = {name: value for name, value in values.items() if value is not None}
+    if existing and any(getattr(options, name) is not None for name in OF_CLUSTERS):
+        names = [f"--{name}" for name in OF_CLUSTERS]
         raise InvalidConfig(
-            "--snapshot goes without --clusters, --brokers, --topics, --racks, --rf, --shape "
-            "and --violations",
-            hint="leave them out: the clusters of --snapshot are as they are",
+            f"--snapshot excludes {', '.join(names[:-1])} and {names[-1]}",
+            hint="omit them: the clusters of --snapshot are used as they are",
         )
-    if "racks" in wanted:
-        wanted["racks"] = tuple(map(Rack, wanted["racks"].split(",")))
+    if "racks" in values:
+        values["racks"] = tuple(map(Rack, values["racks"].split(",")))
     for name, kind in (("shape", Shape), ("flow_format", FlowFormat)):
-        if name in wanted:
-            wanted[name] = _one_of(kind, name, wanted[name])
-    wanted["first_day"] = _first_day(wanted.get("first_day"), known)
-    return FleetOptions(**wanted)
+        if name in values:
+            values[name] = _one_of(kind, name, values[name])
+    values["first_day"] = _first_day(options.first_day, existing)
+    return FleetOptions(**values)
 
 
-def fleet(
-    options: FleetOptions, known: tuple[Cluster, ...], *, has_addresses: bool
-) -> GeneratedFleet:
-    """The fleet to write. Raises `InvalidConfig`, `InvalidRack`, `InvalidSnapshot`."""
-    if not known and has_addresses:
-        raise InvalidConfig("--addresses goes with --snapshot", hint="leave it out")
-    if not known:
-        return generate_fleet(options)
-    return fleet_of_clusters(options, replace_addresses(options, known) if has_addresses else known)
-
-
-def write(
+def write_fleet(
     shell: Shell, fleet: GeneratedFleet, out: Path, prices: Sequence[Price], *, has_snapshots: bool
 ) -> None:
-    """Write everything, the truth last: a folder without it is unfinished.
+    """Write all files, the truth last: a folder without it is unfinished.
 
-    Raises `InvalidConfig` where the folder is not empty or cannot be written.
+    Raises `InvalidConfig` where the folder is not empty or not writable.
     """
     options = fleet.options
     write_flows, suffix = _writer(options.flow_format)
     _check_empty(out)
-    _make(out / FLOWS)
+    _create_folder(out / FLOWS)
     if has_snapshots:
-        _make(out / SNAPSHOTS)
+        _create_folder(out / SNAPSHOTS)
         for number, cluster in enumerate(fleet.clusters, start=1):
             files.write_snapshot(cluster, out / SNAPSHOTS / f"cluster-{number:03d}.json.gz")
     write_rack_table(out / SUBNETS, "cidr", fleet.subnets)
@@ -124,8 +132,8 @@ def write(
     write_document(out / TRUTH, truth(fleet, tallies, prices))
 
 
-def show(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[Path]) -> None:
-    """What was written, and the command that reads it; `given`: snapshots that are not ours."""
+def show_fleet(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[Path]) -> None:
+    """Print what was written and the command that reads it; `given`: the files of --snapshot."""
     command = ["rackwise", "analyze", *map(str, given or [out / SNAPSHOTS]), *_inputs(fleet, out)]
     counts = {
         "clusters": len(fleet.clusters),
@@ -138,10 +146,10 @@ def show(shell: Shell, fleet: GeneratedFleet, out: Path, given: Sequence[Path]) 
         places = {"out": str(out), "truth": str(out / TRUTH), "analyze": command}
         shell.document({"format": FORMAT, **places, **counts})
         return
-    told = ", ".join(
+    text = ", ".join(
         f"{count} {noun.removesuffix('s' if count == 1 else '')}" for noun, count in counts.items()
     )
-    shell.text(f"{escaped(str(out))}: {told}")
+    shell.text(f"{escaped(str(out))}: {text}")
     shell.text(escaped(shlex.join(command)))
 
 
@@ -213,7 +221,7 @@ def _check_empty(out: Path) -> None:
         )
 
 
-def _make(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True)
     except OSError as error:

@@ -1,0 +1,193 @@
+"""Checks the text options of `rackwise analyze` and turns them into values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.savings import EPS
+from rackwise.core.text import alternatives, escaped
+from rackwise.pipeline.ingest.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwise.cli.analyze.options import AnalyzeOptions
+
+TABLES = "tables"
+CHOICES = {
+    "flow_format": tuple(FORMATS),
+    "side": ("auto", "egress", "broker"),
+    "dedupe": ("side", "exact"),
+    "keep": ("bronze",),
+    "goal": ("repair", "balance"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The options that are not files, checked."""
+
+    out: Path
+    tables: str
+    """Folder or URI of the tables."""
+    provider: str
+    flow_format: str
+    levels: tuple[str, ...]
+    """Names of the rack levels, coarsest first."""
+    first_day: date | None
+    last_day: date | None
+    side: Literal["auto", "egress", "broker"]
+    dedupe: Literal["side", "exact"]
+    max_quarantine: Decimal
+    """Greatest share of malformed rows."""
+    keep: tuple[str, ...]
+    eps: tuple[float, ...]
+    """Bounds on a rack's load by its producers, ascending."""
+    unkeyed: Mapping[str, float]
+    """Topic -> share of its bytes whose records have no key."""
+    master: str | None
+    remote: str | None
+    conf: Mapping[str, str]
+    goal: str | None
+    """The goal of the plans; None creates no plans."""
+
+
+def parse_settings(options: AnalyzeOptions) -> Settings:
+    """The checked values of the options. Raises `InvalidConfig`."""
+    first, last = _day("--from", options.from_), _day("--to", options.to)
+    if first and last and last < first:
+        raise InvalidConfig(
+            f"invalid --to: expected --from ({first}) or later, got {last}",
+            wanted=str(first),
+            had=str(last),
+            hint="both days are included: use --from DAY --to DAY for one day",
+        )
+    for each in options.keep or ():
+        _one_of("keep", each)
+    tables = str(options.out / TABLES) if options.tables is None else options.tables
+    if "://" not in tables:
+        tables = str(Path(tables).absolute())  # Spark may have another working folder
+    return Settings(
+        out=options.out,
+        tables=tables,
+        provider=options.provider,
+        flow_format=_one_of("flow_format", options.flow_format),
+        levels=_levels(options.levels),
+        first_day=first,
+        last_day=last,
+        side=cast("Literal['auto', 'egress', 'broker']", _one_of("side", options.side)),
+        dedupe=cast("Literal['side', 'exact']", _one_of("dedupe", options.dedupe)),
+        max_quarantine=_share(options.max_quarantine),
+        keep=tuple(sorted(set(options.keep or ()))),
+        eps=tuple(sorted({_bound(text) for text in options.eps or ()})) or EPS,
+        unkeyed=dict(_unkeyed(text) for text in options.unkeyed_share or ()),
+        master=options.master,
+        remote=options.remote,
+        conf=dict(_pair(text) for text in options.conf or ()),
+        goal=None if options.no_plans else _one_of("goal", options.goal),
+    )
+
+
+def _one_of(name: str, text: str) -> str:
+    choices = CHOICES[name]
+    if text not in choices:
+        option = f"--{name.replace('_', '-')}"
+        raise InvalidConfig(
+            f"invalid {option}: expected {alternatives(choices)}, got {escaped(text)}",
+            wanted=", ".join(choices),
+            had=text,
+            hint=f"choose one of these for {option}",
+        )
+    return text
+
+
+def _day(option: str, text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidConfig(
+            f"invalid {option}: expected a day such as 2026-11-01, got {escaped(text)}",
+            wanted="2026-11-01",
+            had=text,
+            hint="write year, month and day with hyphens",
+        ) from None
+
+
+def _levels(text: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",")) if text is not None else ()
+    if len(set(names)) != len(names) or not all(name.isprintable() and name for name in names):
+        raise InvalidConfig(
+            "invalid --levels: expected different names, coarsest first, got "
+            f"{escaped(text or '')}",
+            wanted="region,zone",
+            had=text,
+            hint="for example --levels region,zone",
+        )
+    return names
+
+
+def _share(text: str) -> Decimal:
+    try:
+        share = Decimal(text)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not (share.is_finite() and 0 <= share <= 1):
+        raise InvalidConfig(
+            f"invalid --max-quarantine: expected a share from 0 to 1, got {escaped(text)}",
+            wanted="0..1",
+            had=text,
+            hint="write 0.01 for one row in a hundred",
+        )
+    return share
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _bound(text: str) -> float:
+    bound = _number(text)
+    if not bound >= 0:
+        raise InvalidConfig(
+            f"invalid --eps: expected a number from 0 to inf, got {escaped(text)}",
+            wanted="0..inf",
+            had=text,
+            hint="write 0.1 to let a rack take a tenth more than its even part, inf for any amount",
+        )
+    return bound
+
+
+def _unkeyed(text: str) -> tuple[str, float]:
+    topic, _, number = text.rpartition("=")
+    share = _number(number)
+    if not (topic and 0 <= share <= 1):
+        raise InvalidConfig(
+            f"invalid --unkeyed-share: expected TOPIC=SHARE, got {escaped(text)}",
+            wanted="TOPIC=0..1",
+            had=text,
+            hint="for example --unkeyed-share orders=0.8",
+        )
+    return topic, share
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_pair, value = text.partition("=")
+    if not (key and is_pair):
+        raise InvalidConfig(
+            f"invalid --conf: expected KEY=VALUE, got {escaped(text)}",
+            wanted="KEY=VALUE",
+            had=text,
+            hint="for example --conf spark.driver.memory=2g",
+        )
+    return key, value
