@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
     from pathlib import Path
 
-    from rackwise.cli.analyze.generate import GenerateOptions
+    from rackwise.cli.analyze.options import GenerateOptions
     from rackwise.cli.shell import Shell
     from rackwise.core.fleet import GeneratedFile
     from rackwise.core.model import Cluster
