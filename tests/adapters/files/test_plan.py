@@ -226,7 +226,7 @@ class TestRefused:
             (
                 '"name":"balance"',
                 '"name":"dance"',
-                "$.goal: expected a goal named one of repair, balance",
+                "$.goal.name: expected one of repair, balance",
             ),
             ('"name":"balance"', '"name":"drain"', '$.goal: missing key "brokers"'),
             ('"rack":"/a"', '"rack":"/a//b"', "$.made_from.brokers[0].rack: expected a rack"),
@@ -276,8 +276,8 @@ class TestRefused:
             ),
             ('{"brokers":[1],"name":"drain"}', '$.goal: missing key "rebalance"'),
             ('{"name":"repair","pairs":[]}', '$.goal: unknown key "pairs"'),
-            ('{"name":["drain"]}', "$.goal: expected a goal named one of"),
-            ("7", "$.goal: expected a goal named one of"),
+            ('{"name":["drain"]}', "$.goal.name: expected one of repair"),
+            ("7", "$.goal: expected a goal, got 7"),
         ],
     )
     def test_a_goal_that_is_none(self, goal, message):

@@ -259,7 +259,7 @@ class Codec:
             is_omitted = _marker(markers, Omitted) is not None
             members.append(
                 Member(
-                    key.name if key else each.name,
+                    key.name if key else each.name.rstrip("_"),
                     each.name,
                     _listed(self.form(hint), each.name),
                     may_be_absent=is_omitted or _marker(markers, Later) is not None,

@@ -605,10 +605,15 @@ class UnionForm(Form):
 
     @override
     def read(self, node: Node) -> Any:  # noqa: ANN401
-        name = node.value.get(self.tag) if isinstance(node.value, dict) else None
-        if isinstance(name, str) and name in self.forms:
-            return self.forms[name].read(node)
-        self.wrong(node)
+        if not isinstance(node.value, dict):
+            self.wrong(node)
+        elif self.tag not in node.value:
+            node.missing(self.tag)
+        else:
+            name = node.value[self.tag]
+            if isinstance(name, str) and name in self.forms:
+                return self.forms[name].read(node)
+            node.at(self.tag).wrong(f"one of {', '.join(self.forms)}")
         return self.stand_in
 
     @property

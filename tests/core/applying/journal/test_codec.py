@@ -134,35 +134,35 @@ PARTITION = {"type": "partition", "partition": ["t", 0], "class": "done", "code"
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "invalid $.type: expected a text, got None"),
-        ({"type": "nonsense"}, "invalid $.type: expected one of begin, throttle_intent, "),
-        ({"type": "go", "why": 1}, "invalid $: expected no key 'why' in go, got 'why'"),
-        ({"type": "pause"}, "invalid $: expected a key 'reasons' in pause, got 'none'"),
-        ({"type": "pause", "reasons": "x"}, "invalid $.reasons: expected a list, got 'x'"),
-        ({"type": "pause", "reasons": [1]}, "invalid $.reasons[0]: expected a text, got 1"),
-        ({**PARTITION, "partition": ["t"]}, "invalid $.partition: expected a list of 2, got list"),
+        ({}, 'missing key "type"'),
+        ({"type": "nonsense"}, "$.type: expected one of begin, throttle_intent, "),
+        ({"type": "go", "why": 1}, '$: unknown key "why"'),
+        ({"type": "pause"}, '$: missing key "reasons"'),
+        ({"type": "pause", "reasons": "x"}, '$.reasons: expected a list of reasons, got "x"'),
+        ({"type": "pause", "reasons": [1]}, "$.reasons[0]: expected a text, got 1"),
+        ({**PARTITION, "partition": ["t"]}, "$.partition: expected a list of 2, got a list"),
         (
             {**PARTITION, "partition": ["t", True]},
-            "invalid $.partition[1]: expected an integer from 0 on, got True",
+            "$.partition[1]: expected an integer of 0 or more, got true",
         ),
         (
             {**PARTITION, "partition": ["t", -1]},
-            "invalid $.partition[1]: expected an integer from 0 on, got -1",
+            "$.partition[1]: expected an integer of 0 or more, got -1",
         ),
-        ({**PARTITION, "class": "good"}, "invalid $.class: expected one of not_started, "),
-        ({**PARTITION, "class": ["done"]}, "invalid $.class: expected one of not_started, "),
+        ({**PARTITION, "class": "good"}, "$.class: expected one of not_started, "),
+        ({**PARTITION, "class": ["done"]}, "$.class: expected one of not_started, "),
         (
             {"type": "throttle_restored", "keys": [["broker", "x", RATES[0]]], "changed": []},
-            "invalid $.keys[0]: expected a throttle key of a broker or a topic, got list",
+            "$.keys[0]: expected a throttle key of a broker or a topic, got a list",
         ),
         (
             {"type": "throttle_restored", "keys": [["topic", "t", RATES[0]]], "changed": []},
-            "invalid $.keys[0]: expected a throttle key",
+            "$.keys[0]: expected a throttle key",
         ),
     ],
 )
 def test_what_no_journal_has_is_refused_with_its_place(values, message):
     with pytest.raises(InvalidPlan) as caught:
         line_of(values)
-    assert caught.value.message.startswith(message)
-    assert caught.value.message.startswith(f"invalid {caught.value.where}: ")
+    assert message in caught.value.message
+    assert caught.value.message.startswith(f"invalid journal at {caught.value.where}: ")

@@ -160,9 +160,7 @@ CODEC = Codec(
         Verdict: Shape(derived={"text": TextForm()}),
         Plan: Shape(constants={"format": FORMAT}, check=_check_plan, checks_faulty=True),
     },
-    unions={
-        Goal: Tagged(tag="name", kinds=GOALS, wanted=f"a goal named one of {', '.join(GOALS)}")
-    },
+    unions={Goal: Tagged(tag="name", kinds=GOALS, wanted="a goal")},
 )
 
 PLAN = CODEC.object(Plan)

@@ -25,7 +25,7 @@ What this does not do: files, checks, order. `start.resume` folds the lines into
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from rackwise.core.applying.model import (
@@ -52,8 +52,7 @@ class Begin:
     """Partitions that the run leaves out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """A new value of one throttle key."""
 
     key: ThrottleKey
