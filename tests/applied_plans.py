@@ -1,4 +1,4 @@
-"""Plans to be carried out, and the driver of the tests: it does what a run asks of the model."""
+"""Plans to execute, and the driver of the tests: it executes the actions of a run on the model."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from rackwise.core.planning.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from modelled_kafka import Fate
+    from modelled_kafka import RequestFate
     from rackwise.core.applying.actions import Action, Observation
     from rackwise.core.applying.model import ApplyState, Outcome
 
 MOST_STEPS = 20_000
 
-Meddle: TypeAlias = "Callable[[ApplyState, Action], Fate | Observation]"
+Meddle: TypeAlias = "Callable[[ApplyState, Action], RequestFate | Observation]"
 
 
-def _goes_well(_state: ApplyState, _action: Action) -> Fate:
+def _goes_well(_state: ApplyState, _action: Action) -> RequestFate:
     return "done"
 
 
@@ -103,7 +103,7 @@ def run(
                 state, nothing = step(state, Interrupted(at_ms=world.now_ms))
                 assert nothing == ()
             fate = meddle(state, action)
-            seen = world.carry_out(action, fate) if isinstance(fate, str) else fate
+            seen = world.execute(action, fate) if isinstance(fate, str) else fate
             if isinstance(action, Finish):
                 return action.outcome
         assert seen is not None, "a step ends with a question, or the run does"
@@ -116,8 +116,8 @@ def kinds(world: ModelledKafka) -> list[str]:
     return [line.type for line in world.journal]
 
 
-def told(world: ModelledKafka) -> list[tuple[str, str]]:
-    """Partitions whose class the journal was told, and the class: `("t-0", "done")`."""
+def journalled_classes(world: ModelledKafka) -> list[tuple[str, str]]:
+    """Journalled partitions with their class: `("t-0", "done")`."""
     return [
         (f"{line.partition[0]}-{line.partition[1]}", line.class_)
         for line in world.journal
@@ -136,7 +136,7 @@ def alters(world: ModelledKafka) -> list[Alter]:
 
 
 def pauses(world: ModelledKafka) -> list[tuple[str, ...]]:
-    """The reasons that the journal was told."""
+    """The journalled reasons of pauses."""
     return [line.reasons for line in world.journal if isinstance(line, Pause)]
 
 
@@ -146,9 +146,9 @@ def before(kind: type[Action]) -> Callable[[ApplyState, Action], bool]:
 
 
 def blind(world: ModelledKafka) -> Meddle:
-    """Throttles that were set are not seen while they are put on."""
+    """Throttles that were set stay invisible while the run sets them."""
 
-    def meddle(state: ApplyState, action: Action) -> Fate | Observation:
+    def meddle(state: ApplyState, action: Action) -> RequestFate | Observation:
         if isinstance(action, ReadThrottles) and state.phase in {"reading", "verifying"}:
             return ThrottlesRead(
                 at_ms=world.now_ms,

@@ -1,4 +1,4 @@
-"""A TCP relay that loses answers: what the client sends arrives, what comes back does not."""
+"""A TCP relay that loses answers: requests of the client arrive, answers do not."""
 
 from __future__ import annotations
 

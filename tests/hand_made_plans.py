@@ -1,4 +1,4 @@
-"""Plans of a running cluster made by hand: which partition is to have which list."""
+"""Plans of a running cluster, written by a test: partition -> target list."""
 
 from __future__ import annotations
 

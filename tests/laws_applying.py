@@ -1,4 +1,4 @@
-"""What every run keeps, whatever the cluster does; none of it imports what decides.
+"""The promises that every run keeps; no code of the decision is imported.
 
 Each helper raises `AssertionError` naming the law.
 """

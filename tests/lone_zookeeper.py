@@ -1,4 +1,4 @@
-"""A ZooKeeper alone, ready in a second: started, killed, started again on its data."""
+"""A single ZooKeeper, ready in a second: started, killed, started again on its data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A cluster as an apply sees it: takes requests, loses answers, copies bytes, dies, is changed.
+"""A model of a cluster for a run: takes requests, loses answers, copies bytes, dies, changes.
 
 It is a model of the controller, not a mock: lists, in-sync replicas, leaders and configs change as
 KIP-455, KIP-460 and KIP-73 say. Metadata of partitions that do not move runs behind by `lag_ms` at
-most, which is what a broker's may do. `carry_out` answers one action of a run.
+most, which is what a broker's may do. `execute` answers one action of a run.
 
 Not judged here: what a run should have asked. `laws_applying` does.
 """
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from rackwise.core.applying.model import PartitionId
     from rackwise.core.planning.model import Move
 
-Fate: TypeAlias = Literal["done", "lost", "unanswered", "partly"]
-"""Of one request: carried out and answered; never arrived; its answer lost; half of it lost."""
+RequestFate: TypeAlias = Literal["done", "lost", "unanswered", "partly"]
+"""The fate of one request: executed and answered; never arrived; answer lost; half of it lost."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Held:
 
 @dataclass(slots=True, kw_only=True)
 class ModelledKafka:
-    """The cluster. `speed`: bytes per ms into each adding replica, 0 = only when told.
+    """The cluster. `speed`: bytes per ms into each adding replica, 0 = only on request.
 
     `refusals`: partition -> error that its next request gets. `shown`: what late metadata shows,
     and until when.
@@ -110,7 +110,7 @@ class ModelledKafka:
         ids = frozenset(brokers)
         return cls(brokers=ids, live=set(ids), partitions=partitions, **told)
 
-    def carry_out(self, action: Action, fate: Fate = "done") -> Observation | None:
+    def execute(self, action: Action, fate: RequestFate = "done") -> Observation | None:
         """Answer one action; a line of the journal and the end want no answer."""
         if isinstance(action, AppendLine):
             self.journal.append(action.line)
@@ -127,7 +127,7 @@ class ModelledKafka:
             return Failed(at_ms=self.now_ms, text="no answer came in time")
         return seen
 
-    def _answer(self, action: Action, fate: Fate) -> Observation:
+    def _answer(self, action: Action, fate: RequestFate) -> Observation:
         if isinstance(action, Look):
             return self._look(action)
         if isinstance(action, ReadThrottles):
@@ -195,7 +195,7 @@ class ModelledKafka:
             gone=frozenset(action.topics) - topics,
         )
 
-    def _set(self, action: SetThrottles, fate: Fate) -> ThrottlesSet:
+    def _set(self, action: SetThrottles, fate: RequestFate) -> ThrottlesSet:
         answers: dict[object, str | None] = {}
         for key, value in action.changes:
             if key.kind == "broker" and int(key.name) not in self.live:
@@ -338,6 +338,6 @@ class ModelledKafka:
         )
 
 
-def _partly(answers: dict, fate: Fate) -> dict:  # type: ignore[type-arg]
+def _partly(answers: dict, fate: RequestFate) -> dict:  # type: ignore[type-arg]
     """Every second answer, where a part of them is lost."""
     return dict(list(answers.items())[::2]) if fate == "partly" else answers

@@ -1,4 +1,4 @@
-"""What a run asks of Kafka and what Kafka answers: 4.3, and 3.9 with ZooKeeper."""
+"""The requests of a run on real Kafka: 4.x in KRaft mode, and 3.9 with ZooKeeper."""
 
 from __future__ import annotations
 

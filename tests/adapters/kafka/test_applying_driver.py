@@ -1,4 +1,4 @@
-"""The loop that carries a run out: the wall clock is for the journal alone."""
+"""The loop of a run: the wall clock is used only for the journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ModelledWorld:
         return self.kafka.now_ms
 
     def answer(self, action):
-        return self.kafka.carry_out(action)
+        return self.kafka.execute(action)
 
 
 class NoSignal:

@@ -1,4 +1,4 @@
-"""What real clusters say of their ids: by the admin client, and by ZooKeeper where there is one."""
+"""Broker ids of real clusters: from the admin client, and from ZooKeeper where there is one."""
 
 from __future__ import annotations
 

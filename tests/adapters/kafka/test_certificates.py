@@ -1,4 +1,4 @@
-"""Certificates of brokers: what is not believed is told at once, and nobody asks again."""
+"""Certificates of brokers: an untrusted one is reported at once, without a retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client settings: read as Java reads them, secrets kept, security never passed over."""
+"""Client settings: read as Java reads them, secrets hidden, no security setting ignored."""
 
 from __future__ import annotations
 

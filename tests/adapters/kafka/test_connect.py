@@ -1,4 +1,4 @@
-"""Connections: bounded in time, believed or not, allowed or not, and silent about secrets."""
+"""Connections: bounded in time, trusted or not, authorized or not, no secret in errors."""
 
 from __future__ import annotations
 

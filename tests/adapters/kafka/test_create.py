@@ -1,4 +1,4 @@
-"""Topics made on real brokers, 4.3 and 3.9 with ZooKeeper: they show our rows, or we say so."""
+"""Topics created on real brokers, 4.x and 3.9 with ZooKeeper: their rows are confirmed."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class TestTheBrokerRefusesWhatWeRefuse:
 
 
 class TestLostAnswers:
-    """A request that was not answered is looked up, and never sent again."""
+    """The result of a request without an answer is read, and the request is not sent again."""
 
     @pytest.fixture
     def lose(self, monkeypatch, admin):

@@ -1,4 +1,4 @@
-"""Groups of the consumer protocol (KIP-848), and what a coordinator may say that is no consumer."""
+"""Groups of the consumer protocol (KIP-848), and answers that are no consumer groups."""
 
 from __future__ import annotations
 

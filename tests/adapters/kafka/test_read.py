@@ -1,4 +1,4 @@
-"""What `read_cluster` gives equals what was made on real brokers: 4.3, and 3.9 with ZooKeeper."""
+"""`read_cluster` returns what was created on real brokers: 4.x, and 3.9 with ZooKeeper."""
 
 from __future__ import annotations
 

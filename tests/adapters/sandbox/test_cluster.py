@@ -1,4 +1,4 @@
-"""Real brokers and a real ZooKeeper: ready, killed, paused, back again; and starts that fail."""
+"""Real brokers and a real ZooKeeper: ready, killed, paused, restarted; and starts that fail."""
 
 from __future__ import annotations
 

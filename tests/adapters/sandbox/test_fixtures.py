@@ -1,4 +1,4 @@
-"""The rules of `tests/kafka_servers.py`, seen in runs of pytest of their own."""
+"""The rules of `tests/kafka_servers.py`, checked in separate runs of pytest."""
 
 from __future__ import annotations
 

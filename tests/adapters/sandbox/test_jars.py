@@ -1,4 +1,4 @@
-"""The locked jars: where they come from, and what is refused."""
+"""The locked jars: their sources, and the files that are rejected."""
 
 from __future__ import annotations
 

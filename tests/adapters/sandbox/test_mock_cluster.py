@@ -1,4 +1,4 @@
-"""librdkafka's mock cluster, seen by a client that is not librdkafka."""
+"""librdkafka's mock cluster, used by a client that is not librdkafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers under a guard, shown with small programs in place of Java."""
+"""Servers under a guard, with small programs in place of Java."""
 
 from __future__ import annotations
 

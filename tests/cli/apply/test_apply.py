@@ -1,4 +1,4 @@
-"""`rackwise apply` and its kin on real brokers: the plan and nothing else, and back again."""
+"""`rackwise apply` and related commands on real brokers: the plan and nothing else, and back."""
 
 from __future__ import annotations
 

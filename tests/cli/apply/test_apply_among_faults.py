@@ -1,4 +1,4 @@
-"""Brokers die, fall behind or change racks before and while a plan is carried out on them.
+"""Brokers die, lag or change racks before and during the execution of a plan.
 
 A producer writes all the while; nothing that it was told of is lost.
 """

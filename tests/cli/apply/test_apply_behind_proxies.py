@@ -1,4 +1,4 @@
-"""`rackwise apply` behind relays: what is refused sends no write; what is lost is looked up."""
+"""`rackwise apply` behind relays: a rejected plan sends no write; a lost answer is read back."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def proxies(proxied):
 
 @pytest.fixture
 def cluster(proxies):
-    """What a command is told of the cluster: its relays."""
+    """The bootstrap servers of the commands: the relays."""
     return proxies
 
 

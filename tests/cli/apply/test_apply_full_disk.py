@@ -1,4 +1,4 @@
-"""A log folder that takes no more while a plan is carried out: no new work, and a way back."""
+"""A log folder becomes full during a run: no new move starts, and the run can be cancelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that end after any line of their journal are gone on with, or taken back.
+"""Runs that end after any line of their journal are resumed or rolled back.
 
 Promise: final == plan, or == before; configs == those before, the operator's throttles among them;
 nothing that a producer was told of is lost.
@@ -138,7 +138,7 @@ def test_killed_twice_it_is_gone_on_with(lines, admin, cluster, scene, state, ca
 @pytest.mark.long
 @pytest.mark.parametrize("lines", range(1, LINES))
 def test_killed_after_a_line_it_is_taken_back(lines, admin, cluster, scene, state, called):
-    """F1, F14: killed once, taken back by one command."""
+    """F1, F14: killed once, rolled back by one command."""
     path, before = scene
     killed(lines, cluster, "apply", path, *THROTTLED)
     ends(called("rollback", path), admin, dict(enumerate(BEFORE)), before, state)

@@ -1,4 +1,4 @@
-"""`rackwise apply` where a cluster lets it in not at all, or no more: one error, and soon."""
+"""`rackwise apply` without access to the cluster, from the start or later: one error, and soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rackwise apply` on real brokers that are not as the plan found them: refused, by name."""
+"""`rackwise apply` on real brokers that changed after the plan: rejected, each change by name."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TestStale:
         )
 
     def test_a_foreign_reassignment(self, admin, cluster, called, path):
-        """F10: of another partition; --alongside goes on beside it."""
+        """F10: of another partition; --alongside runs beside it."""
         produce(cluster.bootstrap, {(NAME, 2): 50})
         with throttled_move(admin, NAME, 2, [1, 0]):
             told = self.refused(called, path, "ForeignReassignment")

@@ -1,4 +1,4 @@
-"""What a run came to, as text: counts that add up, names made safe, the line that goes on."""
+"""The outcome of a run as text: counts that add up, escaped names, the next command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs of one plan at the same time: one of them carries it out, the other writes nothing."""
+"""Two runs of one plan at the same time: one executes it, the other writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: lines without a terminal, a bar on one, nothing under --quiet."""
+"""The progress on stderr: lines without a terminal, a bar on one, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from rackwise.cli.shell import Shell
 from test_meter import a_state
 apply_meter.QUIET_S = apply_meter.DRAW_EVERY_S = 0
 meter = apply_meter.RunMeter(Shell(), "apply")
-meter.tell(a_state())
-meter.tell(a_state())
+meter.update(a_state())
+meter.update(a_state())
 meter.close()
 """
 
@@ -65,9 +65,9 @@ def at_once(monkeypatch):
 @pytest.mark.usefixtures("at_once")
 def test_without_a_terminal_it_is_lines(capsys):
     meter = RunMeter(Shell(), "apply")
-    meter.tell(a_state())
-    meter.tell(a_state(pauses=("broker 4 is down", "t-0 is offline")))
-    meter.tell(a_state())
+    meter.update(a_state())
+    meter.update(a_state(pauses=("broker 4 is down", "t-0 is offline")))
+    meter.update(a_state())
     meter.close()
     far = "apply: 0/1 partitions, 1.00 MiB of 1.00 MiB left"
     assert capsys.readouterr().err.splitlines() == [
@@ -82,14 +82,14 @@ def test_without_a_terminal_it_is_lines(capsys):
 @pytest.mark.usefixtures("at_once")
 def test_quiet_is_quiet(capsys):
     meter = RunMeter(Shell(is_quiet=True), "apply")
-    meter.tell(a_state(pauses=("broker 4 is down",)))
+    meter.update(a_state(pauses=("broker 4 is down",)))
     meter.close()
     assert capsys.readouterr().err == ""
 
 
 def test_a_short_run_says_nothing(capsys):
     meter = RunMeter(Shell(), "apply")
-    meter.tell(a_state())
+    meter.update(a_state())
     meter.close()
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,4 @@
-"""What a run does in trouble, and how a cancel goes."""
+"""The decisions of a run in trouble, and those of a cancel."""
 
 from __future__ import annotations
 

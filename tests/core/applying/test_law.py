@@ -1,4 +1,4 @@
-"""A run against a cluster that does what clusters do; whatever happens, it ends as promised."""
+"""Runs against a modelled cluster with every kind of fault; each one ends as promised."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class AnyRun(RuleBasedStateMachine):
         check_caps(self.moves, self.world, self.caps, action, self.leaders)
         if self.rate is not None:
             check_throttled(self.world, action)
-        seen = self.world.carry_out(action, fate)
+        seen = self.world.execute(action, fate)
         if isinstance(seen, Looked):
             self.leaders.update({which: each.leader for which, each in seen.partitions.items()})
         if isinstance(action, Finish):

@@ -1,4 +1,4 @@
-"""What a run ends with."""
+"""The outcome of a run."""
 
 from __future__ import annotations
 

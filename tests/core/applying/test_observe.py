@@ -1,4 +1,4 @@
-"""What one look changes: classes that may be believed, and bytes that arrived."""
+"""The effect of one reading: classes that are certain, and bytes that arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of partitions: the table, row by row, and what a cancel leaves behind."""
+"""The classes of partitions: each row of the table, and the list that a cancel leaves."""
 
 from __future__ import annotations
 

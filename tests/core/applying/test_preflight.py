@@ -1,4 +1,4 @@
-"""Whether a plan may run: each difference by name, and nothing else keeps it from running."""
+"""Preflight: each difference is named, and nothing else prevents a run."""
 
 from __future__ import annotations
 

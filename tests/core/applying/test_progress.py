@@ -1,4 +1,4 @@
-"""What is left, how fast it goes, and which broker binds."""
+"""Remaining bytes, rates, and the limiting broker."""
 
 from __future__ import annotations
 

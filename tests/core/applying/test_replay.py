@@ -1,4 +1,4 @@
-"""Killed at any line of the journal, or after any effect: the next run ends with the plan."""
+"""Killed at any line of the journal, or after any effect: the next run completes the plan."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def moments():
         found.append(world.copy())
         if isinstance(action, Alter | SetThrottles):
             late = world.copy()
-            late.carry_out(action)
+            late.execute(action)
             found.append(late)
         return "done"
 

@@ -1,4 +1,4 @@
-"""What is asked, and how often."""
+"""The requests of a run, and how often they are repeated."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What the answers to requests mean, and what is done without one."""
+"""The meaning of answers to requests, and of missing answers."""
 
 from __future__ import annotations
 
 import pytest
 
-from applied_plans import alters, cluster, kinds, move, plan_of, run, told
+from applied_plans import alters, cluster, journalled_classes, kinds, move, plan_of, run
 from rackwise.core.applying.actions import Alter, Elect
 from rackwise.core.applying.start import start
 
@@ -23,7 +23,7 @@ class TestAnswersThatAreLost:
         outcome = run(start(plan), world, lambda _, a: fate if isinstance(a, Alter) else "done")
         assert outcome.is_reached
         assert len(alters(world)) == 1
-        found = [which for which, class_ in told(world) if class_ == "moving"]
+        found = [which for which, class_ in journalled_classes(world) if class_ == "moving"]
         assert found == ["t-0", "t-1", "t-2", "t-3"][fate == "partly" :: 1 + (fate == "partly")]
 
     def test_what_never_arrived_is_sent_again_once_that_is_certain(self):
@@ -40,7 +40,7 @@ class TestAnswersThatAreLost:
         assert run(start(ONE), world, meddle).is_reached
         assert len(times) == 2
         assert times[1] - times[0] >= 3_000
-        assert told(world) == [("t-0", "not_started"), ("t-0", "done")]
+        assert journalled_classes(world) == [("t-0", "not_started"), ("t-0", "done")]
 
     def test_five_times_without_an_answer_are_enough(self):
         world = cluster(ONE)
@@ -73,7 +73,7 @@ class TestRefusals:
         assert (outcome.done, outcome.failed) == ((("t", 1),), (T0,))
         assert outcome.codes == {T0: "POLICY_VIOLATION"}
         assert not outcome.is_reached
-        assert ("t-0", "refused") in told(world)
+        assert ("t-0", "refused") in journalled_classes(world)
 
     def test_a_controller_that_moved_is_asked_again(self):
         world = cluster(ONE)

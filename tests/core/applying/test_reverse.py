@@ -1,4 +1,4 @@
-"""The way back of what is done."""
+"""The reverse of a plan."""
 
 from __future__ import annotations
 

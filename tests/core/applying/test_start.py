@@ -1,4 +1,4 @@
-"""A run begins from a plan and what a journal tells."""
+"""The first state of a run, from a plan and a journal."""
 
 from __future__ import annotations
 

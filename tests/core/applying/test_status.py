@@ -1,4 +1,4 @@
-"""How far a plan is."""
+"""The status of a plan."""
 
 from __future__ import annotations
 

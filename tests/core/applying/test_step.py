@@ -1,10 +1,20 @@
-"""Whole runs against a modelled cluster: what is asked, what is journalled, how it ends."""
+"""Whole runs against a modelled cluster: requests, journal, outcome."""
 
 from __future__ import annotations
 
 import pytest
 
-from applied_plans import alters, before, blind, cluster, kinds, move, plan_of, run, told
+from applied_plans import (
+    alters,
+    before,
+    blind,
+    cluster,
+    journalled_classes,
+    kinds,
+    move,
+    plan_of,
+    run,
+)
 from rackwise.core.applying.actions import (
     Altered,
     AppendLine,
@@ -87,7 +97,7 @@ class TestARunThatGoesWell:
     def test_late_metadata_is_not_taken_for_what_others_did(self):
         world = cluster(ONE, lag_ms=2_500)
         assert run(start(ONE), world).is_reached
-        assert told(world) == [("t-0", "done")]
+        assert journalled_classes(world) == [("t-0", "done")]
 
 
 class TestOthers:
@@ -102,7 +112,7 @@ class TestOthers:
         outcome = run(start(ONE), world, meddle)
         assert outcome.classes == {T0: "cancelled_externally"}
         assert len(alters(world)) == 1
-        assert told(world) == [("t-0", "cancelled_externally")]
+        assert journalled_classes(world) == [("t-0", "cancelled_externally")]
 
     def test_what_others_move_elsewhere_is_left_alone(self):
         world = cluster(ONE)
@@ -117,7 +127,7 @@ class TestOthers:
         held.replicas, held.adding, held.removing, held.arrived = (1, 3, 2), (3,), (2,), {3: 0}
         outcome = run(start(plan), world)
         assert outcome.is_reached
-        assert told(world)[0] == ("t-0", "foreign_moving")
+        assert journalled_classes(world)[0] == ("t-0", "foreign_moving")
         assert [which for which, _ in alters(world)[0].targets] == [("t", 1)]
 
     def test_a_topic_that_is_gone_is_told_and_the_rest_goes_on(self):

@@ -1,4 +1,4 @@
-"""When nothing new may be begun."""
+"""The stop conditions of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Throttles: whom a move concerns, how lists are merge_lists, how everything is put back."""
+"""Throttles: their values for a move, merged lists, and restoring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is begun next, within the limits."""
+"""The choice of the next moves, within the limits."""
 
 from __future__ import annotations
 

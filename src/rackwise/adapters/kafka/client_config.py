@@ -150,8 +150,8 @@ def _holds_secret(value: str) -> bool:
     """Whether the value contains a secret itself, and not only a reference to a variable."""
     if _REFERENCE.fullmatch(value.strip()) or not value.strip():
         return False
-    given = jaas_options(value).get("password")
-    return given is None or not _REFERENCE.fullmatch(given)
+    password = jaas_options(value).get("password")
+    return password is None or not _REFERENCE.fullmatch(password)
 
 
 def _resolved(value: str, environ: Mapping[str, str], where: str) -> str:

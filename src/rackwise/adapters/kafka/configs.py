@@ -113,15 +113,15 @@ def _ask_brokers(
         },
     )
     progress(len(answers))
-    given: dict[int, list[Message]] = {}
+    by_broker: dict[int, list[Message]] = {}
     silent: list[tuple[str, str, str]] = []
     for broker, answer in sorted(answers.items()):
         error = answer if isinstance(answer, Exception) else _first_error(answer)
         if error is not None:
             silent.append(("broker", str(broker), reason(error)))
         else:
-            given[broker] = [config for result in answer.results for config in result.configs]
-    return given, silent
+            by_broker[broker] = [config for result in answer.results for config in result.configs]
+    return by_broker, silent
 
 
 def _resource(

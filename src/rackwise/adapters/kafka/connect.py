@@ -237,8 +237,8 @@ def reason(error: Exception | int) -> str:
 
 
 def _connect_error(bootstrap: str, errors: list[Exception]) -> RackwiseError:
-    told = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
-    last = (told or errors)[-1]
+    causes = [each for each in errors if not isinstance(each, kafka_errors.KafkaTimeoutError)]
+    last = (causes or errors)[-1]
     if isinstance(last, (*LOGIN_ERRORS, kafka_errors.AuthorizationError)):
         return to_rackwise_error(last, doing="let us in")
     if isinstance(last, UntrustedCertificate):

@@ -105,8 +105,8 @@ def create_topic(
     def call() -> Code:
         client: Message = admin
         answer = client.create_topics({name: topic}, timeout_ms=timeout_ms, raise_errors=False)
-        (told,) = answer["topics"]
-        return told["error_code"], told.get("error_message")
+        (result,) = answer["topics"]
+        return result["error_code"], result.get("error_message")
 
     doing = f"create topic {escaped(name)}"
     is_answered = _write(call, name, doing=doing, operation="Create")
@@ -131,8 +131,8 @@ def add_to_topic(
     def call() -> Code:
         client: Message = admin
         answer = client.create_partitions({name: rows}, timeout_ms=timeout_ms, raise_errors=False)
-        (told,) = answer.results
-        return told.error_code, told.error_message
+        (result,) = answer.results
+        return result.error_code, result.error_message
 
     doing = f"add partitions to topic {escaped(name)}"
     is_answered = _write(call, name, doing=doing, operation="Alter")
@@ -311,7 +311,7 @@ class _PlacementWatch:
         )
 
     def _look(self) -> dict[int, list[int]]:
-        shown = _rows_if_told(self._admin, self._name)
+        shown = _rows_if_answered(self._admin, self._name)
         found = {partition: shown[partition] for partition in self._asked if partition in shown}
         right = sum(self._asked[partition] == row for partition, row in found.items())
         self._progress(max(0, right - self._right))
@@ -351,7 +351,7 @@ def _not_as_asked(
     )
 
 
-def _rows_if_told(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
+def _rows_if_answered(admin: KafkaAdminClient, name: str) -> dict[int, list[int]]:
     """The rows; empty without an answer. Raises `PartialFailure` without permission."""
     try:
         return _rows(admin, name)

@@ -73,6 +73,6 @@ def _leader_racks(admin: Message, topic: str) -> dict[int, str | None]:
 def _end_offsets(admin: Message, topic: str, partitions: Mapping[int, object]) -> dict[int, int]:
     wanted = {TopicPartition(topic, each): OffsetSpec.LATEST for each in partitions}
     found = ask(
-        admin, lambda: admin.list_partition_offsets(wanted), doing=f"tell the offsets of {topic}"
+        admin, lambda: admin.list_partition_offsets(wanted), doing=f"list the offsets of {topic}"
     )
     return {where.partition: each.offset for where, each in found.items()}

@@ -87,16 +87,16 @@ def ask_leaders(
     for rack in sorted({each.client_rack for each in questions}):
         asked = [each for each in questions if each.client_rack == rack and each not in answers]
         leaders = _by_leader(asked)
-        told = send_to_each(
+        answered = send_to_each(
             admin,
             {
                 leader: _fetch(cluster.topics, those, ends, rack)
                 for leader, those in leaders.items()
             },
         )
-        progress(len(told))
+        progress(len(answered))
         for leader, those in leaders.items():
-            answers.update(_answers(cluster.topics, those, told[leader]))
+            answers.update(_answers(cluster.topics, those, answered[leader]))
     return tuple(answers[each] for each in questions)
 
 
@@ -105,11 +105,11 @@ def _end_offsets(
 ) -> tuple[dict[PartitionName, int], dict[PartitionName, str]]:
     """Partition -> its high watermark; partition -> the name of its error."""
     leaders = _by_leader(questions)
-    told = send_to_each(admin, {leader: _latest(those) for leader, those in leaders.items()})
+    answered = send_to_each(admin, {leader: _latest(those) for leader, those in leaders.items()})
     ends: dict[PartitionName, int] = {}
     errors: dict[PartitionName, str] = {}
     for leader, those in leaders.items():
-        answer = told[leader]
+        answer = answered[leader]
         if isinstance(answer, Exception):
             errors.update((_name(each), reason(answer)) for each in those)
             continue
@@ -182,20 +182,20 @@ def _answers(
         error = reason(answer if isinstance(answer, Exception) else answer.error_code)
         return {each: Probe(question=each, error=error) for each in questions}
     names = {topic_uuid(topics[each.topic].id): each.topic for each in questions}
-    told = {
+    answered = {
         (topic.topic or names.get(topic.topic_id), each.partition_index): each
         for topic in answer.responses
         for each in topic.partitions
     }
-    return {each: _probe(each, told.get(_name(each))) for each in questions}
+    return {each: _probe(each, answered.get(_name(each))) for each in questions}
 
 
-def _probe(question: ProbeQuestion, told: Message) -> Probe:
-    if told is None:
+def _probe(question: ProbeQuestion, answered: Message) -> Probe:
+    if answered is None:
         return Probe(question=question, error=_MISSING)
-    if told.error_code:
-        return Probe(question=question, error=reason(told.error_code))
-    named = told.preferred_read_replica
+    if answered.error_code:
+        return Probe(question=question, error=reason(answered.error_code))
+    named = answered.preferred_read_replica
     return Probe(question=question, named=None if named == NONE else named)
 
 

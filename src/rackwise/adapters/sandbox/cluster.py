@@ -254,16 +254,16 @@ class Sandbox:
         limit_s = (
             READY_S + READY_S_PER_BROKER * len(self.brokers) if timeout_s is None else timeout_s
         )
-        told = 0
+        reported = 0
 
         def is_ready() -> bool:
-            nonlocal told
+            nonlocal reported
             for death in self.deaths():
                 raise death
             wanted = self._awake()
             accepting = sum(is_open(int(each.port or 0), host=each.host or HOST) for each in wanted)
-            advance(max(0, accepting - told))
-            told = max(told, accepting)
+            advance(max(0, accepting - reported))
+            reported = max(reported, accepting)
             if not self._has_zookeeper() or accepting < len(wanted):
                 return False
             return all(

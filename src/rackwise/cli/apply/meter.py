@@ -33,12 +33,12 @@ class RunMeter:
         self._shell = shell
         self._label = label
         self._started = time.monotonic()
-        self._told = self._started - LINE_EVERY_S + QUIET_S
+        self._printed_s = self._started - LINE_EVERY_S + QUIET_S
         self._pauses: tuple[str, ...] = ()
         self._bar: Any = None
         self._room = 0
 
-    def tell(self, state: ApplyState) -> None:
+    def update(self, state: ApplyState) -> None:
         """Show the state after one step."""
         if self._shell.is_quiet:
             return
@@ -54,9 +54,9 @@ class RunMeter:
         from rackwise.core.applying.status import status_of_run
 
         is_terminal = sys.stderr.isatty()
-        if now - self._told < (DRAW_EVERY_S if is_terminal else LINE_EVERY_S):
+        if now - self._printed_s < (DRAW_EVERY_S if is_terminal else LINE_EVERY_S):
             return
-        self._told = now
+        self._printed_s = now
         if is_terminal:
             self._draw(status_of_run(state))
         else:
@@ -79,8 +79,8 @@ class RunMeter:
             )
             self._bar.add_task("", total=max(1, _in_all(status)))
             self._bar.start()
-        told = progress_in_width(status, self._room)
-        self._bar.update(self._bar.task_ids[0], completed=_over(status), description=told)
+        text = progress_in_width(status, self._room)
+        self._bar.update(self._bar.task_ids[0], completed=_over(status), description=text)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -95,18 +95,18 @@ def progress_text(status: Status, *, has_bound: bool = True) -> str:
     """
     from rackwise.report.formats import bytes_text
 
-    told = [
+    parts = [
         f"{_over(status)}/{_in_all(status)} partitions",
         f"{bytes_text(status.left.total)} of {bytes_text(status.bytes)} left",
     ]
     if status.bytes_per_s:
-        told.append(f"{bytes_text(status.bytes_per_s)}/s")
+        parts.append(f"{bytes_text(status.bytes_per_s)}/s")
     if status.eta.seconds:
         bound = f" ({status.eta.bound_by})" if has_bound else ""
-        told.append(f"{status.eta.seconds} s left{bound}")
+        parts.append(f"{status.eta.seconds} s left{bound}")
     if status.left.unknown:
-        told.append(f"{status.left.unknown} of unknown size")
-    return ", ".join(told)
+        parts.append(f"{status.left.unknown} of unknown size")
+    return ", ".join(parts)
 
 
 def progress_in_width(status: Status, room: int) -> str:

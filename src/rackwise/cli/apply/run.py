@@ -250,7 +250,7 @@ def run(
     with Stopping() as stop:
         try:
             outcome = drive(
-                state, session.world, session.journal, stop=stop, at=utc_now, on_state=meter.tell
+                state, session.world, session.journal, stop=stop, at=utc_now, on_state=meter.update
             )
         finally:
             meter.close()

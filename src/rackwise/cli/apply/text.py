@@ -72,9 +72,9 @@ def class_lines(
     for which, class_ in classes.items():
         if class_ in {"done", "cancelled", "dropped"} or which in unnamed:
             continue
-        told = [codes[which]] if which in codes else []
-        told += [escaped(texts[which])] if which in texts else []
-        lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(told)])]))
+        parts = [codes[which]] if which in codes else []
+        parts += [escaped(texts[which])] if which in texts else []
+        lines.append("  ".join([f"! {name_of(which)}", class_, *filter(None, [": ".join(parts)])]))
     if unnamed:
         lines.append(f"and {len(unnamed)} more not_started; --json has all")
     return lines
@@ -152,14 +152,14 @@ def throttle_text(rate: int, left: Remaining, eta: Eta) -> str:
     from rackwise.report.formats import bytes_text
 
     exact = f"{rate:,} byte{'' if rate == 1 else 's'}/s"
-    told = exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
+    parts = exact if rate < KIB else f"{exact} ({bytes_text(rate)}/s)"
     unknown = f"{counted(left.unknown, 'partition')} of unknown size"
     if not left.total:
-        return f"throttle: {told} at each broker; {unknown} to copy"
+        return f"throttle: {parts} at each broker; {unknown} to copy"
     more = f", beside {unknown}" if left.unknown else ""
     bound = f" ({eta.bound_by})" if eta.bound_by else ""
     return (
-        f"throttle: {told} at each broker; {bytes_text(left.total)} to copy in "
+        f"throttle: {parts} at each broker; {bytes_text(left.total)} to copy in "
         f"{span_text(eta.seconds or 0)} or more{bound}{more}"
     )
 

@@ -163,10 +163,10 @@ def _difference(
     class_ = _class(move, facts, sent)
     if class_ == "not_started":
         has_begun = any(each != "none" for each in sent.values())
-        told = list(_of_brokers(plan, move, facts, is_new=not has_begun))
+        changes = list(_of_brokers(plan, move, facts, is_new=not has_begun))
         if not has_begun:
-            told.extend(_of_topic(plan, move.topic, facts))
-        return f"{name}: {'; '.join(told)}" if told else None
+            changes.extend(_of_topic(plan, move.topic, facts))
+        return f"{name}: {'; '.join(changes)}" if changes else None
     if class_ == "done" or sent.get(id_, "none") != "none":
         return None
     seen = facts.partitions.get(id_)

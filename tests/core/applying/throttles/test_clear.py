@@ -1,4 +1,4 @@
-"""Throttles are taken off, whatever happened to them."""
+"""Throttles are cleared, whatever happened to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Throttles are put on before anything moves."""
+"""Throttles are set before anything moves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TestPuttingOn:
         def meddle(state, action):
             if isinstance(action, SetThrottles) and state.phase == "setting":
                 key = action.changes[0][0]
-                world.carry_out(action)
+                world.execute(action)
                 answers = {each: None for each, _ in action.changes} | {key: "POLICY_VIOLATION"}
                 return ThrottlesSet(at_ms=world.now_ms, answers=answers)
             return "done"

@@ -92,8 +92,8 @@ def read_rows(
     """
     doing = "describe topics"
     requests = {broker: _request(topics) for broker in list(brokers)[:2]}
-    told = ask(admin, lambda: send_to_each(admin, requests), doing=doing) if requests else {}
-    answers = [answer for answer in told.values() if not isinstance(answer, Exception)]
+    by_broker = ask(admin, lambda: send_to_each(admin, requests), doing=doing) if requests else {}
+    answers = [answer for answer in by_broker.values() if not isinstance(answer, Exception)]
     if not answers:
         answers = [ask(admin, lambda: send(admin, _request(topics)), doing=doing)]
     views = [_view(answer) for answer in answers]
@@ -191,9 +191,9 @@ def _agreed(
         if not numbers:
             blank.add(name)
         for number in numbers:
-            told = [each.get(number) if each else None for each in of_topic]
-            known = [row for row in told if row is not None]
-            chosen = rows if known == [known[0]] * len(told) else unsure
+            shown = [each.get(number) if each else None for each in of_topic]
+            known = [row for row in shown if row is not None]
+            chosen = rows if known == [known[0]] * len(shown) else unsure
             chosen[name, number] = known[0]
     return PartitionRows(rows=rows, unsure=unsure, gone=frozenset(gone), blank=frozenset(blank))
 

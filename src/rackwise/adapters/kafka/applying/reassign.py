@@ -79,7 +79,7 @@ def alter_reassignments(
     """
     doing = "reassign partitions"
     request = _request(targets, may_change_replication=may_change_replication)
-    answer = send_once(admin, request, doing=doing, top_code=lambda told: int(told.error_code))
+    answer = send_once(admin, request, doing=doing, top_code=lambda answer: int(answer.error_code))
     if isinstance(answer, Unanswered):
         return RequestOutcome(unknown=frozenset(targets))
     if answer.error_code == CLUSTER_DENIED:

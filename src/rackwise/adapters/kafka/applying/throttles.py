@@ -184,8 +184,8 @@ def _write_brokers(
     failed: dict[ConfigWrite, str | None] = {}
     for broker, answer in sorted(send_to_each(admin, requests).items()):
         part: dict[int | str, Sequence[ConfigWrite]] = {broker: wanted[broker]}
-        told = Unanswered(reason(answer)) if isinstance(answer, Exception) else answer
-        failed |= _failed(part, told)
+        result = Unanswered(reason(answer)) if isinstance(answer, Exception) else answer
+        failed |= _failed(part, result)
     return failed
 
 
@@ -222,13 +222,13 @@ def _failed(
     codes = {each.resource_name: each for each in answer.responses}
     failed: dict[ConfigWrite, str | None] = {}
     for name, write in every:
-        told = codes.get(name)
-        if told is None:
+        result = codes.get(name)
+        if result is None:
             failed[write] = None
             continue
-        _check_allowed(told.error_code, "set throttles", "AlterConfigs")
-        if told.error_code:
-            failed[write] = code_name(told.error_code)
+        _check_allowed(result.error_code, "set throttles", "AlterConfigs")
+        if result.error_code:
+            failed[write] = code_name(result.error_code)
     return failed
 
 

@@ -181,16 +181,16 @@ class World:
         """Every throttle set at a topic or at a live broker. Raises what `ask` raises."""
         topics = sorted(ask(self.admin, self.admin.list_topics, doing="list topics"))
         live = [each.id for each in read_brokers(self.admin) if each.is_live]
-        told = read_throttles(self.admin, topics=topics, brokers=live)
+        values = read_throttles(self.admin, topics=topics, brokers=live)
         return {
             **{
                 ThrottleKey("broker", str(broker), key): value
-                for broker, keys in told.brokers.items()
+                for broker, keys in values.brokers.items()
                 for key, value in keys.items()
             },
             **{
                 ThrottleKey("topic", topic, key): value
-                for topic, keys in told.topics.items()
+                for topic, keys in values.topics.items()
                 for key, value in keys.items()
             },
         }
@@ -213,8 +213,8 @@ class World:
         """Read `min.insync.replicas` once per topic; a rejected topic stays unknown."""
         new = sorted(set(topics) - self._min_isr.keys())
         if new:
-            told = read_configs(self.admin, new, (), progress=lambda _: None)
-            self._min_isr |= {name: told.min_insync_replicas.get(name, 0) for name in new}
+            values = read_configs(self.admin, new, (), progress=lambda _: None)
+            self._min_isr |= {name: values.min_insync_replicas.get(name, 0) for name in new}
 
     def _is_under(
         self, which: TopicPartition, seen: ObservedPartition, found: PartitionReading
@@ -227,26 +227,26 @@ class World:
         brokers = sorted({each.resource for each in writes if isinstance(each.resource, int)})
         deadline = self.clock_ms() + VISIBLE_MS
         while self.clock_ms() < deadline:
-            told = read_throttles(self.admin, topics=topics, brokers=brokers)
-            if all(_current_value(told, each) == each.value for each in writes):
+            values = read_throttles(self.admin, topics=topics, brokers=brokers)
+            if all(_current_value(values, each) == each.value for each in writes):
                 return
             time.sleep(BETWEEN_S)
 
     def _read_throttles(self, action: ReadThrottles) -> ThrottlesRead:
-        told = read_throttles(self.admin, topics=action.topics, brokers=action.brokers)
+        values = read_throttles(self.admin, topics=action.topics, brokers=action.brokers)
         self._inherited |= {
             ThrottleKey("broker", str(broker), key): value
-            for broker, keys in told.inherited.items()
+            for broker, keys in values.inherited.items()
             for key, value in keys.items()
         }
         return ThrottlesRead(
             at_ms=self.clock_ms(),
             brokers={
-                broker: {**told.inherited.get(broker, {}), **keys}
-                for broker, keys in told.brokers.items()
+                broker: {**values.inherited.get(broker, {}), **keys}
+                for broker, keys in values.brokers.items()
             },
-            topics=told.topics,
-            gone=frozenset(action.topics) - told.topics.keys(),
+            topics=values.topics,
+            gone=frozenset(action.topics) - values.topics.keys(),
         )
 
     def _set_throttles(self, action: SetThrottles) -> ThrottlesSet:
@@ -272,12 +272,12 @@ class World:
         return ThrottlesSet(at_ms=self.clock_ms(), answers=answers)
 
 
-def _current_value(told: ThrottleValues, write: ConfigWrite) -> str | None:
+def _current_value(values: ThrottleValues, write: ConfigWrite) -> str | None:
     """The value at the resource; of a resource without an answer, the written value."""
     if isinstance(write.resource, int):
-        found = told.brokers.get(write.resource)
+        found = values.brokers.get(write.resource)
     else:
-        found = told.topics.get(write.resource)
+        found = values.topics.get(write.resource)
     return write.value if found is None else found.get(write.key)
 
 
