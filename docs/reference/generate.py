@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from rackwise.cli.app import COMMANDS, app_of
+from rackwise.cli.app import COMMANDS, build_app
 from rackwise.core import errors
 from rackwise.core.audit import RULES, Rule
 from rackwise.core.fetch_diagnosis import READING_RULES
@@ -64,7 +64,7 @@ def cli() -> str:
         "`--color auto|always|never --max-input SIZE`. Exit codes: 0 done, 1 error, 2 there is"
     ]
     lines += ["a difference, 3 stopped half-way, 4 refused before the first write.", ""]
-    for name, command in sorted(_commands(get_command(app_of(*COMMANDS))).items()):
+    for name, command in sorted(_commands(get_command(build_app(*COMMANDS))).items()):
         lines += [
             f"## rackwise {name}",
             "",

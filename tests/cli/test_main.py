@@ -13,7 +13,7 @@ import pytest
 
 import rackwise
 import rackwise.cli.main as command_line
-from rackwise.cli.main import globals_of, hoisted, run
+from rackwise.cli.main import global_options, globals_first, run
 from rackwise.cli.shell import Meter, Shell, Terminated, size_in_bytes, version
 from rackwise.core.errors import InvalidConfig, RackwiseError
 from rackwise.core.json.strict import parse
@@ -109,7 +109,7 @@ class TestExitCodes:
                 1,
                 (
                     "error: /data/x: No space left on device\n"
-                    "hint: look at the disk and at where the output goes\n"
+                    "hint: check the disk and the target of the output\n"
                 ),
             ),
             (
@@ -117,7 +117,7 @@ class TestExitCodes:
                 1,
                 (
                     "error: internal error: KeyError: 'hidden\\x1b'\n"
-                    "hint: run again with --debug and report what it prints\n"
+                    "hint: run again with --debug and report the output\n"
                 ),
             ),
         ],
@@ -194,7 +194,7 @@ class TestStreams:
         assert code == 1
         assert talk == (
             "error: stdout: No space left on device\n"
-            "hint: look at the disk and at where the output goes\n"
+            "hint: check the disk and the target of the output\n"
         )
 
     def test_nobody_who_listens_to_the_talk_is_no_reason_to_stop(self):
@@ -221,7 +221,7 @@ class TestSignals:
         def loads(*_):
             raise stop
 
-        monkeypatch.setattr(command_line, "app_of", loads)
+        monkeypatch.setattr(command_line, "build_app", loads)
         assert run(["plan"]) == code
 
     def test_ctrl_c_while_packages_load_shows_no_traceback(self, tmp_path):
@@ -284,8 +284,8 @@ class TestGlobalOptions:
         ],
     )
     def test_they_may_stand_anywhere_before_the_dashes(self, arguments, front, rest):
-        assert globals_of(arguments) == front
-        assert hoisted(arguments) == [*front, *rest]
+        assert global_options(arguments) == front
+        assert globals_first(arguments) == [*front, *rest]
 
     def test_the_shell_has_them(self):
         assert Shell.of(["--json", "--quiet", "--debug", "--color", "never"]) == Shell(
@@ -379,7 +379,7 @@ class TestProgress:
     def test_without_a_terminal_a_line_now_and_then(self, capsys):
         meter = Meter(Shell(), "reading", 100)
         meter._started -= 30
-        meter._told -= 30
+        meter._last_line -= 30
         meter.advance(50)
         meter.advance(1)
         meter.close()
@@ -388,14 +388,14 @@ class TestProgress:
     def test_of_an_unknown_whole(self, capsys):
         meter = Meter(Shell(), "reading", None)
         meter._started -= 30
-        meter._told -= 30
+        meter._last_line -= 30
         meter.advance(90)
         assert capsys.readouterr().err == "reading: 90, 3/s\n"
 
     def test_quiet(self, capsys):
         meter = Meter(Shell(is_quiet=True), "reading", None)
         meter._started -= 30
-        meter._told -= 30
+        meter._last_line -= 30
         meter.advance(90)
         assert capsys.readouterr().err == ""
 

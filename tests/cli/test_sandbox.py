@@ -53,7 +53,7 @@ def test_it_serves_until_ctrl_c_and_leaves_logs_in_the_folder(run, tmp_path):
     assert not is_open(port_of(server))
     assert "starting 1 broker of Kafka 4.4 in KRaft mode" in talk
     assert "broker 0 in rack north, process " in talk
-    assert f"logs and data: {tmp_path / 'box'}\nCtrl-C stops it\nstopping\n" in talk
+    assert f"logs and data: {tmp_path / 'box'}\npress Ctrl-C to stop it\nstopping\n" in talk
     assert (tmp_path / "box" / "broker-0" / "server.log").stat().st_size > 0
 
 

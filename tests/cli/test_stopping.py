@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from rackwise.adapters.files import write_snapshot
-from rackwise.cli.stopping import SIGNALS, Stopping, ended_at_once
+from rackwise.cli.stopping import SIGNALS, Stopping, end_on_signal
 from small_clusters import small_cluster
 
 
@@ -90,14 +90,14 @@ def test_a_search_that_holds_python_ends_at_once_and_leaves_nothing(number, tmp_
 class TestEndedAtOnce:
     def test_handlers_are_as_they_were_after_it(self):
         before = [signal.getsignal(number) for number in SIGNALS]
-        with ended_at_once():
+        with end_on_signal():
             assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_DFL}
         assert [signal.getsignal(number) for number in SIGNALS] == before
 
     def test_what_is_ignored_stays_so(self):
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            with ended_at_once():
+            with end_on_signal():
                 assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         finally:
             signal.signal(signal.SIGINT, before)
@@ -106,7 +106,7 @@ class TestEndedAtOnce:
         seen = []
 
         def look():
-            with ended_at_once():
+            with end_on_signal():
                 seen.append(signal.getsignal(signal.SIGINT))
 
         thread = threading.Thread(target=look)

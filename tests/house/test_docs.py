@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from rackwise.cli.app import COMMANDS, app_of
+from rackwise.cli.app import COMMANDS, build_app
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.traffic import usd_nano
 from shown_commands import README, ROOT, TOUR, blocks_of, shown_commands
@@ -39,7 +39,7 @@ def test_generated_pages_are_fresh():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_shown_exists_with_its_options(page):
-    commands = get_command(app_of(*COMMANDS)).commands
+    commands = get_command(build_app(*COMMANDS)).commands
     for text in [text for kind in ("console", "sh") for _, text in blocks_of(page, kind)]:
         for line in text.replace("\\\n", " ").splitlines():
             words = (

@@ -37,8 +37,8 @@ def test_import_rackwise_loads_nothing_heavy():
 
 def test_the_command_line_loads_only_what_parses_it():
     heavy = set(HEAVY) - {"typer"}
-    every = "import rackwise.cli.main; from rackwise.cli.app import COMMANDS, app_of"
-    assert heavy & set(loaded(f"{every}; app_of(*COMMANDS)")) == set()
+    every = "import rackwise.cli.main; from rackwise.cli.app import COMMANDS, build_app"
+    assert heavy & set(loaded(f"{every}; build_app(*COMMANDS)")) == set()
 
 
 def test_a_command_loads_no_other_one():

@@ -7,7 +7,7 @@ import shlex
 import pytest
 from typer.main import get_command
 
-from rackwise.cli.app import COMMANDS, app_of
+from rackwise.cli.app import COMMANDS, build_app
 from rackwise.core.savings import CONDITIONS
 from rackwise.report.savings import SETTINGS, _bound
 
@@ -29,7 +29,7 @@ def test_what_is_imported_is_there(line):
 @pytest.mark.parametrize("line", [line for line in LINES if line.startswith("rackwise ")])
 def test_commands_have_their_options(line):
     words = shlex.split(line)
-    command = get_command(app_of(*COMMANDS)).commands[words[1]]
+    command = get_command(build_app(*COMMANDS)).commands[words[1]]
     options = {name for parameter in command.params for name in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

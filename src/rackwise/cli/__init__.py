@@ -1,4 +1,4 @@
-"""The command line: each command gathers, decides, acts, shows; core decides in one call."""
+"""The command line. Each command gathers its input, calls core once to decide, acts and shows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NoReturn
 __all__ = ["main"]
 
 INTERRUPTED = 128 + 2
-"""The exit code after SIGINT; `signal` is not loaded for its number."""
+"""The exit code after SIGINT. Written as a number, so that `signal` is not loaded."""
 
 
 def main() -> NoReturn:
-    """Run the command of `sys.argv`; without its packages, say what to install.
+    """Run the command in `sys.argv`. If typer is missing, say how to install it.
 
-    Ctrl-C while packages still load ends it as it would end a command that has written nothing.
+    Ctrl-C while packages load exits with the code of a command that has written nothing.
     """
     try:
         from rackwise.cli.main import run

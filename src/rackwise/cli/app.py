@@ -1,4 +1,4 @@
-"""The application: its global options and its commands."""
+"""The application: global options and the table of commands."""
 
 from __future__ import annotations
 
@@ -11,114 +11,124 @@ from rackwise.cli.shell import MAX_INPUT, Color, size_in_bytes, version
 
 
 class Command(NamedTuple):
-    """A command or group of commands: its module, and what it does in a few words."""
+    """A command or a group of commands."""
 
     module: str
+    """Below `rackwise.cli`."""
     summary: str
+    """One line of `rackwise --help`."""
 
 
 COMMANDS = {
     "snapshot": Command("audit.snapshot", "Write a snapshot of a cluster to a file"),
-    "audit": Command("audit.audit", "Judge placement, and what the loss of each rack does"),
-    "plan": Command("plan.plan", "Plan the cheapest repair, with a proof that it is that"),
-    "proof": Command("plan.proof", "Check a plan again: legal, fair, and the cheapest"),
-    "diff": Command("plan.diff", "Compare replica lists and findings of two files"),
-    "what-if": Command(
-        "plan.what_if", "Suppose a change or a lost rack: what breaks, what it costs"
+    "audit": Command("audit.audit", "Check placement; report what the loss of each rack does"),
+    "plan": Command("plan.plan", "Plan the cheapest moves, with a proof that none are cheaper"),
+    "proof": Command("plan.proof", "Verify that a plan is legal, fair and the cheapest"),
+    "diff": Command("plan.diff", "Compare two snapshots, plans or reassignments"),
+    "what-if": Command("plan.what_if", "Show what a change or a lost rack breaks and costs"),
+    "doctor": Command("audit.doctor", "Find why clients read from other racks"),
+    "apply": Command("apply.commands", "Execute a plan on its cluster"),
+    "resume": Command("apply.resume", "Continue a plan that was interrupted"),
+    "cancel": Command("apply.cancel", "Cancel the running moves of a plan"),
+    "rollback": Command("apply.rollback", "Undo the finished moves of a plan"),
+    "status": Command(
+        "apply.status", "Show which moves of a plan are done, running or not started"
     ),
-    "doctor": Command("audit.doctor", "Find what keeps clients from reading in their own rack"),
-    "apply": Command("apply.commands", "Carry a plan out on its cluster"),
-    "resume": Command("apply.resume", "Go on with a plan where it stands"),
-    "cancel": Command("apply.cancel", "Cancel the moves of a plan that go on"),
-    "rollback": Command("apply.rollback", "Take back what is done of a plan"),
-    "status": Command("apply.status", "Say what of a plan is done, moving, or not begun"),
-    "throttles": Command("apply.throttles", "List replication throttles, and those a run has left"),
-    "place": Command("place.place", "Print where the replicas of a new topic would go"),
-    "placers": Command("place.placers", "List what --placer may name"),
-    "serve": Command("place.serve", "Answer where replicas go, to any Kafka client"),
-    "analyze": Command("analyze.analyze", "Audit, plan and price a fleet on Spark, with a report"),
-    "report": Command("analyze.report", "Render the report again, without Spark"),
-    "stream": Command("analyze.stream", "Telemetry of Kafka clients into tables and daily bills"),
+    "throttles": Command(
+        "apply.throttles", "List replication throttles, and those that a run left behind"
+    ),
+    "place": Command("place.place", "Print a placement for a new topic"),
+    "placers": Command("place.placers", "List the placers that --placer accepts"),
+    "serve": Command("place.serve", "Serve placements to any Kafka client"),
+    "analyze": Command("analyze.analyze", "Audit, plan and price a fleet on Spark; write a report"),
+    "report": Command("analyze.report", "Render the report of a result again, without Spark"),
+    "stream": Command("analyze.stream", "Write client telemetry to tables and bill it by day"),
     "spark-check": Command(
-        "analyze.spark_check", "Ask Spark's executors which rack they would tell Kafka"
+        "analyze.spark_check", "Check which rack each Spark executor sends to Kafka"
     ),
     "generate": Command(
-        "analyze.generate", "Write a made-up fleet: snapshots, flow logs, the truth"
+        "analyze.generate", "Generate a fleet: snapshots, flow logs and the true bill"
     ),
     "sandbox": Command("sandbox", "Start a real Kafka cluster on loopback"),
-    "topic": Command("place.topic", "Create or widen a topic, its replicas placed by racks"),
-    "consumer": Command(
-        "consumer.commands", "How local the reads of groups are, and how local they could be"
+    "topic": Command("place.topic", "Create or expand a topic with rack-aware placement"),
+    "consumer": Command("consumer.commands", "Measure how local the reads of consumer groups are"),
+    "producer": Command(
+        "producer.commands", "Simulate partitioners and split traffic between racks"
     ),
-    "producer": Command("producer.commands", "What ways of choosing partitions would do"),
-    "broker-id": Command("broker_id.commands", "Give a broker that lost its disk its own id back"),
-    "upgrade": Command("audit.upgrade", "KIP-36's rolling upgrade of a cluster on ZooKeeper"),
+    "broker-id": Command("broker_id.commands", "Keep a broker id when a broker loses its disk"),
+    "upgrade": Command("audit.upgrade", "Plan KIP-36's rolling upgrade of a ZooKeeper cluster"),
 }
 """In the order of the help."""
 
 EPILOG = (
-    "Global options may stand anywhere. Exit: 0 done, 1 error, 2 there is a difference, "
-    "3 stopped half-way, 4 refused before the first write."
+    "Global options may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 differences "
+    "found, 3 stopped after a part was written, 4 rejected before the first write."
 )
 
 
-def app_of(*names: str) -> typer.Typer:
-    """The application with these commands: a command that is started loads no other one."""
-    made = _without_commands()
+def build_app(*names: str) -> typer.Typer:
+    """Build the application with these commands only, so that no other command is loaded."""
+    app = _without_commands()
     for name in names:
         module = import_module(f"rackwise.cli.{COMMANDS[name].module}")
         if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
+            app.add_typer(module.app, name=name)
         else:
-            made.command(name)(getattr(module, name.replace("-", "_")))
-    return made
+            app.command(name)(getattr(module, name.replace("-", "_")))
+    return app
 
 
-def listing() -> typer.Typer:
-    """The application for those who name no command: it knows what there is and loads nothing."""
-    made = _without_commands()
+def build_help_app() -> typer.Typer:
+    """Build an application that lists every command and loads none of them, for `--help`."""
+    app = _without_commands()
     for name, command in COMMANDS.items():
-        made.command(name, short_help=command.summary)(lambda: None)
-    return made
+        app.command(name, short_help=command.summary)(lambda: None)
+    return app
 
 
 def _without_commands() -> typer.Typer:
-    made = typer.Typer(
+    app = typer.Typer(
         name="rackwise",
-        help="Rack awareness for Apache Kafka: audit, plans with proof, placement, and the bill "
-        "for bytes that cross racks.",
+        help="Rack awareness for Apache Kafka: audits, plans with proofs, placements, and the "
+        "bill for bytes that cross racks.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         epilog=EPILOG,
     )
-    made.callback()(options)
-    return made
+    app.callback()(options)
+    return app
 
 
-def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"rackwise {version()}")
         raise typer.Exit
 
 
 def options(
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No talk on stderr but warnings and errors.")
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on stdout.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of internal errors.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print only warnings and errors on stderr.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal error.")
+    ] = False,
     color: Annotated[
-        Color, typer.Option(help="When to use colour; NO_COLOR is respected.")
+        Color, typer.Option(help="Choose when to use colour. NO_COLOR is respected.")
     ] = Color.AUTO,
     max_input: Annotated[
-        str, typer.Option(metavar="SIZE", help="Largest input file, unpacked.")
+        str, typer.Option(metavar="SIZE", help="Reject input files larger than this, unpacked.")
     ] = MAX_INPUT,
     version: Annotated[  # noqa: ARG001 (its callback has done the work)
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Global options; `Shell.of` has read them already, this declares them for the help."""
+    """Declare the global options for the help. `Shell.of` has read their values already."""
     del json, quiet, debug, color
     size_in_bytes(max_input)

@@ -1,4 +1,4 @@
-"""What to install where a package is not there."""
+"""Errors for missing packages, with the command that installs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def installed(extra: str, purpose: str) -> Iterator[None]:
-    """Imports inside the block raise `MissingDependency` with the line that installs `extra`.
+    """Turn a failed import in the block into `MissingDependency` with a hint to install `extra`.
 
     `purpose` completes the sentence "PACKAGE is required to ...". A missing PySpark raises
     `SparkMissing`.

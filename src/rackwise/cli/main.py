@@ -1,8 +1,7 @@
 """Entry point: global options, exit codes, and the one place where errors become text.
 
-Exit codes: 0 nothing to do or done, 1 error, 2 there is a difference, 3 something was written and
-the goal is not reached, 4 refused before the first write, 130/143/141 SIGINT, SIGTERM, closed
-stdout.
+Exit codes: 0 done or nothing to do, 1 error, 2 differences found, 3 stopped after a part was
+written, 4 rejected before the first write, 130/143/141 after SIGINT, SIGTERM or a closed stdout.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from typer.exceptions import Exit, TyperException
 
-from rackwise.cli.app import COMMANDS, app_of, listing
+from rackwise.cli.app import COMMANDS, build_app, build_help_app
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.core.errors import RackwiseError, WorldError
 from rackwise.core.text import escaped
@@ -30,12 +29,12 @@ VALUED = ("--color", "--max-input")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; give its exit code. Never raises what a user could cause."""
+    """Run one command and return its exit code. Errors that a user can cause are not raised."""
     signal.signal(signal.SIGTERM, _terminate)
     _open_streams()
-    shell = Shell.of(globals_of(arguments))
+    shell = Shell.of(global_options(arguments))
     try:
-        code = _call(hoisted(arguments), shell)
+        code = _call(globals_first(arguments), shell)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
@@ -48,9 +47,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _call(arguments: list[str], shell: Shell) -> int:
-    named = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
+    names = [each for each in _split(arguments)[1][:1] if each in COMMANDS]
     try:
-        command = typer.main.get_command(app_of(*named) if named else listing())
+        command = typer.main.get_command(build_app(*names) if names else build_help_app())
         with command.make_context("rackwise", arguments, obj=shell) as context:
             result = command.invoke(context)
     except Exit as leave:
@@ -74,27 +73,28 @@ def _call(arguments: list[str], shell: Shell) -> int:
 
 
 def _from_system(error: OSError) -> WorldError:
-    """What the operating system refused; without a file it was stdout."""
+    """Convert an error of the operating system. An error without a file name comes from stdout."""
     name = "stdout" if error.filename is None else escaped(str(error.filename))
     return WorldError(
         f"{name}: {error.strerror}",
         wanted="a file or stream that works",
         had=error.strerror,
-        hint="look at the disk and at where the output goes",
+        hint="check the disk and the target of the output",
         where=name,
     )
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End in order at the first signal; a second one ends the process at once."""
+    """Stop in order at the first signal. A second signal ends the process at once."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     raise Terminated
 
 
 def _open_streams() -> None:
-    """Put something where the caller closed a stream, or the next file opened would be it.
+    """Open a substitute for each closed stream; else the next opened file would take its place.
 
-    A closed stdout is a pipe that nobody reads; what a terminal cannot show is escaped.
+    A closed stdout becomes a pipe without a reader. Characters that the terminal cannot show are
+    escaped.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115 (stays open)
@@ -110,14 +110,14 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def hoisted(arguments: Sequence[str]) -> list[str]:
-    """The arguments, global options first: users may write them anywhere before `--`."""
+def globals_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments, global options first. Users may write them anywhere before `--`."""
     front, rest = _split(arguments)
     return [*front, *rest]
 
 
-def globals_of(arguments: Sequence[str]) -> list[str]:
-    """The global options alone, as given."""
+def global_options(arguments: Sequence[str]) -> list[str]:
+    """Return only the global options, unchanged."""
     return _split(arguments)[0]
 
 

@@ -1,4 +1,4 @@
-"""`rackwise sandbox`: a real Kafka cluster on this machine until Ctrl-C."""
+"""`rackwise sandbox`: runs a real Kafka cluster on this machine until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ NEWEST: KraftVersion = "4.4"
 
 def sandbox(
     context: typer.Context,
-    brokers: Annotated[int, typer.Option(min=1, metavar="N", help="How many brokers.")] = 4,
+    brokers: Annotated[int, typer.Option(min=1, metavar="N", help="Start this many brokers.")] = 4,
     racks: Annotated[
-        str, typer.Option(metavar="RACKS", help="Dealt in turn, comma between; '' for none.")
+        str,
+        typer.Option(
+            metavar="RACKS", help="Racks, separated by commas, assigned in turn; '' for none."
+        ),
     ] = "a,b,c",
     kafka: Annotated[
         KraftVersion | None,
@@ -41,14 +44,15 @@ def sandbox(
     folder: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Empty folder for logs and data, kept; else a passing one."
+            metavar="DIR",
+            help="Keep logs and data in this empty folder. [default: a temporary one]",
         ),
     ] = None,
 ) -> int:
     """Start a real Kafka cluster on loopback; Ctrl-C stops it.
 
-    Needs Java 17 or later and fetches the jars once. Prints the bootstrap line when every broker
-    serves. Exit: 0 after Ctrl-C, 143 after SIGTERM, 1 error or the last broker died.
+    Needs Java 17 or later; downloads the jars once. Prints the bootstrap server when all brokers
+    are ready. Exit codes: 0 after Ctrl-C, 143 after SIGTERM, 1 error or the last broker died.
     """
     shell: Shell = context.obj
     if zookeeper and kafka is not None:
@@ -63,7 +67,7 @@ def sandbox(
     java_home, start = prepare(shell, version)
     kind = "3.9 on ZooKeeper" if version is None else f"{version} in KRaft mode"
     shell.note(f"starting {brokers} broker{'s' * (brokers > 1)} of Kafka {kind}")
-    with shell.progress("brokers that answer", total=brokers) as advance:
+    with shell.progress("brokers ready", total=brokers) as advance:
         cluster = start(
             java_home=java_home,
             brokers=brokers,
@@ -99,12 +103,12 @@ def prepare(shell: Shell, version: KraftVersion | None) -> tuple[Path, Callable[
 
 
 def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
-    """What runs where, then where it listens, on stdout at once: a script may be waiting for it."""
+    """Print the brokers, then flush the bootstrap server to stdout: a script may wait for it."""
     for broker in cluster.brokers:
         rack = "without a rack" if broker.rack is None else f"in rack {broker.rack}"
         shell.note(f"broker {broker.id} {rack}, process {cluster.pid(broker.id)}")
     shell.note(f"logs and data: {cluster.folder}")
-    shell.note("Ctrl-C stops it")
+    shell.note("press Ctrl-C to stop it")
     keeper = cluster.zookeeper_connect if has_zookeeper else None
     if shell.is_json:
         shell.document(document(cluster, keeper))
@@ -116,7 +120,7 @@ def show(shell: Shell, cluster: Sandbox, *, has_zookeeper: bool) -> None:
 
 
 def document(cluster: Sandbox, keeper: str | None) -> dict[str, Any]:
-    """The same as one JSON document; `rack` is null where a broker has none."""
+    """Describe the cluster as one JSON document; `rack` is null for a broker without a rack."""
     return {
         "format": FORMAT,
         "bootstrap_server": cluster.bootstrap,
@@ -136,13 +140,13 @@ def document(cluster: Sandbox, keeper: str | None) -> dict[str, Any]:
 
 
 def watch(shell: Shell, cluster: Sandbox) -> None:
-    """Tell of each server that ends by itself; raise `ServerDied` once all brokers have."""
-    told: set[str] = set()
+    """Warn of each server that ends by itself. Raises `ServerDied` when all brokers have ended."""
+    reported: set[str] = set()
     while True:
         deaths = cluster.deaths()
         for death in deaths:
-            if death.message not in told:
-                told.add(death.message)
+            if death.message not in reported:
+                reported.add(death.message)
                 shell.warn(f"{death.message}\n{escaped_lines(death.hint or '')}")
         if not cluster.has_brokers:
             raise deaths[-1]

@@ -1,4 +1,4 @@
-"""What a command talks through: data to stdout, the rest to stderr; JSON or text."""
+"""Output of a command: data to stdout, everything else to stderr; JSON or text."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ UNITS = {
     "GiB": 2**30,
 }
 QUIET_S = 2.0
-"""Work shorter than this shows no progress."""
+"""Progress is shown only for work that takes longer."""
 LINE_EVERY_S = 10.0
-"""Where there is no terminal, progress is a line this often."""
+"""Without a terminal, progress is one line per interval."""
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived."""
+    """Raised when SIGTERM arrives."""
 
 
 class Color(StrEnum):
@@ -47,14 +47,14 @@ class Color(StrEnum):
 
 
 def version() -> str:
-    """The version, as it stands in `pyproject.toml`."""
+    """Return the version of the installed package."""
     from importlib.metadata import version as installed
 
     return installed("rackwise")
 
 
 def size_in_bytes(text: str) -> int:
-    """`256MiB` -> 268435456. Raises `InvalidConfig` for another unit, zero or less."""
+    """Parse `256MiB` to 268435456. Raises `InvalidConfig` for another unit, and for 0 or less."""
     digits = text.rstrip("BkKMGi")
     unit = text[len(digits) :]
     if not digits.isascii() or not digits.isdigit() or unit not in UNITS or int(digits) == 0:
@@ -69,7 +69,7 @@ def size_in_bytes(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """How this run of the command line speaks; made once, handed to each command as `ctx.obj`."""
+    """Output settings of this run; built once, passed to each command as `ctx.obj`."""
 
     is_json: bool = False
     is_quiet: bool = False
@@ -79,7 +79,7 @@ class Shell:
 
     @classmethod
     def of(cls, options: Sequence[str]) -> Shell:
-        """From the global options as given; the option's own parser tells of a wrong value."""
+        """Read the global options. Typer reports invalid values later."""
         values = {"--color": str(Color.AUTO), "--max-input": MAX_INPUT}
         pending = iter(options)
         for option in pending:
@@ -96,42 +96,42 @@ class Shell:
 
     @property
     def max_input(self) -> int:
-        """The cap on one input file after unpacking, in bytes."""
+        """The largest size of one input file after unpacking, in bytes."""
         return size_in_bytes(self.max_input_text)
 
     def has_color(self, *, stderr: bool = False) -> bool:
-        """Whether to colour this stream: `--color`, then NO_COLOR, then if it is a terminal."""
+        """Whether to colour this stream: `--color` decides, then NO_COLOR, then the terminal."""
         if self.color != Color.AUTO:
             return self.color == Color.ALWAYS
         return not os.environ.get("NO_COLOR") and (sys.stderr if stderr else sys.stdout).isatty()
 
     @property
     def width(self) -> int:
-        """Columns of the terminal; 100 where there is none."""
+        """Columns of the terminal; 100 without a terminal."""
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns
         except (OSError, ValueError):
             return 100
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """One JSON document on stdout, keys sorted."""
+        """Print one JSON document on stdout, keys sorted."""
         self.text(json.dumps(document, ensure_ascii=False, sort_keys=True, allow_nan=False))
 
     def text(self, text: str) -> None:
-        """Data for people on stdout."""
+        """Print data for people on stdout."""
         print(text, flush=True)
 
     def note(self, text: str) -> None:
-        """Talk on stderr; silent under `--quiet`."""
+        """Print a note on stderr, unless `--quiet`."""
         if not self.is_quiet:
             _say(text)
 
     def warn(self, text: str) -> None:
-        """A warning on stderr; it says what to do."""
+        """Print a warning on stderr. It says what to do."""
         _say(self._marked("warning", "33", text))
 
     def error(self, error: RackwiseError) -> None:
-        """One line (and a hint) for people, or one JSON line, on stderr."""
+        """Print an error on stderr: a line and a hint for people, or one JSON line."""
         if self.is_json:
             _say(json.dumps(error.as_dict(), ensure_ascii=False))
             return
@@ -140,15 +140,15 @@ class Shell:
             _say(self._marked("hint", "36", escaped_lines(error.hint)))
 
     def usage(self, message: str) -> None:
-        """A usage error: the caller mistyped."""
+        """Print a usage error."""
         self.error(
             InvalidConfig(message.rstrip("."), hint="rackwise --help, or rackwise COMMAND --help")
         )
 
     def internal(self, error: Exception) -> None:
-        """A fault of our own, told without a traceback."""
+        """Print an internal error without its traceback."""
         summary = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
-        self.error(RackwiseError(summary, hint="run again with --debug and report what it prints"))
+        self.error(RackwiseError(summary, hint="run again with --debug and report the output"))
 
     def _marked(self, mark: str, code: str, text: str) -> str:
         return (
@@ -159,9 +159,10 @@ class Shell:
 
     @contextmanager
     def progress(self, label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Show how far the work is once it takes over two seconds; yields `advance(count)`.
+        """Show progress of work that takes longer than two seconds; yields `advance(count)`.
 
-        On a terminal a bar with done/total, rate and time left; else one line each ten seconds.
+        A terminal gets a bar with done/total, rate and time left; others get a line every ten
+        seconds.
         """
         meter = Meter(self, label, total)
         try:
@@ -171,23 +172,23 @@ class Shell:
 
 
 def drop_stdout() -> None:
-    """Let what is still to be written to stdout go nowhere: it has failed."""
+    """Send further writes to stdout to /dev/null, after stdout has failed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str) -> None:
-    """Talk on stderr; that nobody listens is no reason to stop."""
+    """Print on stderr. A closed stderr is no error."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 
 
 def escaped_lines(text: str) -> str:
-    """Escaped, but line by line: hints may carry a server's last log lines."""
+    """Escape each line alone. Hints may contain the last log lines of a server."""
     return "\n".join(escaped(line) for line in text.splitlines())
 
 
 class Meter:
-    """Counts done work and draws it on stderr; see `Shell.progress`."""
+    """Counts finished work and draws it on stderr; see `Shell.progress`."""
 
     def __init__(self, shell: Shell, label: str, total: int | None) -> None:
         self._shell = shell
@@ -195,19 +196,19 @@ class Meter:
         self._total = total
         self._done = 0
         self._started = time.monotonic()
-        self._told = self._started - LINE_EVERY_S + QUIET_S
+        self._last_line = self._started - LINE_EVERY_S + QUIET_S
         self._bar: Any = None
 
     def advance(self, count: int) -> None:
-        """Add finished units."""
+        """Count finished units."""
         self._done += count
         now = time.monotonic()
         if self._shell.is_quiet or now - self._started < QUIET_S:
             return
         if sys.stderr.isatty():
             self._draw()
-        elif now - self._told >= LINE_EVERY_S:
-            self._told = now
+        elif now - self._last_line >= LINE_EVERY_S:
+            self._last_line = now
             of = f"/{self._total}" if self._total is not None else ""
             rate = self._done / (now - self._started)
             left = (
@@ -243,6 +244,6 @@ class Meter:
         self._bar.update(self._bar.task_ids[0], completed=self._done, rate=rate)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()

@@ -1,4 +1,4 @@
-"""Where a command reads a cluster from: a snapshot, or running brokers."""
+"""Options that name the input of a command, and readers of a cluster: a snapshot or brokers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -17,62 +17,89 @@ from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from rackwise.core.model import Cluster
 
 SnapshotFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Read the cluster from this snapshot, FILE or FILE.gz."),
 ]
 Server = Annotated[
-    str | None, typer.Option(metavar="H:P", help="Brokers to ask instead, comma between.")
+    str | None,
+    typer.Option(metavar="H:P", help="Read the cluster from these brokers, separated by commas."),
 ]
 ClientConfig = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Client properties: security, SASL, TLS.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Client properties for security, SASL and TLS."),
+]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Policy in TOML. [default: built-in rules]"),
+]
+PriceTable = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="CSV", help="Price table. [default: the shipped table]"),
+]
+Provider = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Use this provider's prices. Without it nothing is priced."),
+]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Include only these topics. May be repeated."),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(metavar="G", help="Include only this consumer group. May be repeated."),
 ]
 
 
-def check_source(
-    snapshot: Path | None, bootstrap_server: str | None, client_config: Path | None
-) -> None:
-    """Refuse all but `--snapshot` or `--bootstrap-server [--client-config]`: `InvalidConfig`."""
-    if (snapshot is None) == (bootstrap_server is None):
-        raise InvalidConfig(
-            "expected exactly one of --snapshot and --bootstrap-server, got "
-            f"{'none' if snapshot is None else 'both'}",
-            wanted=1,
-            had=0 if snapshot is None else 2,
-            hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+class ClusterSource(NamedTuple):
+    """Where a command reads a cluster from: a snapshot file or running brokers."""
+
+    snapshot: Path | None
+    bootstrap_server: str | None
+    client_config: Path | None
+
+    @classmethod
+    def of(
+        cls, snapshot: Path | None, bootstrap_server: str | None, client_config: Path | None
+    ) -> Self:
+        """Check that exactly one source is given. Raises `InvalidConfig`."""
+        if (snapshot is None) == (bootstrap_server is None):
+            raise InvalidConfig(
+                "expected exactly one of --snapshot and --bootstrap-server, got "
+                f"{'none' if snapshot is None else 'both'}",
+                wanted=1,
+                had=0 if snapshot is None else 2,
+                hint="--snapshot FILE reads a file, --bootstrap-server H:P a running cluster",
+            )
+        if client_config is not None and bootstrap_server is None:
+            raise InvalidConfig(
+                "--client-config requires --bootstrap-server",
+                wanted="--bootstrap-server",
+                had="--snapshot",
+                hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
+            )
+        return cls(snapshot, bootstrap_server, client_config)
+
+    def read(self, shell: Shell, *, sizes: bool = True, groups: bool = False) -> Cluster:
+        """Read the cluster.
+
+        `sizes`, `groups`: whether to ask running brokers for them. A snapshot has what it has.
+        """
+        if self.snapshot is not None:
+            from rackwise.adapters import files
+
+            return files.read_snapshot(self.snapshot, max_bytes=shell.max_input)
+        bootstrap = self.bootstrap_server or ""
+        return read_running_cluster(
+            shell, bootstrap, self.client_config, sizes=sizes, groups=groups
         )
-    if client_config is not None and bootstrap_server is None:
-        raise InvalidConfig(
-            "--client-config requires --bootstrap-server",
-            wanted="--bootstrap-server",
-            had="--snapshot",
-            hint="omit --client-config, or give --bootstrap-server instead of --snapshot",
-        )
 
 
-def cluster_of(
-    shell: Shell,
-    snapshot: Path | None,
-    bootstrap_server: str | None,
-    client_config: Path | None,
-    *,
-    sizes: bool = True,
-    groups: bool = False,
-) -> Cluster:
-    """The cluster of a source that `check_source` let through.
-
-    `sizes`, `groups`: whether running brokers are asked for them; a snapshot has what it has.
-    """
-    if snapshot is not None:
-        from rackwise.adapters import files
-
-        return files.read_snapshot(snapshot, max_bytes=shell.max_input)
-    bootstrap = bootstrap_server or ""
-    return cluster_of_brokers(shell, bootstrap, client_config, sizes=sizes, groups=groups)
-
-
-def cluster_of_brokers(
+def read_running_cluster(
     shell: Shell,
     bootstrap: str,
     client_config: Path | None,
@@ -82,7 +109,7 @@ def cluster_of_brokers(
     groups: bool = False,
     resolve: bool = False,
 ) -> Cluster:
-    """A running cluster as it is now, with progress on stderr."""
+    """Read a running cluster, with progress on stderr."""
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
 
@@ -102,8 +129,8 @@ def cluster_of_brokers(
         )
 
 
-def only_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:
-    """The cluster with the topics that match alone; a note of each glob that matches none."""
+def select_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:
+    """Keep only the topics that match a glob. A glob without a match becomes a note."""
     if "*" in globs:
         return cluster
     from rackwise.core.model import Note, PartitionTable
@@ -123,5 +150,5 @@ def only_topics(cluster: Cluster, globs: Sequence[str]) -> Cluster:
 
 
 def utc_now() -> str:
-    """The clock: UTC to the second, ISO 8601 with `Z`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: TID251 (the one reading of it)
+    """Read the clock: UTC to the second, ISO 8601 with `Z`."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: TID251 (the only place that reads it)

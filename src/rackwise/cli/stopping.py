@@ -1,9 +1,9 @@
-"""SIGINT and SIGTERM: what they do to a command that writes, and to one that computes.
+"""SIGINT and SIGTERM: their effect on commands that write and on commands that compute.
 
-One that writes is asked to end by the first and ended by the second. A handler does no more than
-note it and write a byte into a pipe, which ends a wait at once.
+The first signal asks a command that writes to stop; the second ends it. The handler only records
+the signal and writes a byte into a pipe, which ends a wait at once.
 
-One that computes is ended by the first: a solver in C lets no handler of Python run meanwhile.
+The first signal ends a command that computes: while a solver in C runs, Python runs no handler.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = 3
-"""The exit code where something was written."""
+"""The exit code if something was written."""
 
 
 class Stopping:
-    """Takes both signals for the length of a `with` block, in the main thread."""
+    """Handles both signals inside a `with` block, in the main thread."""
 
     def __init__(self) -> None:
         self._number: int | None = None
@@ -37,22 +37,22 @@ class Stopping:
 
     @property
     def is_asked(self) -> bool:
-        """One of the signals arrived."""
+        """Whether a signal arrived."""
         return self._number is not None
 
     @property
     def code(self) -> int:
-        """The exit code of a run that the signal ended."""
+        """The exit code of a run that a signal ended."""
         if self._has_written or self._number is None:
             return STOPPED
         return 128 + self._number
 
     def wrote(self) -> None:
-        """Something was written to the world."""
+        """Record that something was written outside this process."""
         self._has_written = True
 
     def wait(self, ms: int) -> None:
-        """Wait so long at most; a signal ends it, one that came before at once."""
+        """Wait at most this long. A signal ends the wait; an earlier signal does not shorten it."""
         if not self.is_asked:
             select.select([self._reader], [], [], ms / 1000)
         elif ms:
@@ -83,10 +83,10 @@ class Stopping:
 
 
 @contextmanager
-def ended_at_once() -> Iterator[None]:
-    """While the block computes, and writes nothing, either signal ends the process.
+def end_on_signal() -> Iterator[None]:
+    """Let either signal end the process while the block computes and writes nothing.
 
-    The system does it, so that it need not wait for Python. A signal that is ignored stays so.
+    The operating system ends it, without waiting for Python. An ignored signal stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Text tables for people: columns, sizes, findings by rule, skipped rules, colours."""
+"""Text tables for people: columns, sizes, findings by rule, unchecked rules, colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 50
-"""Findings, and partitions of a lost rack, that the text lists; the JSON document has all."""
+"""The text lists this many findings or partitions; the JSON document has all."""
 
 
 COLORS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
@@ -25,7 +25,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def size_text(size: int) -> str:
-    """Bytes in the largest binary unit that leaves one or more.
+    """Format bytes in the largest binary unit that gives 1 or more.
 
     >>> size_text(1023), size_text(13314398618), size_text(2**70)
     ('1023 B', '12.4 GiB', '1048576.0 PiB')
@@ -37,7 +37,7 @@ def size_text(size: int) -> str:
 def columns_text(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int]
 ) -> str:
-    """Columns two blanks apart, those in `numbers` to the right.
+    """Align columns, two spaces apart. `numbers`: the columns to align to the right.
 
     >>> print(columns_text(("rack", "lost"), [("/eu/a", "3"), ("/eu/b", "12")], numbers=[1]))
     rack   lost
@@ -56,7 +56,7 @@ def columns_text(
 
 
 def summary_text(counts: Mapping[str, int], rules: Mapping[str, Rule]) -> str:
-    """One line per rule with findings; `counts`: rule -> number."""
+    """List the rules with findings. `counts`: rule -> number of findings."""
     if not counts:
         return "no findings"
     rows = [
@@ -67,13 +67,13 @@ def summary_text(counts: Mapping[str, int], rules: Mapping[str, Rule]) -> str:
 
 
 def severity_text(severity: Severity, *, has_color: bool) -> str:
-    """The severity as a word of one width."""
+    """Format the severity, padded to one width."""
     text = severity.ljust(max(map(len, COLORS)))
     return f"\x1b[{COLORS[severity]}m{text}\x1b[0m" if has_color else text
 
 
 def skipped_text(not_checked: Mapping[str, str]) -> str:
-    """Rules that were not judged, by reason; nothing where all were."""
+    """List the rules that were not checked, by reason; empty if all were checked."""
     by_reason: dict[str, list[str]] = {}
     for rule, reason in not_checked.items():
         by_reason.setdefault(reason, []).append(rule)

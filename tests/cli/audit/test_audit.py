@@ -104,7 +104,7 @@ class TestText:
             "  topic-spread: topic_spread is off\n"
             "\n"
             "losing  brokers  offline  under min ISR  leaders lost  replicas lost  to restore"
-            "  busiest then\n"
+            "  most leaders\n"
             "/eu           6        8              0             8             24    24.0 GiB"
             "  -\n"
             "/eu/a         2        0              0             8              8     8.0 GiB"
@@ -230,7 +230,7 @@ class TestLoads:
         command = [*snapshot(cluster(), loads=True), "--policy", str(policy)]
         assert run([*command, "--fail-on", "never"]) == 0
         said = capsys.readouterr()
-        assert said.err.startswith("loads are not judged: ")
+        assert said.err.startswith("loads are not checked: ")
         assert "replica-balance, leader-balance: fair loads were not given" in said.out
 
     def test_nobody_works_them_out_for_other_rules(self, snapshot, monkeypatch):

@@ -91,7 +91,7 @@ def test_json_is_one_document_that_is_not_the_snapshot(tmp_path, offline, capsys
         (["--bootstrap-server", "a"], "expected HOST:PORT, got a", "kafka-1.internal:9092"),
         (
             ["--bootstrap-server", "a:1", "--client-config", "/none"],
-            "client settings /none cannot be read",
+            "cannot read client settings /none",
             "properties file",
         ),
         (["--reassignment", "/none", "--racks", "/none"], "/none", ""),
@@ -131,7 +131,7 @@ def test_a_port_where_nobody_listens_is_told(tmp_path, capsys):
     assert run(["snapshot", *source, "--out", str(tmp_path / "s")]) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"error: no broker answers at 127.0.0.1:{port}: ")
-    assert said[1].startswith("hint: check host, port")
+    assert said[1].startswith("hint: check the host, the port")
     assert len(said) == 2
     assert threading.active_count() == before
 

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from consumer_snapshots import cluster, document, eighty_five, group, limited, member, said
-from rackwise.cli.consumer.checks import tell_added
+from rackwise.cli.consumer.checks import warn_of_added_racks
 from rackwise.cli.shell import Shell
 from rackwise.core.model import GroupMember, Note, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
@@ -124,11 +124,11 @@ class TestEvaluate:
         assert code == 2
         assert out.splitlines()[0] == (
             "billing  classic range  2 members  4 partitions  local 2 (50 %)  best 3 (75 %)  "
-            "2 read by nobody  0 moves to get there"
+            "2 unassigned  0 moves to get there"
         )
         (found,) = document(call("evaluate", value, "--json")[1])["groups"]
         assert (found["partitions"], found["unassigned"], found["local_share"]) == (4, 2, 0.5)
-        assert call("simulate", value)[1].splitlines()[0].endswith("  2 read by nobody")
+        assert call("simulate", value)[1].splitlines()[0].endswith("  2 unassigned")
 
     def test_levels_now_and_at_best(self, call):
         value = cluster(
@@ -210,7 +210,7 @@ class TestWeights:
         options = self.weights(tmp_path, "other,0,7")
         code, out, err = call("evaluate", self.with_other(), *options)
         assert (code, out.count("local")) == (0, 4)
-        assert err.startswith("warning: billing: no weight above 0 is known of what it reads\n")
+        assert err.startswith("warning: billing: none of its partitions has a weight above 0\n")
 
     def with_other(self):
         """A second group with a topic of its own."""
@@ -253,7 +253,7 @@ class TestRacksOfMembers:
         assert out.splitlines()[0].endswith("  3 partitions  local 0 (0 %)  best unknown")
         assert "  (no rack)        3      0      0        3\n" in out
         assert err == (
-            "warning: billing: no rack is known of 3 members: m, n, o; "
+            "warning: billing: the rack is unknown of 3 members: m, n, o; "
             "give --rack MEMBER=RACK or --client-rack GLOB=RACK\n"
         )
 
@@ -300,18 +300,18 @@ class TestRacksOfMembers:
         told += ["--client-rack", "other=use1-az3", "--client-rack", "far=use1-az1"]
         _, _, err = call("evaluate", value, *told)
         assert err == (
-            "warning: billing: 2 members in a rack that no broker has: us-east-1a, zzz "
+            "warning: billing: 2 members in racks without a broker: us-east-1a, zzz "
             "(racks of brokers: use1-az1, use1-az2, use1-az3)\n"
             "warning: --client-rack far=use1-az1 matches no member without a rack\n"
         )
 
     def test_members_to_add_in_racks_that_no_broker_has(self, capsys):
         value = replace(self.value(), brokers=())
-        tell_added(Shell(), value, {"zzz": 2, "never": 0})
+        warn_of_added_racks(Shell(), value, {"zzz": 2, "never": 0})
         assert capsys.readouterr().err == (
-            "warning: --add: 2 members in a rack that no broker has: zzz (racks of brokers: none)\n"
+            "warning: --add: 2 members in racks without a broker: zzz (racks of brokers: none)\n"
         )
-        tell_added(Shell(), self.value(), {"use1-az1": 2})
+        warn_of_added_racks(Shell(), self.value(), {"use1-az1": 2})
         assert capsys.readouterr().err == ""
 
 
@@ -327,8 +327,8 @@ class TestGroupsThatCannotBeJudged:
         assert code == 2
         assert out.startswith(HEADLINE)
         assert err == (
-            "warning: left out: invalid group empty: expected at least 1 member, got none\n"
-            "warning: left out: invalid group moving: expected state Stable, got "
+            "warning: skipped: invalid group empty: expected at least 1 member, got none\n"
+            "warning: skipped: invalid group moving: expected state Stable, got "
             "PreparingRebalance\n"
         )
         told = document(call("simulate", value, "--json", "--quiet")[1])
@@ -400,7 +400,7 @@ class TestGroupsThatCannotBeJudged:
         assert (code, out) == (1, "")
         lines = err.splitlines()
         assert [line.split(" group ")[0] for line in lines[:-2]] == [
-            "warning: left out: invalid" for _ in states
+            "warning: skipped: invalid" for _ in states
         ]
         assert lines[-2:] == [f"error: {error}", f"hint: {hint}"]
 
@@ -417,11 +417,11 @@ class TestGroupsThatCannotBeJudged:
         assert code == 2
         assert err == (
             "warning: torn: read three times\n"
-            "warning: billing: 1 member did not show what they subscribe to: m; "
-            "all topics of the group were taken\n"
+            "warning: billing: 1 member did not show their subscription: m; "
+            "all topics of the group are assumed\n"
             "warning: billing: 1 x topic that is not in the cluster: gone\\x0a\n"
             "warning: billing: 1 x assigned partition that is not in the cluster: orders-7\n"
-            "warning: billing: 1 x partition that nobody has: orders-1\n"
+            "warning: billing: 1 x partition that no member has: orders-1\n"
         )
 
     @pytest.mark.parametrize(
@@ -445,13 +445,13 @@ class TestGroupsThatCannotBeJudged:
         assert code == 0
         assert out.startswith("billing  consumer uniform  1 member  1 partition  local 1 (100 %)")
         assert err == (
-            "warning: billing: it is Reconciling; what its members have right now is counted\n"
+            "warning: billing: it is Reconciling; the figures use its current assignment\n"
         )
 
     def test_many_are_counted(self, call):
         value = cluster([1] * 7, group(member("m", "use1-az1", [])))
         _, _, err = call("evaluate", value)
         assert err == (
-            "warning: billing: 7 x partition that nobody has: "
+            "warning: billing: 7 x partition that no member has: "
             "orders-0, orders-1, orders-2, orders-3, orders-4 and 2 more\n"
         )

@@ -82,7 +82,7 @@ class TestSimulate:
         terms = ["--assignor", "range", "--add", "zzz=1", "--out"]
         code, _, err = call("simulate", eighty_five(), *terms, tmp_path / "o.json.gz")
         assert code == 0
-        assert err.startswith("warning: --add: 1 member in a rack that no broker has: zzz (racks")
+        assert err.startswith("warning: --add: 1 member in racks without a broker: zzz (racks")
         told = document(gzip.decompress((tmp_path / "o.json.gz").read_bytes()).decode())
         assert told["groups"][0]["group"] == "billing"
         (tmp_path / "link").symlink_to("s.json.gz")
@@ -171,7 +171,8 @@ class TestWithoutASolver:
             "billing  classic range  6 members  60 partitions  local 51 (85 %)  best 60 (100 %)"
         )
         assert err == (
-            "warning: moves are not known without ortools: pip install 'rackwise[plan]'\n"
+            "warning: the number of moves is unknown without ortools: "
+            "pip install 'rackwise[plan]'\n"
         )
         assert document(call("evaluate", eighty_five(), "--json")[1])["groups"][0]["best"] is None
 
@@ -184,7 +185,7 @@ class TestWithoutASolver:
         code, out, err = call("evaluate", eighty_five(), *options)
         assert code == 0
         assert err.startswith(
-            "warning: billing: the best is not known: ortools is not installed; plans and "
+            "warning: billing: the best assignment is unknown: ortools is not installed; plans and "
             "optimal assignments require it; pip install 'rackwise[plan]'\n"
         )
         assert out.splitlines()[0].endswith("  local 51 (85 %)  best unknown")
@@ -205,8 +206,8 @@ class TestWithoutASolver:
             "unknown",
             "60 (100 %)",
         ]
-        assert err.count("the best is not known: ") == 1
-        assert "warning: moves are not known without ortools: pip install" in err
+        assert err.count("the best assignment is unknown: ") == 1
+        assert "warning: the number of moves is unknown without ortools: pip install" in err
         unknown, _ = document(call("evaluate", both, "--json")[1])["groups"]
         assert (unknown["best_local"], unknown["is_better"]) == (None, None)
         assert call("evaluate", both, "--group", "mixed")[0] == 0
@@ -214,5 +215,5 @@ class TestWithoutASolver:
     def test_rack_optimal_is_left_out_unless_asked_for(self, call):
         code, out, err = call("simulate", eighty_five())
         assert (code, out.splitlines()[-1].split()[0]) == (0, "cooperative-sticky")
-        assert err.startswith("warning: rack-optimal is left out: ortools is not installed")
+        assert err.startswith("warning: rack-optimal is skipped: ortools is not installed")
         assert call("simulate", eighty_five(), "--assignor", "rack-optimal")[0] == 1

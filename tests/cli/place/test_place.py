@@ -13,7 +13,7 @@ import pytest
 from laws_placement import check_placement
 from rackwise import Placement, place
 from rackwise.adapters.files import parse_placement, write_snapshot
-from rackwise.cli.place.options import load_of
+from rackwise.cli.place.options import current_load
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from rackwise.core.placement import (
@@ -32,7 +32,7 @@ EVEN = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c", 5: "c"}
 PATHS = {0: "/eu/a", 1: "/eu/a", 2: "/eu/b", 3: "/eu/b", 4: "/us/c", 5: "/us/c"}
 UNEVEN = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}
 PARTIAL = {1: "a", 4: None, 5: "b", 6: "c", 7: None, 9: None}
-SEED = re.compile(r"seed (\d+): --seed \1 gives the same rows again\n")
+SEED = re.compile(r"generated seed (\d+): --seed \1 gives the same rows again\n")
 
 
 @pytest.fixture
@@ -170,8 +170,8 @@ class TestBrokersAndRacks:
 
     def test_load_counts_replicas_and_preferred_leaders_of_other_topics(self):
         table = small_cluster(EVEN, {"t-0": [0, 2], "u-0": [2, 4], "u-1": [4]}).partitions
-        assert load_of(table) == Load(replicas={0: 1, 2: 2, 4: 2}, leaders={0: 1, 2: 1, 4: 1})
-        assert load_of(table, without="u") == Load(replicas={0: 1, 2: 1}, leaders={0: 1})
+        assert current_load(table) == Load(replicas={0: 1, 2: 2, 4: 2}, leaders={0: 1, 2: 1, 4: 1})
+        assert current_load(table, without="u") == Load(replicas={0: 1, 2: 1}, leaders={0: 1})
 
 
 class TestWhatIsSaid:
@@ -193,7 +193,7 @@ class TestWhatIsSaid:
         racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
         _, _, err = called(*asked(file(racks), 30, 2, "--seed", 1, "--placer", "kip36"))
         lines = err.splitlines()
-        assert lines[-1] == "hint: --placer levels spreads evenly what the racks do not force"
+        assert lines[-1] == "hint: --placer levels balances everything that the racks do not force"
         assert any(line.startswith("warning: broker ") for line in lines)
         _, _, even = called(*asked(file(EVEN), 30, 2, "--seed", 1, "--placer", "kip36"))
         assert even == ""
@@ -341,7 +341,7 @@ class TestBadInput:
     def test_malformed_and_mixed_racks(self, file, rack, message, hint):
         path = file(EVEN)
         path.write_text(path.read_text().replace('"rack":"c"', f'"rack":"{rack}"', 1))
-        check_refused(asked(path, 1, 1), f"{path}: {message}", hint)
+        check_refused(asked(path, 1, 1), f"invalid {path}: {message}", hint)
 
     def test_a_source_is_wanted(self):
         code, out, err = called("place", "--partitions", 1, "--replication-factor", 1)
@@ -350,7 +350,7 @@ class TestBadInput:
 
 
 def test_a_placement_of_a_topic_is_read_with_its_running_reassignment():
-    from rackwise.cli.place.options import rows_of
+    from rackwise.cli.place.options import read_topic_rows
 
     cluster = small_cluster(EVEN, {"s-0": [5], "t-0": [0, 2], "t-1": [2, 4, 1]})
-    assert rows_of(cluster, "t") == Placement.of({0: [0, 2], 1: [2, 4, 1]})
+    assert read_topic_rows(cluster, "t") == Placement.of({0: [0, 2], 1: [2, 4, 1]})

@@ -11,7 +11,7 @@ import pytest
 
 import rackwise
 from rackwise.adapters.files import write_snapshot
-from rackwise.cli.place.placers import made, offer_of
+from rackwise.cli.place.placers import create_placer, find_placer
 from rackwise.core.errors import InvalidConfig, InvalidPlacer
 from rackwise.core.json.strict import parse
 from rackwise.core.placement import Kip36, Levels, Ring, Unaware
@@ -73,10 +73,12 @@ class TestBuiltIn:
 
     def test_options_become_values_of_their_fields(self):
         assert rackwise.Kip36.__module__ == "rackwise", "the front door renames what it gives"
-        assert made("kip36", {"start": "3", "shift": "none"}) == Kip36(start=3, shift=None)
-        assert made("unaware", {"start": "3", "shift": "1"}) == Unaware(start=3, shift=1)
-        assert made("levels", {"balance": "racks"}) == Levels(balance="racks")
-        assert made("ring", {"start": "none", "skip": "root"}) == Ring(start=None, skip="root")
+        assert create_placer("kip36", {"start": "3", "shift": "none"}) == Kip36(start=3, shift=None)
+        assert create_placer("unaware", {"start": "3", "shift": "1"}) == Unaware(start=3, shift=1)
+        assert create_placer("levels", {"balance": "racks"}) == Levels(balance="racks")
+        assert create_placer("ring", {"start": "none", "skip": "root"}) == Ring(
+            start=None, skip="root"
+        )
 
     @pytest.mark.parametrize(
         ("name", "options", "message", "hint"),
@@ -163,7 +165,7 @@ class TestBuiltIn:
 @pytest.mark.usefixtures("installed")
 class TestAnotherDistribution:
     def test_its_placers_are_found_by_their_entry_points(self):
-        assert offer_of("nearest").distribution == "example-placers"
+        assert find_placer("nearest").distribution == "example-placers"
         code, out, _ = called("placers")
         assert code == 0
         (line,) = (each for each in out.splitlines() if each.startswith("nearest"))
@@ -222,7 +224,7 @@ class TestDistributionsThatAreWrong:
         offered(monkeypatch, tmp_path / "x", "mine = x_module:A", name="x")
         offered(monkeypatch, tmp_path / "y", "mine = y_module:A", name="y")
         with pytest.raises(InvalidPlacer, match=r"offered by [xy] and offered by [xy]"):
-            offer_of("mine")
+            find_placer("mine")
 
     @pytest.mark.parametrize(
         ("module", "message"),
@@ -255,7 +257,7 @@ class TestDistributionsThatAreWrong:
         monkeypatch.delitem(sys.modules, "others_module", raising=False)
         offered(monkeypatch, tmp_path, "mine = others_module:A", module)
         with pytest.raises(InvalidPlacer) as caught:
-            made("mine", {})
+            create_placer("mine", {})
         assert caught.value.message == message
 
     def test_a_class_that_is_no_placer_is_refused(self, monkeypatch, tmp_path, snapshot):

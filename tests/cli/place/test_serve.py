@@ -165,8 +165,8 @@ def test_partial_racks_are_said_at_the_start_and_refused(tmp_path):
             assert sorted(result.assignments().result(PATIENCE_S)[0]) == [0, 1]
         _, _, err = service.ended(signal.SIGTERM)
     assert err == (
-        "warning: all brokers must have a rack; 1 of 2 have none: 1: requests that heed racks will "
-        "be refused; see --rack-mode\n"
+        "warning: all brokers must have a rack; 1 of 2 have none: 1: rack-aware requests will "
+        "be rejected; see --rack-mode\n"
     )
 
 
@@ -218,7 +218,7 @@ class TestReadingAgain:
         monkeypatch.setattr(serve, "READ_EVERY_S", 0.001)
         first, second = replace(SERVICE), replace(SERVICE, brokers=SERVICE.brokers[:2])
         readings = [Unreachable("nobody \x1b answers"), ValueError("of \x1b another"), second]
-        board, is_over, lines = serve.Board(first), threading.Event(), []
+        board, is_over, lines = serve.CurrentService(first), threading.Event(), []
 
         def again():
             found = readings.pop(0)
@@ -253,7 +253,7 @@ class TestReadingAgain:
             is_over.set()
             return SERVICE
 
-        board = serve.Board(SERVICE)
+        board = serve.CurrentService(SERVICE)
         serve._read_again(board, again, is_over, loop, SimpleNamespace(tell=print))
         assert board.service is SERVICE
 

@@ -58,7 +58,7 @@ class TestCreateAndAlter:
         assert (code, out) == (0, f"topic {NAME}: created, 2 partitions of 2 replicas\n")
         more = ["--partitions", 3, "--replica-assignment", "2:0,1:2,0:1"]
         code, out, _ = topic(cluster, "alter", *more)
-        assert (code, out) == (0, f"topic {NAME}: widened by 1 partition of 2 replicas\n")
+        assert (code, out) == (0, f"topic {NAME}: expanded by 1 partition of 2 replicas\n")
         shows(admin, [[2, 0], [1, 2], [0, 1]])
 
     def test_a_placer_of_another_distribution(self, cluster, admin, monkeypatch):
@@ -103,7 +103,7 @@ class TestExitCodes:
             code, out, err = topic(cluster, "create", *other, "--if-not-exists")
             assert (code, out) == (
                 2,
-                f"topic {NAME}: exists with another shape, 2 partitions of 2 replicas\n",
+                f"topic {NAME}: exists with another size, 2 partitions of 2 replicas\n",
             )
             assert err.startswith(f"warning: topic {NAME} has another shape: ")
         by_hand = ",".join(":".join(map(str, row)) for row in rows)
@@ -245,7 +245,7 @@ def check_a_broker_that_is_gone(cluster):
     server = ["--bootstrap-server", cluster.bootstrap]
     words = [*server, "--partitions", 2, "--seed", 1]
     code, out, err = called("topic", "alter", "gone", *words)
-    assert (code, out) == (0, "topic gone: widened by 1 partition of 2 replicas\n")
+    assert (code, out) == (0, "topic gone: expanded by 1 partition of 2 replicas\n")
     assert "rows name brokers that the cluster does not have: 9\n" in err
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rackwise import Placement
-from rackwise.cli.place.topic_rows import Size, by_hand_rows
+from rackwise.cli.place.topic_rows import TopicSize, parse_added_rows
 from rackwise.core.errors import InvalidAssignment, UnknownBroker
 from small_clusters import small_cluster
 
@@ -15,7 +15,7 @@ EXISTING = Placement.of({0: [0, 1], 1: [1, 2]})
 
 class TestByHand:
     def test_the_first_rows_are_skipped_whatever_they_say(self):
-        new = by_hand_rows("9:8,7:6,2:0", CLUSTER, "t", EXISTING, 3)
+        new = parse_added_rows("9:8,7:6,2:0", CLUSTER, "t", EXISTING, 3)
         assert new == Placement.of({2: [2, 0]})
 
     @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ class TestByHand:
     )
     def test_too_few_and_too_many_carry_kafkas_text(self, text, number, added):
         with pytest.raises(InvalidAssignment) as caught:
-            by_hand_rows(text, CLUSTER, "t", EXISTING, 4)
+            parse_added_rows(text, CLUSTER, "t", EXISTING, 4)
         assert caught.value.message == (
             f"invalid --replica-assignment: expected a row for each of 4 partitions, got {number}"
         )
@@ -37,17 +37,19 @@ class TestByHand:
         with pytest.raises(
             UnknownBroker, match="row of partition 2: expected a broker of the cluster, got 5"
         ):
-            by_hand_rows("0:1,1:2,5:0", CLUSTER, "t", EXISTING, 3)
+            parse_added_rows("0:1,1:2,5:0", CLUSTER, "t", EXISTING, 3)
 
 
 class TestSize:
     def test_numbers_are_compared_as_numbers_and_rows_as_rows(self):
-        assert Size(partitions=2, replication=2, by_hand=None).is_that_of(EXISTING)
-        assert not Size(partitions=3, replication=2, by_hand=None).is_that_of(EXISTING)
-        assert not Size(partitions=2, replication=1, by_hand=None).is_that_of(EXISTING)
-        assert Size(partitions=None, replication=None, by_hand="0:1,1:2").is_that_of(EXISTING)
-        assert not Size(partitions=None, replication=None, by_hand="1:0,1:2").is_that_of(EXISTING)
+        assert TopicSize(partitions=2, replication=2, rows_text=None).matches(EXISTING)
+        assert not TopicSize(partitions=3, replication=2, rows_text=None).matches(EXISTING)
+        assert not TopicSize(partitions=2, replication=1, rows_text=None).matches(EXISTING)
+        assert TopicSize(partitions=None, replication=None, rows_text="0:1,1:2").matches(EXISTING)
+        assert not TopicSize(partitions=None, replication=None, rows_text="1:0,1:2").matches(
+            EXISTING
+        )
 
     def test_a_topic_whose_replicas_move_has_no_one_size(self):
         moving = Placement.of({0: [0, 1], 1: [1, 2, 0]})
-        assert not Size(partitions=2, replication=2, by_hand=None).is_that_of(moving)
+        assert not TopicSize(partitions=2, replication=2, rows_text=None).matches(moving)

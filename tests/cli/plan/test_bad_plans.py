@@ -179,7 +179,7 @@ class TestInfeasible:
         words = ["--snapshot", tmp_path / "s.json", "--policy", policy]
         code, out, err = called("plan", "drain", "3", *words)
         assert (code, out) == (1, "")
-        assert err.splitlines()[0] == "t-0 wants 3 distinct zones; 2 are usable; so it is with t-1"
+        assert err.splitlines()[0] == "t-0 wants 3 distinct zones; 2 are usable; the same for t-1"
         assert err.count("error: ") == 1
         code, out, err = called("plan", "drain", "3", *words, "--json")
         told = document(err)
@@ -198,7 +198,7 @@ class TestInfeasible:
         _, _, err = called("plan", "drain", "3", *words)
         alike = "t-1, t-2, t-3, t-4, t-5 and 54 more"
         assert err.splitlines()[0] == (
-            f"t-0 wants 3 distinct zones; 2 are usable; so it is with {alike}"
+            f"t-0 wants 3 distinct zones; 2 are usable; the same for {alike}"
         )
         _, _, err = called("plan", "drain", "3", *words, "--json")
         assert len(document(err)["impossible"]) == 60
@@ -228,11 +228,11 @@ class TestPlanFiles:
         check_refused(
             ["proof", tmp_path / "p.json", "--snapshot", tmp_path / "s.json"],
             (
-                f"{tmp_path / 'p.json'} was made from another snapshot than "
+                f"{tmp_path / 'p.json'} was built from another snapshot than "
                 f"{tmp_path / 's.json'}: expected the hash abababababab.., "
                 f"got {fingerprint(cluster)[:12]}.."
             ),
-            "give the snapshot that the plan was made from, or plan again from this one",
+            "give the snapshot that the plan was built from, or plan again from this one",
             file=tmp_path / "p.json",
         )
 
@@ -365,8 +365,8 @@ class TestSuppositions:
                 "racks: /a, /b, /c",
             ),
             (["--lose-broker", "x"], 'invalid --lose-broker: expected a broker id, got "x"', None),
-            (["--rf", "t"], 'invalid --rf: expected two sides of "=", got "t"', None),
-            (["--move", "1"], 'invalid --move: expected two sides of "=", got "1"', None),
+            (["--rf", "t"], 'invalid --rf: expected LEFT=RIGHT, got "t"', None),
+            (["--move", "1"], 'invalid --move: expected LEFT=RIGHT, got "1"', None),
             (
                 ["--rf", "t=2", "--rf", "q*=2"],
                 'invalid --rf: expected a pattern that matches a topic, got "q*"',

@@ -64,8 +64,8 @@ class TestSnapshots:
         assert (code, err) == (2, "")
         lines = out.splitlines()
         assert lines[0].startswith("1 partition and 1 broker differ; ")
-        assert "~ broker 4  /c -> -  on one side only" in lines
-        assert "~ orders-0  1,3,4 led by 1 -> 1,2,3 led by 1  other brokers" in lines
+        assert "~ broker 4  /c -> -  in one file only" in lines
+        assert "~ orders-0  1,3,4 led by 1 -> 1,2,3 led by 1  brokers differ" in lines
         assert "error   orders-1: dead-replica: wanted live brokers only; had 4" in lines
 
     def test_a_policy_says_what_is_a_finding(self, write, tmp_path):
@@ -100,7 +100,7 @@ class TestPlans:
         code, out, err = called("diff", write("a", "plan", plan), write("b", "plan", other))
         assert (code, err) == (2, "")
         lines = out.splitlines()
-        assert "~ orders-4  1,2,4 => 1,3,4 -> 1,2,4 => 1,4,3  other order" in lines
+        assert "~ orders-4  1,2,4 => 1,3,4 -> 1,2,4 => 1,4,3  order differs" in lines
         assert any(line.startswith("~ orders-5  3,1,9 => 1,3,4 -> -") for line in lines)
         assert next(line.split() for line in lines if line.startswith("moves")) == [
             "moves",
@@ -150,7 +150,7 @@ class TestRefused:
         policy.write_text('format = "rackwise.policy/1"\n')
         code, out, err = called("diff", a, b, "--policy", policy)
         assert (code, out) == (0, "equal\n")
-        assert err.startswith("warning: --policy is for two snapshots")
+        assert err.startswith("warning: --policy has no effect: only two snapshots are audited")
 
 
 def test_hostile_names_are_escaped(write):
@@ -158,5 +158,5 @@ def test_hostile_names_are_escaped(write):
     b = write("b", "lists", {("\u202e", 0): (2,)})
     code, out, _ = called("diff", a, b)
     assert code == 2
-    assert "~ \\u202e-0  1 -> 2  other brokers" in out
+    assert "~ \\u202e-0  1 -> 2  brokers differ" in out
     assert all(line.isprintable() for line in out.splitlines())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rackwise.cli.plan.goals import USES, goal_of, goal_words
+from rackwise.cli.plan.goals import USES, goal_text, parse_goal
 from rackwise.core.errors import InvalidConfig, InvalidRack
 from rackwise.core.planning.model import (
     Add,
@@ -41,8 +41,8 @@ GOALS = [
 
 @pytest.mark.parametrize(("name", "words", "goal", "text"), GOALS)
 def test_words_and_back(name, words, goal, text):
-    assert goal_of(name, words) == goal
-    assert goal_words(goal) == text
+    assert parse_goal(name, words) == goal
+    assert goal_text(goal) == text
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_words_and_back(name, words, goal, text):
     ],
 )
 def test_with_rebalance(name, words, goal, text):
-    assert goal_of(name, words, rebalance=True) == goal
-    assert goal_words(goal) == text
+    assert parse_goal(name, words, rebalance=True) == goal
+    assert goal_text(goal) == text
 
 
 @pytest.mark.parametrize("use", USES.values())
 def test_how_they_are_shown_is_how_they_are_read(use):
     name, *words = use.replace("'", "").split()
-    assert goal_words(goal_of(name, words)) == " ".join([name, *words])
+    assert goal_text(parse_goal(name, words)) == " ".join([name, *words])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_how_they_are_shown_is_how_they_are_read(use):
         ("drain", ["٣"], 'invalid drain: expected a broker id, got "٣"'),
         ("drain", ["3000000000"], 'invalid drain: expected a broker id, got "3000000000"'),
         ("drain", ["7,7"], "invalid drain: expected each broker once, got 7 twice"),
-        ("replace", ["7"], 'invalid replace: expected two sides of "=", got "7"'),
+        ("replace", ["7"], 'invalid replace: expected LEFT=RIGHT, got "7"'),
         ("replace", ["7=12", "7=13"], "invalid replace: expected each broker once, got 7 twice"),
         ("replace", ["7=7"], "invalid replace: expected each broker once, got 7 twice"),
         (
@@ -94,24 +94,24 @@ def test_how_they_are_shown_is_how_they_are_read(use):
             ["t=x"],
             'invalid set-rf: expected a number of replicas from 1 to 32767, got "x"',
         ),
-        ("set-rf", ["=3"], 'invalid set-rf: expected two sides of "=", got "=3"'),
-        ("add", ["13"], 'invalid add: expected two sides of "=", got "13"'),
+        ("set-rf", ["=3"], 'invalid set-rf: expected LEFT=RIGHT, got "=3"'),
+        ("add", ["13"], 'invalid add: expected LEFT=RIGHT, got "13"'),
         ("add", ["13=a", "13=b"], "invalid add: expected each broker once, got 13 twice"),
     ],
 )
 def test_what_is_no_goal(name, words, message):
     with pytest.raises(InvalidConfig) as raised:
-        goal_of(name, words)
+        parse_goal(name, words)
     assert raised.value.message == message
     assert raised.value.hint
 
 
 def test_a_rack_that_is_none():
     with pytest.raises(InvalidRack):
-        goal_of("add", ["13=/a//b"])
+        parse_goal("add", ["13=/a//b"])
 
 
 def test_rebalance_where_it_means_nothing():
     with pytest.raises(InvalidConfig) as raised:
-        goal_of("repair", [], rebalance=True)
+        parse_goal("repair", [], rebalance=True)
     assert raised.value.message == "--rebalance requires the goal drain or set-rf, got repair"

@@ -93,9 +93,9 @@ class TestGoals:
     @pytest.mark.parametrize(
         ("words", "told"),
         [
-            (["drain", "3,6"], "no broker is left in rack /c: its replicas go to the other racks"),
-            (["replace", "4=6", "1=5"], "no broker is left in rack /a: its replicas go to the"),
-            (["add", "7=/A", "8=/a"], "rack /A is new; brokers are in /a, /b, /c"),
+            (["drain", "3,6"], "rack /c has no broker left: its replicas move to other racks"),
+            (["replace", "4=6", "1=5"], "rack /a has no broker left: its replicas move to other"),
+            (["add", "7=/A", "8=/a"], "rack /A is new: the other brokers are in /a, /b, /c"),
         ],
     )
     def test_racks_that_end_empty_or_are_new_are_told(self, planned, words, told):
@@ -226,13 +226,13 @@ class TestFiles:
         before = sorted(tmp_path.iterdir())
         code, _, err = called("plan", "balance", "--snapshot", tmp_path / "s.json")
         assert (code, sorted(tmp_path.iterdir())) == (2, before)
-        assert err == "nothing was written; --out FILE keeps the plan for rackwise apply\n"
+        assert err == "no file was written; use --out FILE to keep the plan for rackwise apply\n"
 
     def test_a_supposed_cluster_gives_a_hypothetical_plan(self, planned):
         supposed = replace(small_cluster(RACKS, BLIND), source="suppose")
         _, out, _, plan = planned(["repair"], cluster=supposed)
         assert plan.hypothetical
-        assert "of a cluster that is supposed" in out
+        assert "of a hypothetical cluster" in out
 
     def test_leaders_are_proved_in_changes_of_leaders(self, planned):
         _, out, _, plan = planned(["leaders"])

@@ -51,7 +51,7 @@ class TestProved:
         code, out, err = called("proof", plan, "--snapshot", snapshot)
         assert (code, err) == (0, "")
         assert out.splitlines()[1:3] == [
-            "legal    yes: every set keeps the rules",
+            "legal    yes: every set follows the rules",
             "fair     yes: no fairer loads exist",
         ]
 

@@ -21,22 +21,22 @@ def lines(plan, *, has_color=False):
 def test_one_line_a_move_then_what_they_come_to():
     assert lines(plan_of()) == [
         ("~ orders-4  1,2,4 -> 1,3,4  spread-even                  12.4 GiB, 12.4 GiB cross"),
-        "~ orders-5  3,1,9 -> 1,3,4  dead-replica leader-balance  size not known",
+        "~ orders-5  3,1,9 -> 1,3,4  dead-replica leader-balance  size unknown",
         "",
         "goal     balance, fewest replicas",
         (
             "moves    2 replicas in 2 partitions (at least 2 in any such plan); "
-            "2 by the rules, 0 for fair loads"
+            "2 required by rules, 0 for fair loads"
         ),
         "leaders  1 preferred leader changed, 0 lists only reordered",
-        "bytes    12.4 GiB to copy, 12.4 GiB of it across racks; 1 size not known",
+        "bytes    12.4 GiB to copy, 12.4 GiB of it across racks; 1 unknown size",
         (
             "price    $0.25 once; replication across racks $90.00 per 30 days -> "
-            "1000 B/s (1 rate not known)"
+            "1000 B/s (1 unknown rate)"
         ),
         "fair     replicas 1..2, leaders 0..1 on each broker",
         (
-            "         brokers 3, 4 must hold 4 replicas or more whatever the plan: "
+            "         brokers 3, 4 must hold 4 replicas or more in any plan: "
             "/a takes at most 1 per partition"
         ),
         "proof    proved: no fair and legal plan costs less than 2 replicas",
@@ -68,7 +68,7 @@ def test_columns_stand_below_each_other():
         ({}, "12.4 GiB, 12.4 GiB cross"),
         ({"after": (3, 1, 5)}, "24.8 GiB, 12.4 GiB cross"),
         ({"cross_bytes": None}, "12.4 GiB"),
-        ({"bytes": None}, "size not known"),
+        ({"bytes": None}, "size unknown"),
         ({"after": (2, 1, 4)}, "nothing to copy"),
         ({"after": (1, 2)}, "nothing to copy"),
     ],
@@ -82,7 +82,7 @@ def test_a_supposed_cluster_and_another_measure_are_said():
         cost=248_000_000, lower_bound=248_000_000, gap=0, is_legal=True, is_fair=True
     ))  # fmt: skip
     told = lines(plan)
-    assert "goal     balance, fewest dollars, of a cluster that is supposed" in told
+    assert "goal     balance, fewest dollars, of a hypothetical cluster" in told
     assert told[-2] == "proof    proved: no fair and legal plan costs less than $0.248"
 
 
@@ -97,7 +97,7 @@ def test_a_supposed_cluster_and_another_measure_are_said():
             {"cost": 5, "lower_bound": 3, "gap": 2, "is_heuristic": True},
             (
                 "heuristic 2: it costs 5 replicas, the lower bound is 3 replicas, "
-                "the search was stopped"
+                "the search was stopped early"
             ),
         ),
         ({"is_legal": False}, "gap 0: a set breaks a rule"),
@@ -128,7 +128,7 @@ def test_many_cuts_and_many_brokers_are_cut():
     told = [line for line in lines(plan) if line.startswith(" ")]
     assert told[0] == (
         "         brokers 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more must hold 9 replicas "
-        "or more whatever the plan: r"
+        "or more in any plan: r"
     )
     assert told[5:] == ["         and 2 more cuts; --json has all"]
 
@@ -157,7 +157,7 @@ def test_loads_of_all_groups_together():
 
 @pytest.mark.parametrize(
     ("usd", "line"),
-    [(10**9, "price    $1.00 once; day by day not known: 4 rates missing"), (None, None)],
+    [(10**9, "price    $1.00 once; daily price unknown: 4 rates missing"), (None, None)],
 )
 def test_rates_that_nobody_knows_are_told_where_dollars_are(usd, line):
     steady = Steady(cross_bytes_per_s=0, unknown_rates=4)
@@ -207,9 +207,9 @@ def test_the_price_of_rules():
         without_rule=Totals(moves=1_782, bytes=2**20),
     )
     assert rule_prices_text([price]).splitlines() == [
-        "without        moves   then    bytes     then  price  then",
-        "topic_spread  25,010  1,782  1.0 GiB  1.0 MiB  $1.00     -",
+        "rule           moves  without    bytes  without  price  without",
+        "topic_spread  25,010    1,782  1.0 GiB  1.0 MiB  $1.00        -",
         "",
         "topic_spread costs 23,228 of 25,010 moves",
     ]
-    assert rule_prices_text([]) == "no soft rule is in force"
+    assert rule_prices_text([]) == "the policy has no soft rule"

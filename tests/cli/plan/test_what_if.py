@@ -33,7 +33,7 @@ def test_losing_a_rack(supposed):
     code, out, err = supposed("--lose", "/a")
     assert (code, err) == (2, "")
     parts = out.rstrip("\n").split("\n\n")
-    assert parts[0] == "small at 2026-11-21T08:30:00Z, supposed: lose /a"
+    assert parts[0] == "small at 2026-11-21T08:30:00Z, changed: lose /a"
     assert ["dead-replica", "error", "0", "4"] in [line.split() for line in parts[1].splitlines()]
     assert "error   t-0: dead-replica: wanted live brokers only; had 1" in parts[2]
     worst = [line.split()[0] for line in parts[2].splitlines()[1:]]
@@ -43,7 +43,7 @@ def test_losing_a_rack(supposed):
     moves = next(line.split() for line in parts[-1].splitlines() if line.startswith("moves"))
     assert moves[:2] == ["moves", "0"]
     rates = [line[:31] for line in parts[-1].splitlines() if "replication" in line]
-    assert rates == ["replication across racks as now", "replication across racks then  "]
+    assert rates == ["replication across racks before", "replication across racks after "]
 
 
 def test_a_change_that_breaks_nothing(supposed):
@@ -57,7 +57,7 @@ def test_many_changes_at_once(supposed):
     code, out, _ = supposed(*words)
     assert code == 2
     assert out.splitlines()[0].endswith(
-        "supposed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf *=1"
+        "changed: add 7=/d, move 4=/b, lose broker 3, rf t=2, rf *=1"
     )
 
 

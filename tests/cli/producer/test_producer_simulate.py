@@ -88,14 +88,14 @@ class TestModes:
         code, _, err = call(three_racks(), rates_text(f"{AZ[0]} 1 {AZ[1]} 1"), *QUICK)
         assert code == 0
         assert err == (
-            "warning: the slowest producers end 0 windows in that time, so shares are rough; give "
-            "a longer --duration or a smaller --sticky-bytes\n"
+            "warning: the slowest producers complete 0 windows in that time, so shares are "
+            "inaccurate; give a longer --duration or a smaller --sticky-bytes\n"
         )
 
     def test_nobody_sends(self, call):
         code, out, err = call(three_racks(), rates_text(""), *QUICK)
         assert (code, rows(out)["kip"][2]) == (0, "1.000")
-        assert "end 0 windows" in err
+        assert "complete 0 windows" in err
 
     def test_brokers_instead_of_leaders(self, call):
         racks = dict(enumerate([AZ[0], AZ[1], AZ[2], AZ[2], AZ[2], AZ[2]], start=1))
@@ -110,8 +110,8 @@ class TestWhatIsTold:
         code, out, err = call(three_racks(), text, "--mode", "kip", *QUICK)
         assert (code, rows(out)["kip"][0]) == (0, "50.0")
         assert err == (
-            "warning: az9 has clients and no broker: what they send crosses; place leaders "
-            "there, or mend the rates\n"
+            "warning: az9 has clients and no broker, so all they send crosses racks; place "
+            "leaders there, or correct the rates\n"
         )
 
     def test_leaders_without_rack(self, call):
@@ -119,7 +119,7 @@ class TestWhatIsTold:
         code, _, err = call(three_racks(racks=racks), rates_text(UNEVEN), "--mode", "kip", *QUICK)
         assert code == 0
         assert err == (
-            "warning: orders: 2 partitions led by a broker without rack are nobody's; set "
+            "warning: orders: 2 partitions with a leader without rack are not counted; set "
             "broker.rack\n"
         )
 
@@ -225,7 +225,7 @@ class TestRefused:
         code, _, err = call(three_racks(), rates_text(UNEVEN), "--fault", fault)
         assert (code, err[:59]) == (
             1,
-            "error: invalid --fault: expected a broker of the cluster, g",
+            "error: invalid --fault: expected a broker of the cluster, ",
         )
 
     def test_a_topic_that_is_not_there(self, tmp_path):

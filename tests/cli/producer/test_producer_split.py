@@ -28,7 +28,7 @@ class TestAdvice:
         assert (code, err) == (0, "")
         lines = [line.split() for line in out.splitlines()]
         assert out.splitlines()[0] == (
-            "orders  12 partitions  even part by leaders, 0.02 USD per GiB that crosses"
+            "orders  12 partitions  even share by leaders, 0.02 USD per GiB that crosses"
         )
         assert [line[-1] for line in lines[1:4]] == ["1.500", "0.000", "0.500"]
         assert lines[5] == ["rack-blind", "33.3", "%", "1.000", "1.3", "MiB/s", "67.50", "0.00"]
@@ -63,7 +63,7 @@ class TestAdvice:
         code, out, err = call(three_racks(2), text)
         assert (code, err) == (0, "")
         lines = out.splitlines()
-        assert lines[-1] == "use1-az2: what is pinned there is more than the bound lets"
+        assert lines[-1] == "use1-az2: its pinned traffic exceeds the bound"
         assert lines[-2].endswith("clients and no leader")
 
     def test_a_rack_that_cannot_be_advised(self, call):
@@ -110,8 +110,8 @@ class TestOut:
         code, told, err = call(three_racks(), rates_text(UNEVEN), *terms)
         assert code == 2
         assert err == (
-            f"{out} was there and said something else; its shares moved by 0.067 at most, 0.02 is "
-            "worth renewing\n"
+            f"{out} had other content; its shares changed by at most 0.067; a change of 0.02 is "
+            "worth a new split\n"
         )
         assert document(told)["is_changed"] is True
         assert document(told)["largest_change"] == pytest.approx(0.2 / 3)

@@ -11,7 +11,13 @@ import typer
 from rackwise.cli.analyze.options import Conf, Master, Remote
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of_brokers
+from rackwise.cli.source import (
+    ClientConfig,
+    ClusterSource,
+    Server,
+    SnapshotFile,
+    read_running_cluster,
+)
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -124,16 +130,16 @@ def _cluster(
                 hint="leave it out, or say which cluster is read",
             )
         return None
-    check_source(snapshot, bootstrap_server, client_config)
+    ClusterSource.of(snapshot, bootstrap_server, client_config)
     wanted = tuple(topics or ("*",))
     if bootstrap_server is not None:
-        return cluster_of_brokers(
+        return read_running_cluster(
             shell, bootstrap_server, client_config, topics=wanted, sizes=False
         )
     from rackwise.adapters import files
-    from rackwise.cli.source import only_topics
+    from rackwise.cli.source import select_topics
 
-    return only_topics(files.read_snapshot(snapshot, max_bytes=shell.max_input), wanted)
+    return select_topics(files.read_snapshot(snapshot, max_bytes=shell.max_input), wanted)
 
 
 def _document(

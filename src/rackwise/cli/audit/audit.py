@@ -1,4 +1,4 @@
-"""`rackwise audit`: is a cluster rack-safe, and what does losing a rack do."""
+"""`rackwise audit`: checks placement and reports what the loss of each rack does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
+from rackwise.cli.source import ClientConfig, ClusterSource, PolicyFile, Server, SnapshotFile
 from rackwise.core.errors import Infeasible, InvalidConfig, PartialRacks
 from rackwise.core.text import escaped
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.audit/1"
 STEPS = 4
-"""What progress counts: reading, fair loads, judging, losing racks."""
+"""Steps of the progress bar: reading, fair loads, audit, loss of racks."""
 
 
 FailOn = Literal["error", "warning", "info", "never"]
-"""From which severity on findings make the exit code 2."""
+"""The lowest severity that makes the exit code 2."""
 
 
 def audit(
@@ -32,40 +32,41 @@ def audit(
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     client_config: ClientConfig = None,
-    policy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What is wanted, TOML; else the defaults.")
-    ] = None,
+    policy: PolicyFile = None,
     rule: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Only this rule; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Check only this rule. May be repeated."),
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit 2 from this severity on; else the policy's.")
+        FailOn | None,
+        typer.Option(help="Exit with 2 at findings of this severity. [default: the policy's]"),
     ] = None,
     lose: Annotated[
-        list[str] | None, typer.Option(metavar="RACK", help="Lose only this rack; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="RACK", help="Report the loss of only this rack. May be repeated."),
     ] = None,
 ) -> int:
-    """Judge replica placement against racks and policy; say what the loss of each rack does.
+    """Check replica placement against racks and policy; report what the loss of each rack does.
 
-    Reads only. Exit: 0 no finding from --fail-on on, 2 there are some, 1 error.
+    Reads only. Exit codes: 0 no finding of --fail-on or worse, 2 findings, 1 error.
     """
     shell: Shell = context.obj
-    check_source(snapshot, bootstrap_server, client_config)
-    from rackwise.core.audit import audit as judge
+    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    from rackwise.core.audit import audit as check_placement
 
     with shell.progress("audit", total=STEPS) as advance:
-        cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
+        cluster = source.read(shell)
         advance(1)
-        wanted = policy_for(shell, policy, cluster)
-        fair = fair_for(shell, cluster, wanted, rules=rule)
+        checked_policy = read_policy(shell, policy, cluster)
+        fair = try_fair_loads(shell, cluster, checked_policy, rules=rule)
         advance(1)
-        findings = judge(cluster, wanted, rules=rule or None, fair=fair)
+        findings = check_placement(cluster, checked_policy, rules=rule or None, fair=fair)
         advance(1)
-        losses = _losses(cluster, wanted, lose)
+        losses = _losses(cluster, checked_policy, lose)
         advance(1)
     for note in cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
-    threshold = fail_on or wanted.audit.fail_on
+    threshold = fail_on or checked_policy.audit.fail_on
     if shell.is_json:
         shell.document(_document(cluster, findings, losses, threshold, has_names=bool(lose)))
     else:
@@ -77,25 +78,25 @@ def audit(
     return 2 if len(findings.at_least(threshold)) else 0
 
 
-def policy_for(shell: Shell, path: Path | None, cluster: Cluster) -> Policy:
-    """The policy of a file, checked against the cluster; the defaults where there is none."""
+def read_policy(shell: Shell, path: Path | None, cluster: Cluster) -> Policy:
+    """Read a policy and check it against the cluster. Without a file, return the defaults."""
     from rackwise.core.policy import DEFAULT_POLICY
 
     if path is None:
         return DEFAULT_POLICY
     from rackwise.adapters import files
 
-    read = files.read_policy(path, max_bytes=shell.max_input)
-    read.check(cluster)
-    return read.policy
+    policy_file = files.read_policy(path, max_bytes=shell.max_input)
+    policy_file.check(cluster)
+    return policy_file.policy
 
 
-def fair_for(
+def try_fair_loads(
     shell: Shell, cluster: Cluster, policy: Policy, *, rules: Sequence[str] | None = None
 ) -> FairLoads | None:
-    """What each broker should hold; None where no rule asks for it, or nobody can say.
+    """Compute the fair load of each broker; None if no rule needs it or it cannot be computed.
 
-    `rules`: those that are judged; None and empty are all.
+    `rules`: the rules to check; None or empty means all.
     """
     from rackwise.core.audit import needs_fair_loads
     from rackwise.core.planning.plan import fair_loads
@@ -105,18 +106,18 @@ def fair_for(
     try:
         return fair_loads(cluster, policy)
     except (Infeasible, PartialRacks) as error:
-        shell.note(f"loads are not judged: {escaped(error.message)}")
+        shell.note(f"loads are not checked: {escaped(error.message)}")
         return None
 
 
-def _losses(cluster: Cluster, policy: Policy, wanted: Sequence[str] | None) -> tuple[RackLoss, ...]:
+def _losses(cluster: Cluster, policy: Policy, racks: Sequence[str] | None) -> tuple[RackLoss, ...]:
     from rackwise.core.audit import blast_radius
 
     losses = blast_radius(cluster, policy)
-    if not wanted:
+    if not racks:
         return losses
     known = {loss.rack for loss in losses}
-    for rack in wanted:
+    for rack in racks:
         if rack not in known:
             raise InvalidConfig(
                 f'invalid --lose: expected a rack of the cluster, got "{escaped(rack)}"',
@@ -124,7 +125,7 @@ def _losses(cluster: Cluster, policy: Policy, wanted: Sequence[str] | None) -> t
                 had=rack,
                 hint="racks: " + ", ".join(escaped(loss.rack) for loss in losses),
             )
-    return tuple(loss for loss in losses if loss.rack in wanted)
+    return tuple(loss for loss in losses if loss.rack in racks)
 
 
 def _document(
@@ -153,7 +154,7 @@ def _document(
 
 
 def loss_document(loss: RackLoss, *, has_names: bool) -> dict[str, Any]:
-    """One rack's loss; names of partitions only where the rack was asked for."""
+    """Describe the loss of one rack. `has_names`: list the partitions by name."""
     from rackwise.cli.audit.text import partition_names
 
     names = {

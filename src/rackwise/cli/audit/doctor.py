@@ -1,4 +1,4 @@
-"""`rackwise doctor`: why clients read across racks, and what to set."""
+"""`rackwise doctor`: finds why clients read across racks and says which settings to change."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClientConfig,
+    ClusterSource,
+    Groups,
     Server,
     SnapshotFile,
-    check_source,
-    only_topics,
+    Topics,
+    select_topics,
     utc_now,
 )
 from rackwise.core.errors import InvalidConfig, MissingDependency
@@ -34,12 +36,12 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.doctor/1"
 PROBE_PARTITIONS = 20
 DOUBT_S = 5.0
-"""Followers fetch twice a second (`replica.fetch.wait.max.ms`): by then a new leader knows them."""
+"""Followers fetch twice a second (`replica.fetch.wait.max.ms`): a new leader knows them by then."""
 ASK_EVERY_S = 0.5
 BEST = "reading-best"
-TOPICS_LEFT_OUT = "--topics leaves out what the group reads beside"
-FILE_HAS_NONE = "a snapshot does not hold it; --bootstrap-server asks the brokers"
-NO_GROUPS = "the snapshot holds no groups; rackwise snapshot --groups takes them along"
+TOPICS_LEFT_OUT = "--topics excludes other topics that the group reads"
+FILE_HAS_NONE = "not in a snapshot; use --bootstrap-server to ask the brokers"
+NO_GROUPS = "the snapshot has no groups; take it with rackwise snapshot --groups"
 
 
 def doctor(
@@ -47,35 +49,31 @@ def doctor(
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     client_config: ClientConfig = None,
-    group: Annotated[
-        list[str] | None, typer.Option(metavar="G", help="Only this group; repeatable.")
-    ] = None,
+    group: Groups = None,
     client_rack: Annotated[
         list[str] | None,
-        typer.Option(metavar="R", help="A client.rack that is in use; repeatable."),
+        typer.Option(metavar="R", help="Check this client.rack too. May be repeated."),
     ] = None,
-    topics: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Only these topics; repeatable.")
-    ] = None,
+    topics: Topics = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Ask leaders which replica they send a client to.")
+        bool, typer.Option("--probe", help="Ask leaders which replica a client should read.")
     ] = False,
     probe_partitions: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help=f"How many of them for each client rack; {PROBE_PARTITIONS} by default.",
+            help=f"Probe this many partitions per client rack. [default: {PROBE_PARTITIONS}]",
         ),
     ] = None,
 ) -> int:
-    """Find what keeps clients from reading in their own rack: brokers, clients, groups.
+    """Find what keeps clients from reading in their own rack: brokers, clients or groups.
 
-    Reads only; joins no group, commits no offset. Exit: 0 no finding, 2 there are some, 1 error,
-    4 the principal lacks a right.
+    Reads only; joins no group and commits no offset. Exit codes: 0 no finding, 2 findings, 1 error,
+    4 missing authorization.
     """
     shell: Shell = context.obj
-    check_source(snapshot, bootstrap_server, client_config)
+    ClusterSource.of(snapshot, bootstrap_server, client_config)
     if probe_partitions is not None and not probe:
         raise InvalidConfig(
             "--probe-partitions requires --probe",
@@ -83,19 +81,19 @@ def doctor(
             had="--probe-partitions",
             hint="omit it, or give --probe",
         )
-    wishes = _Wishes(
+    request = _DiagnosisRequest(
         groups=tuple(group or ()),
         client_racks=tuple(client_rack or ()),
         topics=tuple(topics or ("*",)),
         probes=(probe_partitions or PROBE_PARTITIONS) if probe else 0,
     )
-    wishes.check(has_brokers=bootstrap_server is not None)
+    request.check(has_brokers=bootstrap_server is not None)
     from rackwise.core.fetch_diagnosis import diagnose_reading
 
     if snapshot is not None:
-        facts = _facts_of_file(shell, snapshot, wishes)
+        facts = _read_file(shell, snapshot, request)
     else:
-        facts = _facts_of_brokers(shell, bootstrap_server or "", client_config, wishes)
+        facts = _read_brokers(shell, bootstrap_server or "", client_config, request)
     findings = diagnose_reading(facts)
     for note in facts.cluster.notes:
         shell.warn(escaped(f"{note.kind}: {note.text}"))
@@ -109,16 +107,17 @@ def doctor(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wishes:
-    """What is asked for; `probes` 0 is no probe at all."""
+class _DiagnosisRequest:
+    """What the options ask for."""
 
     groups: tuple[str, ...]
     client_racks: tuple[str, ...]
     topics: tuple[str, ...]
     probes: int
+    """Partitions to probe per client rack; 0 probes nothing."""
 
     def check(self, *, has_brokers: bool) -> None:
-        """Refuse what cannot be: `InvalidConfig`."""
+        """Reject options that do not fit together. Raises `InvalidConfig`."""
         if self.probes and not has_brokers:
             raise InvalidConfig(
                 "--probe requires --bootstrap-server",
@@ -134,36 +133,36 @@ class _Wishes:
                 hint="omit --client-rack: an empty client.rack is no rack",
             )
 
-    def chosen(self, cluster: Cluster) -> Cluster:
-        """The cluster with the wanted groups alone. Raises `GroupNotFound`."""
+    def select_groups(self, cluster: Cluster) -> Cluster:
+        """Keep only the requested groups. Raises `GroupNotFound`."""
         if not self.groups:
             return cluster
         from rackwise.core.assignors import named_group
 
-        wanted = dict.fromkeys(self.groups)
-        return replace(cluster, groups=tuple(named_group(cluster.groups, name) for name in wanted))
+        names = dict.fromkeys(self.groups)
+        return replace(cluster, groups=tuple(named_group(cluster.groups, name) for name in names))
 
 
-def _facts_of_file(shell: Shell, path: Path, wishes: _Wishes) -> ReadingFacts:
+def _read_file(shell: Shell, path: Path, request: _DiagnosisRequest) -> ReadingFacts:
     from rackwise.adapters import files
     from rackwise.core.fetch_diagnosis import ReadingFacts
     from rackwise.core.fetch_diagnosis.groups import GROUP_RULES
 
-    read = files.read_snapshot(path, max_bytes=shell.max_input)
-    chosen = wishes.chosen(read)
-    cluster = only_topics(chosen, wishes.topics)
+    snapshot = files.read_snapshot(path, max_bytes=shell.max_input)
+    chosen = request.select_groups(snapshot)
+    cluster = select_topics(chosen, request.topics)
     best, not_read = _best(chosen)
     no_best = {
         group.group: TOPICS_LEFT_OUT
         for group in chosen.groups
-        if not _reads(group, wishes.topics, every=False)
+        if not _reads(group, request.topics, every=False)
     }
     not_read |= dict.fromkeys(("reading-fetch-version", "reading-probe"), FILE_HAS_NONE)
-    if not read.groups:
+    if not snapshot.groups:
         not_read |= dict.fromkeys(GROUP_RULES, NO_GROUPS)
     return ReadingFacts(
         cluster=cluster,
-        client_racks=wishes.client_racks,
+        client_racks=request.client_racks,
         best={name: each for name, each in best.items() if name not in no_best},
         no_best=no_best,
         not_read=not_read,
@@ -171,14 +170,14 @@ def _facts_of_file(shell: Shell, path: Path, wishes: _Wishes) -> ReadingFacts:
 
 
 def _reads(group: Group, globs: Sequence[str], *, every: bool) -> bool:
-    """Whether all topics of a group match, or some; a group that shows none is no exception."""
+    """Whether all (or some) topics of a group match. A group that shows no topic matches."""
     topics = {topic for member in group.members for topic in member.topics or ()}
     matches = [any(fnmatchcase(topic, glob) for glob in globs) for topic in topics]
     return all(matches) if every else any(matches) or not matches
 
 
-def _facts_of_brokers(
-    shell: Shell, bootstrap: str, client_config: Path | None, wishes: _Wishes
+def _read_brokers(
+    shell: Shell, bootstrap: str, client_config: Path | None, request: _DiagnosisRequest
 ) -> ReadingFacts:
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
@@ -189,11 +188,11 @@ def _facts_of_brokers(
         closing(kafka.connect(bootstrap, settings)) as admin,
         shell.progress("reading the cluster") as advance,
     ):
-        cluster = wishes.chosen(
+        cluster = request.select_groups(
             kafka.read_cluster(
                 admin,
                 taken_at=utc_now(),
-                topics=wishes.topics,
+                topics=request.topics,
                 sizes=False,
                 groups=True,
                 progress=advance,
@@ -204,27 +203,27 @@ def _facts_of_brokers(
         no_best = {
             group.group: TOPICS_LEFT_OUT
             for group in cluster.groups
-            if not _reads(group, wishes.topics, every=True)
+            if not _reads(group, request.topics, every=True)
         }
         best, not_read = _best(cluster, without=no_best)
         facts = ReadingFacts(
             cluster=cluster,
-            client_racks=wishes.client_racks,
+            client_racks=request.client_racks,
             fetch_versions=versions,
             best=best,
             no_best=no_best,
             not_read=not_read,
         )
-        if not wishes.probes:
-            why = {"reading-probe": "not asked for; --probe asks the leaders"}
+        if not request.probes:
+            why = {"reading-probe": "not requested; use --probe to ask the leaders"}
             return replace(facts, not_read=not_read | why)
-        return _probed(admin, facts, wishes.probes, advance)
+        return _probe(admin, facts, request.probes, advance)
 
 
-def _probed(
+def _probe(
     admin: KafkaAdminClient, facts: ReadingFacts, limit: int, advance: Callable[[int], None]
 ) -> ReadingFacts:
-    """The facts with what leaders answer; doubtful answers are asked for again for a while."""
+    """Add the answers of leaders to the facts. Doubtful answers are asked for again for a while."""
     from rackwise.adapters.kafka import ask_leaders
     from rackwise.core.fetch_diagnosis import doubtful_questions, probe_questions
 
@@ -243,7 +242,7 @@ def _probed(
 
 
 def _racks(facts: ReadingFacts) -> set[str]:
-    """Racks of clients that were named, and of members."""
+    """Racks of --client-rack and of group members."""
     members = [member for group in facts.cluster.groups for member in group.members]
     return {*facts.client_racks, *(each.rack.text for each in members if each.rack is not None)}
 
@@ -251,7 +250,7 @@ def _racks(facts: ReadingFacts) -> set[str]:
 def _best(
     cluster: Cluster, *, without: Collection[str] = ()
 ) -> tuple[dict[str, GroupBest], dict[str, str]]:
-    """Group -> its best, as far as it is known; rule -> why it is not."""
+    """Return the best assignment per group as far as known, and per rule why it is not known."""
     from rackwise.core.assignors import replica_racks
     from rackwise.core.fetch_diagnosis import group_best
 

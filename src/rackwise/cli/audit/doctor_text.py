@@ -1,4 +1,4 @@
-"""The text of `rackwise doctor`, for people; scripts read its JSON document."""
+"""Text output of `rackwise doctor`; scripts read the JSON document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) -> str:
-    """Findings per rule, the first of them with what to do, and what was not checked."""
+    """Format findings per rule, the first findings with hints, and unchecked rules."""
     cluster = facts.cluster
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
     sizes = (
@@ -37,12 +37,12 @@ def doctor_text(facts: ReadingFacts, findings: FindingList, *, has_color: bool) 
 
 
 def _listed(findings: FindingList, *, has_color: bool) -> str:
-    """The first findings; a hint once for those that share it."""
+    """List the first findings. Findings with the same hint show it once."""
     lines = [
         line
-        for hint, those in groupby(findings[:SHOWN], key=lambda each: each.hint)
+        for hint, group in groupby(findings[:SHOWN], key=lambda each: each.hint)
         for line in (
-            *(_line(each, has_color=has_color) for each in those),
+            *(_line(each, has_color=has_color) for each in group),
             f"  hint: {escaped(hint or '')}",
         )
     ]

@@ -1,4 +1,4 @@
-"""`rackwise snapshot`: a cluster, or a reassignment with its racks, as one snapshot file."""
+"""`rackwise snapshot`: writes a cluster, or a reassignment and its racks, to a snapshot file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, cluster_of_brokers, utc_now
+from rackwise.cli.source import ClientConfig, Server, Topics, read_running_cluster, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -22,30 +22,30 @@ FORMAT = "rackwise.snapshot-summary/1"
 def snapshot(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to write it; FILE.gz is packed.")
+        Path, typer.Option(metavar="FILE", help="Write the snapshot here; FILE.gz is compressed.")
     ],
-    bootstrap_server: Annotated[
-        str | None, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")
-    ] = None,
+    bootstrap_server: Server = None,
     client_config: ClientConfig = None,
     reassignment: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Kafka's reassignment JSON, no cluster.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Read Kafka's reassignment JSON instead of a cluster."),
     ] = None,
     racks: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="broker,rack: goes with --reassignment.")
+        Path | None,
+        typer.Option(metavar="CSV", help="Read racks for --reassignment: columns broker,rack."),
     ] = None,
-    topics: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Only these topics; repeatable.")
-    ] = None,
-    no_sizes: Annotated[bool, typer.Option("--no-sizes", help="Do not ask for sizes.")] = False,
-    groups: Annotated[bool, typer.Option("--groups", help="Consumer groups as well.")] = False,
+    topics: Topics = None,
+    no_sizes: Annotated[
+        bool, typer.Option("--no-sizes", help="Do not read partition sizes.")
+    ] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="Include consumer groups.")] = False,
     resolve: Annotated[
-        bool, typer.Option("--resolve", help="IP addresses of broker hosts, from DNS.")
+        bool, typer.Option("--resolve", help="Resolve broker hosts to IP addresses.")
     ] = False,
 ) -> int:
-    """Write a snapshot of a cluster: brokers, racks, topics, where replicas are, sizes.
+    """Write a snapshot of a cluster: brokers, racks, topics, replicas and sizes.
 
-    Reads only. Exit: 0 written, 1 error, 4 the principal lacks a right.
+    Changes nothing on the cluster. Exit codes: 0 written, 1 error, 4 missing authorization.
     """
     shell: Shell = context.obj
     if (bootstrap_server is None) == (reassignment is None):
@@ -57,8 +57,8 @@ def snapshot(
             hint="--bootstrap-server H:P reads a cluster, --reassignment FILE Kafka's own JSON",
         )
     if bootstrap_server is not None:
-        _refuse({"--racks": racks}, wanted="--reassignment")
-        cluster = cluster_of_brokers(
+        _reject({"--racks": racks}, wanted="--reassignment")
+        cluster = read_running_cluster(
             shell,
             bootstrap_server,
             client_config,
@@ -70,7 +70,7 @@ def snapshot(
     else:
         idle: dict[str, object] = {"--topics": topics, "--no-sizes": no_sizes, "--groups": groups}
         idle |= {"--resolve": resolve, "--client-config": client_config}
-        _refuse(idle, wanted="--bootstrap-server")
+        _reject(idle, wanted="--bootstrap-server")
         cluster = _cluster_of_files(shell, reassignment, racks)
     from rackwise.adapters import files
 
@@ -79,9 +79,9 @@ def snapshot(
     return 0
 
 
-def _refuse(given: Mapping[str, object], *, wanted: str) -> None:
-    """Refuse options that mean nothing without `wanted`."""
-    idle = [option for option, value in given.items() if value]
+def _reject(options: Mapping[str, object], *, wanted: str) -> None:
+    """Reject options that have no effect without `wanted`."""
+    idle = [option for option, value in options.items() if value]
     if idle:
         raise InvalidConfig(
             f"{', '.join(idle)} {'requires' if len(idle) == 1 else 'require'} {wanted}",

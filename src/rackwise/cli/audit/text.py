@@ -1,4 +1,4 @@
-"""The text of `rackwise audit`, for people; scripts read its JSON document."""
+"""Text output of `rackwise audit`; scripts read the JSON document."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def audit_text(
     has_names: bool,
     has_color: bool,
 ) -> str:
-    """Findings per rule, the first of them, what was not checked, and the loss of each rack.
+    """Format findings per rule, the worst findings, unchecked rules and the loss of each rack.
 
-    `has_names`: list the partitions that each loss hits. Colour is never the only sign.
+    `has_names`: list the partitions that each loss affects. Colour is never the only sign.
     """
     racks = {broker.rack for broker in cluster.brokers if broker.rack is not None}
     parts = [
@@ -54,12 +54,12 @@ def audit_text(
 
 
 def partition_names(partitions: Sequence[tuple[str, int]]) -> list[str]:
-    """`orders-0` for each."""
+    """Format each partition as `orders-0`."""
     return [f"{topic}-{partition}" for topic, partition in partitions]
 
 
 def _listed(findings: Findings, *, has_color: bool) -> str:
-    """The first findings, the worst first."""
+    """List the worst findings first."""
     worst = chain.from_iterable(findings.of_severity(severity)[:SHOWN] for severity in COLORS)
     lines = [
         f"{severity_text(finding.severity, has_color=has_color)} {escaped(finding.message)}"
@@ -94,7 +94,7 @@ def _lost(losses: Sequence[RackLoss]) -> str:
         "leaders lost",
         "replicas lost",
         "to restore",
-        "busiest then",
+        "most leaders",
     )
     return columns_text(header, rows, numbers={1, 2, 3, 4, 5, 6}) if rows else ""
 

@@ -1,11 +1,11 @@
-"""What is said of consumer groups does not fit the cluster: weights of nothing, racks of nobody.
+"""Checks of consumer options against the cluster: unused weights, unknown racks.
 
-A table of weights has to fit: a row of a topic or partition that the cluster does not have is
-refused by its reader, as a mistyped name would count as nothing; rows of topics that the groups do
-not read are no matter. Where none of the groups reads anything with a weight above 0 the table is
-refused, as every assignment would be the best; where only some do not, they are named.
+The reader of weights rejects a row of an unknown topic or partition, because a mistyped name would
+count as nothing. Rows of topics that the groups do not read are allowed. If no group reads a
+partition with a weight above 0, the table is rejected, because every assignment would be the best.
+If only some groups do not, a warning names them.
 
-Racks that no broker has are no error: brokers may be added there. They are named.
+A rack without a broker is no error, because brokers may be added there. A warning names it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
 
 SHOWN = 5
-"""So many names are said."""
+"""Messages list this many names."""
 
 
-def check_weighed(
+def check_weights(
     shell: Shell,
     groups: Mapping[str, Mapping[TopicPartition, int] | None],
     path: Path | None,
 ) -> None:
-    """Warn of groups that read nothing with a weight; `InvalidWeights` where that is all.
+    """Warn of groups without a weight above 0. Raises `InvalidWeights` if all are such.
 
-    `groups`: name -> the weights of what it reads.
+    `groups`: name -> weights of the partitions that it reads.
     """
     idle = [
         name
@@ -45,26 +45,26 @@ def check_weighed(
     if idle and len(idle) == len(groups):
         raise InvalidWeights(
             f"invalid {escaped(str(path))}: expected a weight above 0 for the topics of "
-            f"{some(idle)}, got none",
+            f"{first_names(idle)}, got none",
             wanted="a weight above 0",
             had=0,
             hint="add rows for its topics to the table, or omit --weights",
             where=str(path),
         )
     for name in idle:
-        shell.warn(f"{escaped(name)}: no weight above 0 is known of what it reads")
+        shell.warn(f"{escaped(name)}: none of its partitions has a weight above 0")
 
 
-def tell_racks(
+def warn_of_racks(
     shell: Shell,
     cluster: Cluster,
     groups: Sequence[Described],
     client_racks: Sequence[tuple[str, str]],
 ) -> None:
-    """Warn of racks that no broker has, and of patterns that say nothing."""
+    """Warn of racks without a broker, and of patterns that match no member."""
     for each in groups:
         racks = [member.rack for member in each.members.values()]
-        text = _strange_text(cluster, racks)
+        text = _unknown_racks_text(cluster, racks)
         if text:
             shell.warn(f"{escaped(each.group.group)}: {text}")
     silent = [
@@ -77,27 +77,28 @@ def tell_racks(
             )
 
 
-def tell_added(shell: Shell, cluster: Cluster, add: Mapping[str, int]) -> None:
-    """Warn of members to add in racks that no broker has."""
-    text = _strange_text(cluster, [rack for rack, count in add.items() for _ in range(count)])
+def warn_of_added_racks(shell: Shell, cluster: Cluster, add: Mapping[str, int]) -> None:
+    """Warn of members that are added in racks without a broker."""
+    text = _unknown_racks_text(cluster, [rack for rack, count in add.items() for _ in range(count)])
     if text:
         shell.warn(f"--add: {text}")
 
 
-def some(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
+def first_names(names: Iterable[str]) -> str:
+    """Format the first names and the number of the others."""
     listed = [escaped(name) for name in names]
     more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
     return ", ".join(listed[:SHOWN]) + more
 
 
-def _strange_text(cluster: Cluster, racks: Iterable[str | None]) -> str | None:
-    """What is said of members in racks that no broker has; None where there are none."""
+def _unknown_racks_text(cluster: Cluster, racks: Iterable[str | None]) -> str | None:
+    """Describe members in racks without a broker; None if there are none."""
     known = {broker.rack.text for broker in cluster.brokers if broker.rack is not None}
-    strange = [rack for rack in racks if rack is not None and rack not in known]
-    if not strange:
+    unknown = [rack for rack in racks if rack is not None and rack not in known]
+    if not unknown:
         return None
     return (
-        f"{counted(len(strange), 'member')} in a rack that no broker has: "
-        f"{some(sorted(set(strange)))} (racks of brokers: {some(sorted(known)) or 'none'})"
+        f"{counted(len(unknown), 'member')} in racks without a broker: "
+        f"{first_names(sorted(set(unknown)))} "
+        f"(racks of brokers: {first_names(sorted(known)) or 'none'})"
     )

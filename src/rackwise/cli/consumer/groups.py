@@ -1,13 +1,12 @@
-"""The groups that `rackwise consumer` judges: where they come from, and what they do not show."""
+"""Input of `rackwise consumer`: selects groups and warns of what they do not show."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from rackwise.cli.consumer.checks import check_weighed, some, tell_racks
-from rackwise.cli.source import cluster_of
+from rackwise.cli.consumer.checks import check_weights, first_names, warn_of_racks
 from rackwise.core.errors import GroupNotFound, GroupNotStable, InvalidConfig, InvalidMember
 from rackwise.core.text import counted, escaped
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.shell import Shell
+    from rackwise.cli.source import ClusterSource
     from rackwise.core.assignors import (
         AssignmentReport,
         Described,
@@ -35,42 +35,39 @@ _EXAMPLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A group, the racks of what it reads, and its weights; none where no table was given."""
+class EvaluatedGroup:
+    """A group with everything that its evaluation needs."""
 
     described: Described
     racks: ReplicaRacks
+    """Racks of the replicas that it reads."""
     weights: Mapping[TopicPartition, int] | None
+    """None without --weights."""
 
     @property
     def name(self) -> str:
-        """As Kafka has it."""
+        """The group id."""
         return self.described.group.group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """A group that could not be judged, and why."""
+class SkippedGroup:
+    """A group that cannot be evaluated, with the reason."""
 
     group: str
     reason: str
 
 
-class Source(NamedTuple):
-    """Where the groups are read, after `check_source`."""
-
-    snapshot: Path | None
-    bootstrap_server: str | None
-    client_config: Path | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """Which groups are judged, and what is said of them beside."""
+class GroupOptions:
+    """Options that select groups and complete what they do not show."""
 
     groups: tuple[str, ...]
+    """Names of groups; empty means all."""
     racks: tuple[tuple[str, str], ...]
+    """Member id -> rack."""
     client_racks: tuple[tuple[str, str], ...]
+    """Glob of client ids -> rack."""
     weights: Path | None
 
     @classmethod
@@ -80,41 +77,43 @@ class Wishes:
         racks: Sequence[str] | None,
         client_racks: Sequence[str] | None,
         weights: Path | None,
-    ) -> Wishes:
-        """From the options as given. Raises `InvalidConfig`."""
+    ) -> GroupOptions:
+        """Parse the options. Raises `InvalidConfig`."""
         return cls(
             groups=tuple(groups or ()),
-            racks=_one_each(_pairs(racks, option="--rack", form="MEMBER=RACK")),
+            racks=_unique(_pairs(racks, option="--rack", form="MEMBER=RACK")),
             client_racks=_pairs(client_racks, option="--client-rack", form="GLOB=RACK"),
             weights=weights,
         )
 
 
-def gathered(
-    shell: Shell, source: Source, wishes: Wishes
-) -> tuple[Cluster, tuple[Judged, ...], tuple[LeftOut, ...]]:
-    """The cluster, the groups to judge, and those that cannot be.
+def gather_groups(
+    shell: Shell, source: ClusterSource, options: GroupOptions
+) -> tuple[Cluster, tuple[EvaluatedGroup, ...], tuple[SkippedGroup, ...]]:
+    """Read the cluster; return it, the groups to evaluate, and the skipped ones.
 
     Raises `GroupNotFound`, `GroupNotStable`, `InvalidConfig` for unknown members, `InvalidWeights`
-    for weights that are not of these groups, and what the readers of files and clusters raise.
+    for weights of other groups, and the errors of the readers of files and clusters.
     """
-    cluster = _cluster(shell, source)
+    cluster = source.read(shell, sizes=False, groups=True)
+    for note in cluster.notes:
+        shell.warn(escaped(f"{note.kind}: {note.text}"))
     weights = None
-    if wishes.weights is not None:
+    if options.weights is not None:
         from rackwise.adapters import files
 
         weights = files.read_weights(
-            wishes.weights, sizes=_sizes(cluster), max_bytes=shell.max_input
+            options.weights, sizes=_sizes(cluster), max_bytes=shell.max_input
         )
-    groups, left_out = _chosen(shell, cluster, wishes.groups)
-    judged = _judged(cluster, groups, wishes, weights)
-    check_weighed(shell, {each.name: each.weights for each in judged}, wishes.weights)
-    tell_racks(shell, cluster, [each.described for each in judged], wishes.client_racks)
-    return cluster, judged, left_out
+    groups, skipped = _select(shell, cluster, options.groups)
+    evaluated = _complete(cluster, groups, options, weights)
+    check_weights(shell, {each.name: each.weights for each in evaluated}, options.weights)
+    warn_of_racks(shell, cluster, [each.described for each in evaluated], options.client_racks)
+    return cluster, evaluated, skipped
 
 
-def added(texts: Sequence[str] | None) -> dict[str, int]:
-    """Rack -> members to add, from `RACK=N`. Raises `InvalidConfig`."""
+def parse_added_members(texts: Sequence[str] | None) -> dict[str, int]:
+    """Parse `RACK=N` to rack -> members to add. Raises `InvalidConfig`."""
     found: dict[str, int] = {}
     for rack, count in _pairs(texts, option="--add", form="RACK=N"):
         is_number = count.isascii() and count.isdigit() and len(count) <= len(str(MAX_ADDED))
@@ -130,9 +129,9 @@ def added(texts: Sequence[str] | None) -> dict[str, int]:
 
 
 def check_one_group(
-    groups: Sequence[Judged], *, add: Mapping[str, int], remove: Sequence[str]
+    groups: Sequence[EvaluatedGroup], *, add: Mapping[str, int], remove: Sequence[str]
 ) -> None:
-    """Refuse to change several groups at once: `InvalidConfig`; to leave none: `InvalidMember`."""
+    """Raise `InvalidConfig` for changes to several groups, `InvalidMember` if no member remains."""
     if (add or remove) and len(groups) != 1:
         raise InvalidConfig(
             f"expected 1 group with --add and --remove, got {len(groups)}",
@@ -150,7 +149,7 @@ def check_one_group(
 
 
 def check_out(out: Path | None, snapshot: Path | None) -> None:
-    """Refuse to write over the snapshot that is read: `InvalidConfig`."""
+    """Reject an output file that is the snapshot. Raises `InvalidConfig`."""
     if out is None or snapshot is None or not (out.exists() and snapshot.exists()):
         return
     if out.samefile(snapshot):
@@ -163,8 +162,8 @@ def check_out(out: Path | None, snapshot: Path | None) -> None:
         )
 
 
-def _one_each(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Refuse two racks of one member: `InvalidConfig`."""
+def _unique(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Reject two racks for one member. Raises `InvalidConfig`."""
     known: dict[str, str] = {}
     for member, rack in pairs:
         if known.setdefault(member, rack) != rack:
@@ -179,7 +178,7 @@ def _one_each(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
 
 
 def _pairs(texts: Sequence[str] | None, *, option: str, form: str) -> tuple[tuple[str, str], ...]:
-    """From `LEFT=RIGHT`, the last `=` counts. Raises `InvalidConfig`."""
+    """Split `LEFT=RIGHT` at the last `=`. Raises `InvalidConfig`."""
     found = []
     for text in texts or ():
         left, _, right = text.rpartition("=")
@@ -194,46 +193,37 @@ def _pairs(texts: Sequence[str] | None, *, option: str, form: str) -> tuple[tupl
     return tuple(found)
 
 
-def _cluster(shell: Shell, source: Source) -> Cluster:
-    """What the source has, its notes told."""
-    cluster = cluster_of(shell, *source, sizes=False, groups=True)
-    for note in cluster.notes:
-        shell.warn(escaped(f"{note.kind}: {note.text}"))
-    return cluster
-
-
-def _chosen(
+def _select(
     shell: Shell, cluster: Cluster, names: Sequence[str]
-) -> tuple[tuple[Group, ...], tuple[LeftOut, ...]]:
-    """The groups to judge and, where all were wanted, those that cannot be.
+) -> tuple[tuple[Group, ...], tuple[SkippedGroup, ...]]:
+    """Return the groups to evaluate and, if no group is named, the skipped ones.
 
-    Raises `GroupNotFound`, `GroupNotStable` for a group asked for by name, `GroupNotFound` where
-    there is nothing to judge.
+    Raises `GroupNotFound` or `GroupNotStable` for a named group, and if no group is left.
     """
     from rackwise.core.assignors import check_group, named_group
 
     if names:
-        wanted = [named_group(cluster.groups, name) for name in dict.fromkeys(names)]
-        for group in wanted:
+        named = [named_group(cluster.groups, name) for name in dict.fromkeys(names)]
+        for group in named:
             check_group(group)
-        return tuple(wanted), ()
-    kept, left_out, moving = [], [], 0
+        return tuple(named), ()
+    kept, skipped, moving = [], [], 0
     for group in cluster.groups:
         try:
             check_group(group)
         except (GroupNotFound, GroupNotStable) as error:
-            left_out.append(LeftOut(group=group.group, reason=error.message))
+            skipped.append(SkippedGroup(group=group.group, reason=error.message))
             moving += isinstance(error, GroupNotStable)
         else:
             kept.append(group)
-    for each in left_out:
-        shell.warn(f"left out: {each.reason}")
+    for each in skipped:
+        shell.warn(f"skipped: {each.reason}")
     if not kept:
-        raise _nothing_to_judge(cluster, moving)
-    return tuple(kept), tuple(left_out)
+        raise _no_group_error(cluster, moving)
+    return tuple(kept), tuple(skipped)
 
 
-def _nothing_to_judge(cluster: Cluster, moving: int) -> GroupNotFound | GroupNotStable:
+def _no_group_error(cluster: Cluster, moving: int) -> GroupNotFound | GroupNotStable:
     every = len(cluster.groups)
     if moving:
         return GroupNotStable(
@@ -253,17 +243,17 @@ def _nothing_to_judge(cluster: Cluster, moving: int) -> GroupNotFound | GroupNot
     )
 
 
-def _judged(
+def _complete(
     cluster: Cluster,
     groups: Sequence[Group],
-    wishes: Wishes,
+    options: GroupOptions,
     weights: Mapping[TopicPartition, int] | None,
-) -> tuple[Judged, ...]:
-    """Each group with what is needed to judge it. Raises `InvalidConfig` for unknown members."""
+) -> tuple[EvaluatedGroup, ...]:
+    """Add racks and weights to each group. Raises `InvalidConfig` for unknown members."""
     from rackwise.core.assignors import described, replica_racks
 
     ids = {member.member_id for group in groups for member in group.members}
-    for member, _ in wishes.racks:
+    for member, _ in options.racks:
         if member not in ids:
             raise InvalidConfig(
                 f"invalid --rack: expected a member of these groups, got {escaped(member)}",
@@ -273,9 +263,13 @@ def _judged(
             )
     found = []
     for group in groups:
-        told = described(group, racks=dict(wishes.racks), client_racks=wishes.client_racks)
-        near = replica_racks(cluster, _topics(told.members))
-        found.append(Judged(described=told, racks=near, weights=_within(weights, near)))
+        group_description = described(
+            group, racks=dict(options.racks), client_racks=options.client_racks
+        )
+        near = replica_racks(cluster, _topics(group_description.members))
+        found.append(
+            EvaluatedGroup(described=group_description, racks=near, weights=_within(weights, near))
+        )
     return tuple(found)
 
 
@@ -286,7 +280,7 @@ def _topics(members: Members) -> set[str]:
 def _within(
     weights: Mapping[TopicPartition, int] | None, racks: ReplicaRacks
 ) -> Mapping[TopicPartition, int] | None:
-    """The weights of what a group reads."""
+    """Keep the weights of partitions that a group reads."""
     if weights is None:
         return None
     return {
@@ -297,39 +291,41 @@ def _within(
 
 
 def _sizes(cluster: Cluster) -> Mapping[str, int]:
-    """Topic -> number of its partitions."""
+    """Return topic -> number of partitions."""
     table = cluster.partitions
     return Counter(table.topics[number] for number in table.topic.tolist())
 
 
-def tell_unknown(shell: Shell, told: Described, report: AssignmentReport) -> None:
-    """Warn of what a group does not show, and of what was left out of its figures."""
-    name = escaped(told.group.group)
-    for text in _unknown(told, report):
+def warn_of_unknowns(shell: Shell, description: Described, report: AssignmentReport) -> None:
+    """Warn of what a group does not show and of what its figures exclude."""
+    name = escaped(description.group.group)
+    for text in _unknowns(description, report):
         shell.warn(f"{name}: {text}")
 
 
-def _unknown(told: Described, report: AssignmentReport) -> Iterator[str]:
+def _unknowns(description: Described, report: AssignmentReport) -> Iterator[str]:
     skipped = report.skipped
-    if told.group.state not in {None, "Stable"}:
-        yield f"it is {escaped(told.group.state or '')}; what its members have right now is counted"
-    if told.rackless:
+    if description.group.state not in {None, "Stable"}:
+        state = escaped(description.group.state or "")
+        yield f"it is {state}; the figures use its current assignment"
+    if description.rackless:
         yield (
-            f"no rack is known of {counted(len(told.rackless), 'member')}: "
-            f"{some(told.rackless)}; give --rack MEMBER=RACK or --client-rack GLOB=RACK"
+            f"the rack is unknown of {counted(len(description.rackless), 'member')}: "
+            f"{first_names(description.rackless)}; "
+            "give --rack MEMBER=RACK or --client-rack GLOB=RACK"
         )
-    if told.listless:
+    if description.listless:
         yield (
-            f"{counted(len(told.listless), 'member')} did not show what they subscribe to: "
-            f"{some(told.listless)}; all topics of the group were taken"
+            f"{counted(len(description.listless), 'member')} did not show their subscription: "
+            f"{first_names(description.listless)}; all topics of the group are assumed"
         )
     for names, what in (
         (skipped.topics, "topic that is not in the cluster"),
         (map(str, skipped.assigned), "assigned partition that is not in the cluster"),
         (map(str, skipped.unlisted), "assigned partition of a topic that no member lists"),
-        (map(str, skipped.unassigned), "partition that nobody has"),
+        (map(str, skipped.unassigned), "partition that no member has"),
         (map(str, skipped.unweighted), "partition without weight, counted as 0 bytes/s"),
     ):
         listed = list(names)
         if listed:
-            yield f"{len(listed)} x {what}: {some(listed)}"
+            yield f"{len(listed)} x {what}: {first_names(listed)}"

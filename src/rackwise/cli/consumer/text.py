@@ -1,4 +1,4 @@
-"""What `rackwise consumer` prints: rows for people, documents for programs."""
+"""Output of `rackwise consumer`: text for people, JSON documents for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from rackwise.cli.consumer.groups import Judged, LeftOut
+    from rackwise.cli.consumer.groups import EvaluatedGroup, SkippedGroup
     from rackwise.core.assignors import (
         Assignment,
         AssignmentReport,
@@ -25,20 +25,22 @@ if TYPE_CHECKING:
     )
     from rackwise.core.model import Cluster
 
-    Run: TypeAlias = tuple[Judged, AssignmentReport, int, Sequence[Simulated]]
-    """A group, what it has now, the members in the simulation, where each assignor leaves it."""
+    Run: TypeAlias = tuple[EvaluatedGroup, AssignmentReport, int, Sequence[Simulated]]
+    """A group, its current report, the simulated number of members, a result per assignor."""
 
 EVALUATION = "rackwise.consumer-evaluation/1"
 SIMULATION = "rackwise.consumer-simulation/1"
 ASSIGNMENT = "rackwise.consumer-assignment/1"
 NO_RACK = "(no rack)"
 DIGITS = 6
-"""Shares in documents are rounded to so many."""
+"""Decimals of shares in documents."""
 
 
-def evaluation_text(judged: Judged, found: Review, brokers: Mapping[int, BrokerReads]) -> str:
-    """A group in one line, a row per rack, and why not all is local."""
-    rows = [_headline(judged, found), _indented(_racks(found.now))]
+def evaluation_text(
+    group: EvaluatedGroup, found: Review, brokers: Mapping[int, BrokerReads]
+) -> str:
+    """Format a group: a headline, a row per rack, and what limits locality."""
+    rows = [_headline(group, found), _indented(_racks(found.now))]
     rows += _levels(found)
     if (busiest := _busiest(brokers)) is not None:
         rows.append(f"  {busiest}")
@@ -48,16 +50,16 @@ def evaluation_text(judged: Judged, found: Review, brokers: Mapping[int, BrokerR
 
 
 def simulation_text(
-    judged: Judged, now: AssignmentReport, members: int, rows: Sequence[Simulated]
+    group: EvaluatedGroup, now: AssignmentReport, members: int, rows: Sequence[Simulated]
 ) -> str:
-    """A group in one line and a row per assignor, after what it has now.
+    """Format a group: a headline, its current assignment and a row per assignor.
 
-    `members`: how many there are in the simulation.
+    `members`: the number of members in the simulation.
     """
-    title = _title(judged, now)
+    title = _title(group, now)
     if now.unassigned:
-        title += f"  {_nobodys(now)}"
-    if members != len(judged.described.members):
+        title += f"  {_unassigned_text(now)}"
+    if members != len(group.described.members):
         title += f"  simulated with {counted(members, 'member')}"
     table = [("now", *_row(now), "")]
     table += [
@@ -74,23 +76,23 @@ def simulation_text(
 
 def evaluation_document(
     cluster: Cluster,
-    groups: Iterable[tuple[Judged, Review, Mapping[int, BrokerReads]]],
-    left_out: Iterable[LeftOut],
+    groups: Iterable[tuple[EvaluatedGroup, Review, Mapping[int, BrokerReads]]],
+    skipped: Iterable[SkippedGroup],
     **terms: str,
 ) -> dict[str, Any]:
-    """All groups; `terms`: what they were judged by.
+    """Describe the evaluation of all groups. `terms`: the options it used.
 
-    `best_local` is of the assignment `best`, which crosses least, coarsest level first, in bytes
-    where weights are given; `explanation.best_local` is the most that could be local if nothing
-    else counted. Where no best is known all of them are null.
+    `best_local` belongs to the assignment `best`, which crosses least, coarsest level first, in
+    bytes if weights are given. `explanation.best_local` is the most that could be local if nothing
+    else counted. All of them are null if the best assignment is unknown.
     """
     return {
         "format": EVALUATION,
-        **_source(cluster, left_out),
+        **_source(cluster, skipped),
         **terms,
         "groups": [
             {
-                **_group(judged),
+                **_group(group),
                 **_report(found.now),
                 "by_rack": [
                     {"rack": row.rack, "members": row.members, **_reads(row.reads)}
@@ -99,7 +101,7 @@ def evaluation_document(
                 "by_member": [
                     {
                         "member_id": member,
-                        "rack": judged.described.members[member].rack,
+                        "rack": group.described.members[member].rack,
                         **_reads(reads),
                     }
                     for member, reads in found.now.by_member.items()
@@ -116,7 +118,7 @@ def evaluation_document(
                 **_best(found),
                 "skipped": _skipped(found.now),
             }
-            for judged, found, brokers in groups
+            for group, found, brokers in groups
         ],
     }
 
@@ -124,17 +126,17 @@ def evaluation_document(
 def simulation_document(
     cluster: Cluster,
     groups: Iterable[Run],
-    left_out: Iterable[LeftOut],
+    skipped: Iterable[SkippedGroup],
     **terms: str,
 ) -> dict[str, Any]:
-    """All groups, each with what it has now and where each assignor leaves it."""
+    """Describe the simulation of all groups: the current report and one per assignor."""
     return {
         "format": SIMULATION,
-        **_source(cluster, left_out),
+        **_source(cluster, skipped),
         **terms,
         "groups": [
             {
-                **_group(judged),
+                **_group(group),
                 "members_simulated": members,
                 "now": _report(now),
                 "assignors": [
@@ -143,31 +145,31 @@ def simulation_document(
                 ],
                 "skipped": _skipped(now),
             }
-            for judged, now, members, rows in groups
+            for group, now, members, rows in groups
         ],
     }
 
 
 def assignments_document(cluster: Cluster, groups: Iterable[Run]) -> dict[str, Any]:
-    """Who would read what, by group, assignor and member."""
+    """Describe the simulated assignments by group, assignor and member."""
     return {
         "format": ASSIGNMENT,
         "cluster_id": cluster.cluster_id,
         "taken_at": cluster.taken_at,
         "groups": [
             {
-                "group": judged.name,
+                "group": group.name,
                 "assignors": [
                     {"assignor": row.assignor, "members": _members(row.assignment)} for row in rows
                 ],
             }
-            for judged, _, _, rows in groups
+            for group, _, _, rows in groups
         ],
     }
 
 
 def percent(share: Fraction) -> str:
-    """Whole percents, rounded down: 100 % is said of all alone.
+    """Format whole percents, rounded down, so that only everything is 100 %.
 
     >>> from fractions import Fraction
     >>> percent(Fraction(51, 60)), percent(Fraction(999, 1000))
@@ -176,38 +178,38 @@ def percent(share: Fraction) -> str:
     return f"{int(share * 100)} %"
 
 
-def _title(judged: Judged, report: AssignmentReport) -> str:
-    group = judged.described.group
-    kind = " ".join(escaped(text) for text in (group.protocol, group.assignor) if text)
+def _title(group: EvaluatedGroup, report: AssignmentReport) -> str:
+    described = group.described.group
+    kind = " ".join(escaped(text) for text in (described.protocol, described.assignor) if text)
     return "  ".join(
         filter(
             None,
             (
-                escaped(group.group),
+                escaped(described.group),
                 kind,
-                counted(len(judged.described.members), "member"),
+                counted(len(group.described.members), "member"),
                 counted(report.partitions, "partition"),
             ),
         )
     )
 
 
-def _headline(judged: Judged, found: Review) -> str:
+def _headline(group: EvaluatedGroup, found: Review) -> str:
     now, best = found.now, found.best_local
-    parts = [_title(judged, now), f"local {now.local} ({percent(now.local_share)})"]
+    parts = [_title(group, now), f"local {now.local} ({percent(now.local_share)})"]
     if best is None or found.explanation is None:
         parts.append("best unknown")
     else:
         parts.append(f"best {best} ({percent(_fraction(best, found.explanation.partitions))})")
     if now.unassigned:
-        parts.append(_nobodys(now))
+        parts.append(_unassigned_text(now))
     if found.is_better and found.best is not None:
         parts.append(f"{counted(found.best.moves, 'move')} to get there")
     return "  ".join(parts)
 
 
-def _nobodys(report: AssignmentReport) -> str:
-    return f"{report.unassigned} read by nobody"
+def _unassigned_text(report: AssignmentReport) -> str:
+    return f"{report.unassigned} unassigned"
 
 
 def _fraction(part: int, whole: int) -> Fraction:
@@ -230,7 +232,7 @@ def _racks(report: AssignmentReport) -> str:
 
 
 def _levels(found: Review) -> list[str]:
-    """What crosses each level, now and at best, where the table of racks does not tell it."""
+    """Format what crosses each level, now and at best, unless the table of racks shows it."""
     levels = found.now.cross_by_level
     if len(levels) == 1 and levels[0].bytes_per_s is None:
         return []
@@ -244,8 +246,8 @@ def _levels(found: Review) -> list[str]:
 
 
 def _crossing(level: LevelCrossing) -> str:
-    told = counted(level.partitions, "partition")
-    return told if level.bytes_per_s is None else f"{told}, {_rate(level.bytes_per_s)}"
+    text = counted(level.partitions, "partition")
+    return text if level.bytes_per_s is None else f"{text}, {_rate(level.bytes_per_s)}"
 
 
 def _rate(bytes_per_s: int) -> str:
@@ -274,25 +276,25 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-def _source(cluster: Cluster, left_out: Iterable[LeftOut]) -> dict[str, Any]:
+def _source(cluster: Cluster, skipped: Iterable[SkippedGroup]) -> dict[str, Any]:
     return {
         "cluster_id": cluster.cluster_id,
         "taken_at": cluster.taken_at,
-        "left_out": [{"group": each.group, "reason": each.reason} for each in left_out],
+        "left_out": [{"group": each.group, "reason": each.reason} for each in skipped],
         "notes": [{"kind": note.kind, "text": note.text} for note in cluster.notes],
     }
 
 
-def _group(judged: Judged) -> dict[str, Any]:
-    told = judged.described
+def _group(group: EvaluatedGroup) -> dict[str, Any]:
+    description = group.described
     return {
-        "group": told.group.group,
-        "protocol": told.group.protocol,
-        "assignor": told.group.assignor,
-        "state": told.group.state,
-        "members": len(told.members),
-        "members_without_rack": list(told.rackless),
-        "members_without_topics": list(told.listless),
+        "group": description.group.group,
+        "protocol": description.group.protocol,
+        "assignor": description.group.assignor,
+        "state": description.group.state,
+        "members": len(description.members),
+        "members_without_rack": list(description.rackless),
+        "members_without_topics": list(description.listless),
     }
 
 
@@ -323,7 +325,7 @@ def _reads(reads: Reads) -> dict[str, int]:
 
 
 def _best(found: Review) -> dict[str, Any]:
-    """What is known of the best; all of it null where nothing is."""
+    """Describe the best assignment; every value is null if it is unknown."""
     if found.best_local is None or found.explanation is None:
         return dict.fromkeys(("best_local", "best", "is_better", "explanation"))
     return {
@@ -334,18 +336,18 @@ def _best(found: Review) -> dict[str, Any]:
     }
 
 
-def _explanation(told: Explanation) -> dict[str, Any]:
+def _explanation(explanation: Explanation) -> dict[str, Any]:
     return {
-        "partitions": told.partitions,
-        "best_local": told.best_local,
-        "reachable": told.reachable,
-        "unreachable": told.unreachable,
-        "bottleneck": list(told.bottleneck),
-        "only_there": told.only_there,
-        "capacity": told.capacity,
-        "shortfall": told.shortfall,
-        "members_to_add": told.members_to_add,
-        "reason": told.reason,
+        "partitions": explanation.partitions,
+        "best_local": explanation.best_local,
+        "reachable": explanation.reachable,
+        "unreachable": explanation.unreachable,
+        "bottleneck": list(explanation.bottleneck),
+        "only_there": explanation.only_there,
+        "capacity": explanation.capacity,
+        "shortfall": explanation.shortfall,
+        "members_to_add": explanation.members_to_add,
+        "reason": explanation.reason,
     }
 
 

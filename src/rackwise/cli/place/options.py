@@ -1,4 +1,4 @@
-"""What `place` and `topic` share: their options, what these mean on a cluster, and what is told."""
+"""Options of placement, their meaning on a cluster, and notes about the resulting rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.place.placers import made, pairs
+from rackwise.cli.place.placers import create_placer, parse_pairs
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import (
     InputError,
@@ -33,25 +33,25 @@ DEFAULT_PLACER = "levels"
 NUMBER = re.compile(r"-?[0-9]{1,10}")
 INTEGER = re.compile(r"-?[0-9]+")
 SEED_END = 1 << 31
-"""Seeds that we draw are below this."""
+"""Generated seeds are below this."""
 ID_END = 1 << 31
 MAX_DIGITS = 10
 
 
-def partition_count(text: str) -> int:
-    """The number that `--partitions` is; whether a topic can have so many is asked later.
+def parse_partitions(text: str) -> int:
+    """Parse `--partitions`. `place` checks later whether a topic can have that many.
 
-    Raises `InvalidPartitions` for what is no whole number: 1.0 is none.
+    Raises `InvalidPartitions` for anything but an integer; 1.0 is no integer.
     """
-    return _whole(text, "partitions", InvalidPartitions)
+    return _parse_integer(text, "partitions", InvalidPartitions)
 
 
-def replica_count(text: str) -> int:
-    """The same of `--replication-factor`. Raises `InvalidReplication`."""
-    return _whole(text, "replication", InvalidReplication)
+def parse_replication(text: str) -> int:
+    """Parse `--replication-factor`. Raises `InvalidReplication`."""
+    return _parse_integer(text, "replication", InvalidReplication)
 
 
-def _whole(text: str, noun: str, error: type[InputError]) -> int:
+def _parse_integer(text: str, noun: str, error: type[InputError]) -> int:
     if NUMBER.fullmatch(text):
         return int(text)
     raise error(
@@ -60,33 +60,48 @@ def _whole(text: str, noun: str, error: type[InputError]) -> int:
 
 
 PlacerName = Annotated[
-    str | None, typer.Option("--placer", metavar="NAME", help="Who places. [default: levels]")
+    str | None,
+    typer.Option("--placer", metavar="NAME", help="Use this placer. [default: levels]"),
 ]
 PlacerOptions = Annotated[
-    list[str] | None, typer.Option("--placer-option", metavar="K=V", help="For it; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--placer-option", metavar="K=V", help="Set an option of the placer. May be repeated."
+    ),
 ]
 RackModeName = Annotated[
     Literal["enforced", "safe", "one-rack"] | None,
-    typer.Option("--rack-mode", help="Where some brokers have no rack. [default: enforced]"),
+    typer.Option(
+        "--rack-mode", help="Choose how to handle brokers without a rack. [default: enforced]"
+    ),
 ]
 IgnoreRacks = Annotated[
     bool,
-    typer.Option("--disable-rack-aware", "--ignore-racks", help="Place as if there were no racks."),
+    typer.Option("--disable-rack-aware", "--ignore-racks", help="Ignore racks."),
 ]
 BrokerList = Annotated[
-    str | None, typer.Option("--broker-list", metavar="IDS", help="Only on these, comma between.")
+    str | None,
+    typer.Option(
+        "--broker-list", metavar="IDS", help="Use only these brokers, separated by commas."
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", help="Equal seeds, equal rows; else drawn.")
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Random seed; equal seeds give equal rows. If you omit it, one is generated and "
+        "printed.",
+    ),
 ]
 NoLoad = Annotated[
-    bool, typer.Option("--no-load", help="Do not look at what brokers hold of other topics.")
+    bool, typer.Option("--no-load", help="Ignore the replicas of other topics on the brokers.")
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """The options of placing as they were given; None and False where they were not."""
+class PlacementOptions:
+    """The placement options of the command line; None or False if not given."""
 
     placer: str | None
     placer_options: Sequence[str]
@@ -96,8 +111,8 @@ class Wishes:
     seed: int | None
     no_load: bool
 
-    def given(self) -> list[str]:
-        """The names of those that were given."""
+    def names(self) -> list[str]:
+        """Return the names of the given options."""
         values = {
             "--placer": self.placer,
             "--placer-option": self.placer_options,
@@ -111,8 +126,8 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """The same on a cluster: who places, on which brokers, with which racks, load and draws."""
+class PlacementSettings:
+    """The placement options applied to a cluster."""
 
     name: str
     options: Mapping[str, str]
@@ -121,16 +136,16 @@ class Terms:
     racks: RackMode
     load: Load | None
     seed: int
-    is_drawn: bool
+    is_seed_generated: bool
     rng: Draws
 
     @property
-    def drawn(self) -> int | None:
-        """The seed where it was drawn."""
-        return self.seed if self.is_drawn else None
+    def generated_seed(self) -> int | None:
+        """The seed if it was generated."""
+        return self.seed if self.is_seed_generated else None
 
     def as_dict(self) -> dict[str, Any]:
-        """What repeats the rows, for documents."""
+        """Describe the settings that reproduce the rows."""
         return {
             "placer": self.name,
             "placer_options": dict(self.options),
@@ -139,41 +154,43 @@ class Terms:
         }
 
 
-def terms(wishes: Wishes, cluster: Cluster, *, topic: str | None = None) -> Terms:
-    """What the wishes mean. `topic`: whose rows are no load.
+def resolve(
+    given: PlacementOptions, cluster: Cluster, *, topic: str | None = None
+) -> PlacementSettings:
+    """Apply the options to a cluster. `topic`: its rows do not count as load.
 
     Raises `InvalidConfig`, `InvalidPlacer`, `InvalidAssignment`, `UnknownBroker`.
     """
     from rackwise.core.placement import RackMode
 
-    if wishes.ignores_racks and wishes.rack_mode is not None:
+    if given.ignores_racks and given.rack_mode is not None:
         raise InvalidConfig(
-            f"expected one rack mode, got --disable-rack-aware and --rack-mode {wishes.rack_mode}",
+            f"expected one rack mode, got --disable-rack-aware and --rack-mode {given.rack_mode}",
             wanted=1,
             had=2,
             hint="omit one of them",
         )
-    mode = RackMode.DISABLED if wishes.ignores_racks else RackMode(wishes.rack_mode or "enforced")
-    name = wishes.placer or DEFAULT_PLACER
-    options = pairs(wishes.placer_options, option="--placer-option")
-    placer = made(name, options)
-    brokers = chosen(cluster.brokers, wishes.broker_list)
-    seed, rng = draws(wishes.seed)
-    return Terms(
+    mode = RackMode.DISABLED if given.ignores_racks else RackMode(given.rack_mode or "enforced")
+    name = given.placer or DEFAULT_PLACER
+    options = parse_pairs(given.placer_options, option="--placer-option")
+    placer = create_placer(name, options)
+    brokers = select_brokers(cluster.brokers, given.broker_list)
+    seed, rng = seeded_random(given.seed)
+    return PlacementSettings(
         name=name,
         options=options,
         placer=placer,
         brokers=brokers,
         racks=mode,
-        load=None if wishes.no_load else load_of(cluster.partitions, without=topic),
+        load=None if given.no_load else current_load(cluster.partitions, without=topic),
         seed=seed,
-        is_drawn=wishes.seed is None,
+        is_seed_generated=given.seed is None,
         rng=rng,
     )
 
 
-def draws(seed: int | None) -> tuple[int, Draws]:
-    """The seed, drawn where none was given, and the numbers that Java draws from it."""
+def seeded_random(seed: int | None) -> tuple[int, Draws]:
+    """Return the seed, generated if None, and the random numbers that Java makes from it."""
     from rackwise.core.placement import JavaRandom
 
     if seed is None:
@@ -183,24 +200,24 @@ def draws(seed: int | None) -> tuple[int, Draws]:
     return seed, JavaRandom(seed)
 
 
-def chosen(brokers: Sequence[Broker], broker_list: str | None) -> tuple[Broker, ...]:
-    """The brokers of a list such as `1,2,3`, or all of them.
+def select_brokers(brokers: Sequence[Broker], broker_list: str | None) -> tuple[Broker, ...]:
+    """Select the brokers of a list such as `1,2,3`; all without a list.
 
-    Raises `InvalidConfig`, `InvalidAssignment` for a broker twice or no id, `UnknownBroker`.
+    Raises `InvalidConfig`, `InvalidAssignment` for a repeated or invalid id, `UnknownBroker`.
     """
     if broker_list is None:
         return tuple(brokers)
-    ids = broker_ids(broker_list)
+    ids = parse_broker_ids(broker_list)
     check_known(ids, brokers, what="--broker-list")
     return tuple(broker for broker in brokers if broker.id in ids)
 
 
-def broker_ids(broker_list: str) -> list[int]:
-    """The ids of a list such as `1,2,3`.
+def parse_broker_ids(broker_list: str) -> list[int]:
+    """Parse a list such as `1,2,3`.
 
-    Raises `InvalidConfig`, `InvalidAssignment` for a broker twice or no id.
+    Raises `InvalidConfig`, `InvalidAssignment` for a repeated or invalid id.
     """
-    ids = [_id(text.strip()) for text in broker_list.split(",")]
+    ids = [_parse_id(text.strip()) for text in broker_list.split(",")]
     for place, id_ in enumerate(ids):
         if id_ in ids[:place]:
             raise InvalidAssignment(
@@ -212,7 +229,7 @@ def broker_ids(broker_list: str) -> list[int]:
     return ids
 
 
-def _id(text: str) -> int:
+def _parse_id(text: str) -> int:
     if INTEGER.fullmatch(text):
         if text.isdigit() and len(text) <= MAX_DIGITS and int(text) < ID_END:
             return int(text)
@@ -231,7 +248,7 @@ def _id(text: str) -> int:
 
 
 def check_known(ids: Iterable[int], brokers: Sequence[Broker], *, what: str) -> None:
-    """Raises `UnknownBroker` for the first id that no broker has; `what` is where it stands."""
+    """Raise `UnknownBroker` for the first unknown id. `what`: the option or row that has it."""
     known = [broker.id for broker in brokers]
     for id_ in ids:
         if id_ not in known:
@@ -243,15 +260,17 @@ def check_known(ids: Iterable[int], brokers: Sequence[Broker], *, what: str) -> 
             )
 
 
-def load_of(table: PartitionTable, *, without: str | None = None) -> Load:
-    """Replicas and preferred leaders of each broker, over all topics but one."""
+def current_load(table: PartitionTable, *, without: str | None = None) -> Load:
+    """Count replicas and preferred leaders per broker, over all topics but one."""
     import numpy as np
 
     from rackwise.core.placement import Load
 
     topics = np.array([topic != without for topic in table.topics], dtype=np.bool_)
+    # (partitions,) of bool: the partition belongs to another topic than `without`
     is_other = topics[table.topic] if len(table) else np.zeros(0, dtype=np.bool_)
     replicas = table.replicas
+    # index of the first replica, the preferred leader, of each such partition
     firsts = replicas.offsets[:-1][is_other & (replicas.lengths > 0)]
     return Load(
         replicas=_counts(replicas.values[is_other[replicas.rows]]),
@@ -266,8 +285,8 @@ def _counts(ids: NDArray[np.int32]) -> Mapping[int, int]:
     return dict(zip(found.tolist(), times.tolist(), strict=True))
 
 
-def rows_of(cluster: Cluster, topic: str) -> Placement:
-    """The rows of a topic of the cluster, what a running reassignment adds among them."""
+def read_topic_rows(cluster: Cluster, topic: str) -> Placement:
+    """Return the rows of a topic, including replicas that a reassignment adds."""
     import numpy as np
 
     from rackwise.core.placement import Placement
@@ -279,28 +298,34 @@ def rows_of(cluster: Cluster, topic: str) -> Placement:
     )
 
 
-def placed(
-    shell: Shell, agreed: Terms, partitions: int, replication: int
+def place_topic(
+    shell: Shell, settings: PlacementSettings, partitions: int, replication: int
 ) -> tuple[Placement, Report]:
-    """The rows of a new topic, and what they cost, which is told. Raises what `place` raises."""
+    """Place a new topic and print notes about its rows. Raises the errors of `place`."""
     from rackwise.core.placement import place
 
     rows = place(
-        agreed.brokers,
+        settings.brokers,
         partitions,
         replication,
-        placer=agreed.placer,
-        racks=agreed.racks,
-        load=agreed.load,
-        rng=agreed.rng,
+        placer=settings.placer,
+        racks=settings.racks,
+        load=settings.load,
+        rng=settings.rng,
     )
-    report = explained(rows, agreed.brokers, agreed.racks)
-    tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
+    report = explain_rows(rows, settings.brokers, settings.racks)
+    print_notes(
+        shell,
+        report,
+        settings.brokers,
+        placer=settings.name,
+        generated_seed=settings.generated_seed,
+    )
     return rows, report
 
 
-def explained(placement: Placement, brokers: Sequence[Broker], racks: RackMode) -> Report:
-    """What the rows cost the brokers that may serve, and those that hold some of them."""
+def explain_rows(placement: Placement, brokers: Sequence[Broker], racks: RackMode) -> Report:
+    """Report the load of the rows on brokers that are live or that hold some of them."""
     import numpy as np
 
     from rackwise.core.placement import RackMode, apply_mode, explain
@@ -311,38 +336,44 @@ def explained(placement: Placement, brokers: Sequence[Broker], racks: RackMode) 
     return explain(placement, apply_mode(seen, lenient))
 
 
-def tell(
+def print_notes(
     shell: Shell,
     report: Report,
     brokers: Sequence[Broker],
     *,
     placer: str | None,
-    drawn: int | None = None,
+    generated_seed: int | None = None,
 ) -> None:
-    """A drawn seed, forced shares, a warning for a broker far above its share with a way out.
+    """Print a generated seed, forced shares, and a warning for a broker far above its share.
 
-    `placer` is None for rows that were written by hand.
+    `placer`: None for rows of --replica-assignment.
     """
-    if drawn is not None:
-        shell.note(f"seed {drawn}: --seed {drawn} gives the same rows again")
+    if generated_seed is not None:
+        shell.note(
+            f"generated seed {generated_seed}: --seed {generated_seed} gives the same rows again"
+        )
     for line in report.lines():
         shell.note(escaped(line))
     most = max(report.brokers, key=lambda broker: (broker.replicas, -broker.id))
     if report.is_uneven and most.replicas > ceil(report.even_share):
         shell.warn(
             f"broker {most.id} holds {most.replicas} of {counted(report.replicas, 'replica')}, "
-            f"{float(report.most_over_even):.1f} times an even share; {_way_out(report, placer)}"
+            f"{float(report.most_over_even):.1f} times an even share; {_remedy(report, placer)}"
         )
     if placer == "kip36" and _has_uneven_racks(brokers):
-        shell.note("hint: --placer levels spreads evenly what the racks do not force")
+        shell.note("hint: --placer levels balances everything that the racks do not force")
 
 
-def _way_out(report: Report, placer: str | None) -> str:
+def _remedy(report: Report, placer: str | None) -> str:
     if placer is None:
-        return "write rows that give it less"
+        return "give it fewer replicas in --replica-assignment"
     if report.forced and placer == DEFAULT_PLACER:
         return "the racks force it: add brokers to the small racks, or use fewer replicas"
-    return "try --placer levels" if placer != DEFAULT_PLACER else "look at what it held before"
+    return (
+        "try --placer levels"
+        if placer != DEFAULT_PLACER
+        else "check the replicas that it held before"
+    )
 
 
 def _has_uneven_racks(brokers: Sequence[Broker]) -> bool:
@@ -351,6 +382,6 @@ def _has_uneven_racks(brokers: Sequence[Broker]) -> bool:
 
 
 def check_rows_known(placement: Placement, brokers: Sequence[Broker]) -> None:
-    """Raises `UnknownBroker` for rows by hand that name a broker the cluster does not have."""
+    """Raise `UnknownBroker` if a row names a broker that the cluster does not have."""
     for partition in placement:
         check_known(placement[partition], brokers, what=f"row of partition {partition}")

@@ -1,4 +1,4 @@
-"""`rackwise place`: rows for a new topic, printed; nothing is written."""
+"""`rackwise place`: prints a placement for a new topic and writes nothing."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from rackwise.cli.place.options import (
     BrokerList,
     IgnoreRacks,
     NoLoad,
+    PlacementOptions,
+    PlacementSettings,
     PlacerName,
     PlacerOptions,
     RackModeName,
     Seed,
-    Terms,
-    Wishes,
-    partition_count,
-    placed,
-    replica_count,
-    terms,
+    parse_partitions,
+    parse_replication,
+    place_topic,
+    resolve,
 )
-from rackwise.cli.place.served import FromServer, Served, ServedApiKey, check_alone
+from rackwise.cli.place.served import (
+    FromServer,
+    PlacementServer,
+    ServedApiKey,
+    reject_local_options,
+)
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
+from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -36,8 +41,8 @@ Format = Literal["json", "cli", "reassignment"]
 
 def place(
     context: typer.Context,
-    partitions: Annotated[str, typer.Option(metavar="P", help="How many partitions.")],
-    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas of each.")],
+    partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
+    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas per partition.")],
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     from_server: FromServer = None,
@@ -52,73 +57,80 @@ def place(
     api_key: ServedApiKey = None,
     format: Annotated[
         Format | None,
-        typer.Option(help="json, kafka-topics' 5:4,3:2 or Kafka's JSON. [default: cli]"),
+        typer.Option(
+            help="Print json, cli (5:4,3:2 for kafka-topics) or Kafka's reassignment JSON. "
+            "[default: cli]"
+        ),
     ] = None,
     topic: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The topic that the rows are for.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the topic, for --format reassignment or json."),
     ] = None,
 ) -> int:
-    """Print where the replicas of a new topic would go; equal seeds give equal rows.
+    """Print a placement for a new topic; equal seeds give equal rows.
 
     --from-server asks a rackwise serve, which has the cluster, the placer and the seed. Reads only.
-    Exit: 0 printed, 1 error.
+    Exit codes: 0 printed, 1 error.
     """
     shell: Shell = context.obj
-    wishes = Wishes(
+    options = PlacementOptions(
         placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
     )
-    served = Served(from_server, client_config, api_key, broker_list, disable_rack_aware)
+    server = PlacementServer(from_server, client_config, api_key, broker_list, disable_rack_aware)
+    source = None
     if from_server is None:
-        served.check_absent()
-        check_source(snapshot, bootstrap_server, client_config)
+        server.check_absent()
+        source = ClusterSource.of(snapshot, bootstrap_server, client_config)
     else:
         sources = {"--snapshot": snapshot, "--bootstrap-server": bootstrap_server}
-        check_alone([*(name for name, value in sources.items() if value), *wishes.given()])
-    form = _form(shell, format, topic)
-    if from_server is None:
-        cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
-        agreed = terms(wishes, cluster)
-        size = partition_count(partitions), replica_count(replication_factor)
-        rows, report = placed(shell, agreed, *size)
-        document = _document(cluster, agreed, rows, report, topic)
+        reject_local_options(
+            [*(name for name, value in sources.items() if value), *options.names()]
+        )
+    output_format = _output_format(shell, format, topic)
+    if source is not None:
+        cluster = source.read(shell)
+        settings = resolve(options, cluster)
+        size = parse_partitions(partitions), parse_replication(replication_factor)
+        rows, report = place_topic(shell, settings, *size)
+        document = _document(cluster, settings, rows, report, topic)
     else:
-        rows = served.asked(partition_count(partitions), replica_count(replication_factor))
-        document = served.document(FORMAT, rows, topic)
-    if form == "json":
+        rows = server.ask(parse_partitions(partitions), parse_replication(replication_factor))
+        document = server.document(FORMAT, rows, topic)
+    if output_format == "json":
         shell.document(document)
     else:
-        shell.text(_text(rows, topic if form == "reassignment" else None))
+        shell.text(_text(rows, topic if output_format == "reassignment" else None))
     return 0
 
 
-def _form(shell: Shell, form: Format | None, topic: str | None) -> Format:
-    """The one form that was asked for. Raises `InvalidConfig`."""
-    if shell.is_json and form not in {None, "json"}:
+def _output_format(shell: Shell, format: Format | None, topic: str | None) -> Format:
+    """Choose the format from --format and --json. Raises `InvalidConfig`."""
+    if shell.is_json and format not in {None, "json"}:
         raise InvalidConfig(
-            f"expected one format, got --json and --format {form}",
+            f"expected one format, got --json and --format {format}",
             wanted=1,
             had=2,
             hint="omit one of them",
         )
-    wanted: Format = "json" if shell.is_json else form or "cli"
-    if wanted == "reassignment" and topic is None:
+    chosen: Format = "json" if shell.is_json else format or "cli"
+    if chosen == "reassignment" and topic is None:
         raise InvalidConfig(
             "--format reassignment requires --topic",
             wanted="--topic",
             hint="give --topic NAME: Kafka's JSON names the topic of each partition",
         )
-    if wanted == "cli" and topic is not None:
+    if chosen == "cli" and topic is not None:
         raise InvalidConfig(
             "--topic requires --format reassignment or json",
             wanted="--format reassignment",
             had="--format cli",
             hint="omit --topic: the text for kafka-topics names no topic",
         )
-    return wanted
+    return chosen
 
 
 def _text(rows: Placement, topic: str | None) -> str:
-    """The rows as kafka-topics takes them, or of a topic as kafka-reassign-partitions does."""
+    """Format rows for kafka-topics, or with a topic for kafka-reassign-partitions."""
     if topic is None:
         return ",".join(":".join(map(str, row)) for row in rows.rows.tolist())
     from rackwise.adapters import files
@@ -127,14 +139,18 @@ def _text(rows: Placement, topic: str | None) -> str:
 
 
 def _document(
-    cluster: Cluster, agreed: Terms, rows: Placement, report: Report, topic: str | None
+    cluster: Cluster,
+    settings: PlacementSettings,
+    rows: Placement,
+    report: Report,
+    topic: str | None,
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "cluster_id": cluster.cluster_id,
         "taken_at": cluster.taken_at,
         "topic": topic,
-        **agreed.as_dict(),
+        **settings.as_dict(),
         "first_partition": rows.first,
         "rows": rows.rows.tolist(),
         **shares(report),
@@ -142,7 +158,7 @@ def _document(
 
 
 def shares(report: Report) -> dict[str, Any]:
-    """What each broker and rack gets, and what is forced, for documents."""
+    """Describe the share of each broker and rack, and forced shares."""
     return {
         "brokers": [
             {"id": each.id, "replicas": each.replicas, "leaders": each.leaders}

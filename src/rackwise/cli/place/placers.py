@@ -1,6 +1,6 @@
-"""`rackwise placers`: who may decide where replicas go: the built-in placers and installed ones.
+"""`rackwise placers`: lists the built-in placers and those of installed packages.
 
-A distribution offers a placer with an entry point of the group `rackwise.placers`, in pyproject:
+A package offers a placer with an entry point of the group `rackwise.placers`, in pyproject.toml:
 
     [project.entry-points."rackwise.placers"]
     nearest = "my_package.placing:Nearest"
@@ -30,28 +30,29 @@ FORMAT = "rackwise.placers/1"
 GROUP = "rackwise.placers"
 BUILT_IN = "built in"
 NOTHING = "none"
-"""How an option is told to have no value."""
+"""The text for an option without a value."""
 SWITCHES = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """A placer that can be named; `distribution` is None for the built-in ones."""
+class AvailablePlacer:
+    """A placer that `--placer` accepts."""
 
     name: str
     kind: type
     distribution: str | None
+    """The package that offers it; None for a built-in placer."""
 
     @property
     def options(self) -> tuple[Field[Any], ...]:
-        """The fields that may be given."""
+        """The fields that can be set."""
         if not is_dataclass(self.kind):
             return ()
         return tuple(each for each in fields(self.kind) if each.init)
 
     @property
     def about(self) -> str:
-        """The first sentence of its docstring, `.` left out; empty where it has none."""
+        """The first sentence of its docstring, without the dot; empty without a docstring."""
         if is_dataclass(self.kind) and (self.kind.__doc__ or "").startswith(self.kind.__name__):
             return ""
         first = (self.kind.__doc__ or "").strip().split("\n\n", maxsplit=1)[0]
@@ -59,20 +60,20 @@ class Offer:
 
 
 def placers(context: typer.Context) -> int:
-    """List the placers that --placer may name, with their options.
+    """List the placers that --placer accepts, with their options.
 
-    Exit: 0 listed, 1 an installed placer cannot be loaded or has a name that is taken.
+    Exit codes: 0 listed, 1 an installed placer cannot be loaded or its name is already used.
     """
     shell: Shell = context.obj
-    offers = [offer_of(name) for name in names()]
+    offers = [find_placer(name) for name in placer_names()]
     if shell.is_json:
-        shell.document({"format": FORMAT, "placers": [_told(offer) for offer in offers]})
+        shell.document({"format": FORMAT, "placers": [_document(offer) for offer in offers]})
         return 0
     rows = [("placer", "from", "options", "rows")]
     for offer in offers:
         options = " ".join(f"{each.name}={_default(each)}" for each in offer.options) or "-"
         rows.append(
-            (offer.name, offer.distribution or BUILT_IN, options, offer.about or "not described")
+            (offer.name, offer.distribution or BUILT_IN, options, offer.about or "no description")
         )
     widths = [max(len(escaped(row[column])) for row in rows) for column in range(3)]
     for row in rows:
@@ -81,18 +82,18 @@ def placers(context: typer.Context) -> int:
     return 0
 
 
-def names() -> list[str]:
-    """All names that can be asked for: the built-in ones, then the others in order."""
+def placer_names() -> list[str]:
+    """Return all names: the built-in placers, then the others in order."""
     from rackwise.core.placement import PLACERS
 
     return [*PLACERS, *sorted({entry.name for entry in _entries()} - set(PLACERS))]
 
 
-def offer_of(name: str) -> Offer:
-    """The one placer of that name.
+def find_placer(name: str) -> AvailablePlacer:
+    """Find the placer of that name.
 
-    Raises `InvalidConfig` where there is none; `InvalidPlacer` where there are two, or where the
-    class cannot be loaded or is none.
+    Raises `InvalidConfig` for an unknown name; `InvalidPlacer` for a name that is used twice, or if
+    the class cannot be loaded or is no class.
     """
     from rackwise.core.placement import PLACERS
 
@@ -108,24 +109,25 @@ def offer_of(name: str) -> Offer:
             hint=f"uninstall {owners[-1]}, or have it give its placer another name",
         )
     if name in PLACERS:
-        return Offer(name=name, kind=PLACERS[name], distribution=None)
+        return AvailablePlacer(name=name, kind=PLACERS[name], distribution=None)
     if not entries:
-        known = ", ".join(names())
+        known = ", ".join(placer_names())
         raise InvalidConfig(
             f'invalid --placer: expected one of {known}, got "{escaped(name)}"',
             wanted=known,
             had=name,
             hint="run rackwise placers to list them, or install the package that offers it",
         )
-    return Offer(name=name, kind=_loaded(entries[0], owners[0]), distribution=owners[0])
+    return AvailablePlacer(name=name, kind=_loaded(entries[0], owners[0]), distribution=owners[0])
 
 
-def made(name: str, options: Mapping[str, str]) -> Placer:
-    """The placer of that name with these options as text. Raises what `offer_of` raises.
+def create_placer(name: str, options: Mapping[str, str]) -> Placer:
+    """Create a placer from its name and its options as text.
 
-    `InvalidConfig` for an option that it does not have, and for a value that is none of its own.
+    Raises `InvalidConfig` for an unknown option or an invalid value, and the errors of
+    `find_placer`.
     """
-    offer = offer_of(name)
+    offer = find_placer(name)
     values = {}
     for key, text in options.items():
         values[key] = _value(_type_of(offer, key), key, text)
@@ -143,8 +145,8 @@ def made(name: str, options: Mapping[str, str]) -> Placer:
     return placer
 
 
-def pairs(texts: Sequence[str], *, option: str) -> dict[str, str]:
-    """KEY=VALUE each; what follows the first `=` is the value. Raises `InvalidConfig`."""
+def parse_pairs(texts: Sequence[str], *, option: str) -> dict[str, str]:
+    """Parse KEY=VALUE texts, split at the first `=`. Raises `InvalidConfig`."""
     found: dict[str, str] = {}
     for text in texts:
         key, has_value, value = text.partition("=")
@@ -202,10 +204,10 @@ def _loaded(entry: EntryPoint, owner: str) -> type:
     return kind
 
 
-def _type_of(offer: Offer, key: str) -> object:
-    """What values of an option are; text where its annotation cannot be read.
+def _type_of(offer: AvailablePlacer, key: str) -> object:
+    """Return the type of an option; `str` if its annotation cannot be read.
 
-    Names in annotations are those of the file that has the class: its `__module__` may be another.
+    Names in annotations belong to the file that defines the class; `__module__` may name another.
     """
     known = [each.name for each in offer.options]
     if key not in known:
@@ -225,7 +227,7 @@ def _type_of(offer: Offer, key: str) -> object:
 
 
 def _value(kind: object, key: str, text: str) -> object:
-    """The value that a text is; what is of no kind that we can read is handed on as text."""
+    """Parse the value of an option. A type that we cannot parse receives the text."""
     kinds = get_args(kind) if get_origin(kind) not in {None, Literal} else (kind,)
     if type(None) in kinds and text == NOTHING:
         return None
@@ -255,7 +257,7 @@ def _default(option: Field[Any]) -> str:
     return NOTHING if option.default is None else str(option.default)
 
 
-def _told(offer: Offer) -> Mapping[str, Any]:
+def _document(offer: AvailablePlacer) -> Mapping[str, Any]:
     return {
         "name": offer.name,
         "distribution": offer.distribution,

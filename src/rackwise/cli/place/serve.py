@@ -1,4 +1,4 @@
-"""`rackwise serve`: answers CreateReplicaAssignment (KIP-879) on Kafka's protocol."""
+"""`rackwise serve`: answers CreateReplicaAssignment (KIP-879) over Kafka's protocol."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rackwise.cli.place.options import (
     NoLoad,
+    PlacementOptions,
     PlacerName,
     PlacerOptions,
     RackModeName,
     Seed,
-    Wishes,
-    terms,
+    resolve,
 )
 from rackwise.cli.place.serve_options import (
     LISTEN,
@@ -44,14 +43,14 @@ from rackwise.cli.place.serve_options import (
     MaxReplication,
     MaxWait,
     MaxWaiting,
+    ServeOptions,
     TlsCert,
     TlsClientCa,
     TlsKey,
-    Wanted,
-    config_of,
+    build_config,
 )
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, cluster_of
+from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile
 from rackwise.core.errors import PartialRacks
 from rackwise.core.text import escaped
 
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from rackwise.core.wire.replica_assignment import AssignmentRequest, AssignmentResponse
 
 READ_EVERY_S = 30.0
-"""Running brokers are read again this often."""
+"""Running brokers are read again at this interval."""
 
 
 def serve(
@@ -97,19 +96,19 @@ def serve(
     drain_timeout: DrainTimeout = 5.0,
     handshake_timeout: HandshakeTimeout = 10.0,
 ) -> int:
-    """Answer where replicas go, to any Kafka client, until SIGTERM; one JSON line per event.
+    """Serve placements to any Kafka client until SIGTERM; print one JSON line per event.
 
-    It shows the feature rackwise.replica.assignment, by which clients tell it from a broker: api
-    key 68 is ConsumerGroupHeartbeat there. Brokers are read again every 30 s, a snapshot once.
-    Reads only. Exit: 0 after SIGTERM, 130 after SIGINT, 1 error.
+    Advertises the feature rackwise.replica.assignment, so that clients can tell it from a broker,
+    where API key 68 is ConsumerGroupHeartbeat. Reads brokers again every 30 s, a snapshot once.
+    Reads only. Exit codes: 0 after SIGTERM, 130 after SIGINT, 1 error.
     """
     from rackwise.adapters.rpc.config import Guards
     from rackwise.core.replica_service.answers import Limits
 
     shell: Shell = context.obj
-    check_source(snapshot, bootstrap_server, client_config)
-    wishes = Wishes(placer, placer_option or (), rack_mode, False, None, seed, no_load)
-    wanted = Wanted(
+    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    placement = PlacementOptions(placer, placer_option or (), rack_mode, False, None, seed, no_load)
+    options = ServeOptions(
         listen=listen,
         advertised=advertised,
         api_key=api_key,
@@ -137,71 +136,69 @@ def serve(
             handshake_s=handshake_timeout,
         ),
     )
-    config = config_of(wanted, shell.document)
-    source = Source(shell, snapshot, bootstrap_server, client_config, wishes, wanted.limits)
-    board = Board(source.read())
-    _warn(shell, board.service)
-    again = None if bootstrap_server is None else source.read
-    return asyncio.run(_served(config, board, again))
+    config = build_config(options, shell.document)
+    reader = ServiceReader(shell, source, placement, options.limits)
+    current = CurrentService(reader.read())
+    _warn(shell, current.service)
+    again = None if bootstrap_server is None else reader.read
+    return asyncio.run(_serve(config, current, again))
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where brokers, racks and load are read, and what shall be made of them."""
+class ServiceReader:
+    """Reads a cluster and builds the placement service from it."""
 
     shell: Shell
-    snapshot: Path | None
-    bootstrap_server: str | None
-    client_config: Path | None
-    wishes: Wishes
+    source: ClusterSource
+    placement: PlacementOptions
     limits: Limits
 
     def read(self) -> Service:
-        """Who decides, from the cluster as it is now. Raises what reading and `terms` raise."""
+        """Build the service from the current cluster. Raises what reading and `resolve` raise."""
         from rackwise.core.replica_service.answers import Service
 
-        cluster = cluster_of(
-            self.shell, self.snapshot, self.bootstrap_server, self.client_config, sizes=False
-        )
-        agreed = terms(self.wishes, cluster)
+        cluster = self.source.read(self.shell, sizes=False)
+        settings = resolve(self.placement, cluster)
         return Service(
-            brokers=agreed.brokers,
-            placer=agreed.placer,
-            racks=agreed.racks,
-            load=agreed.load,
+            brokers=settings.brokers,
+            placer=settings.placer,
+            racks=settings.racks,
+            load=settings.load,
             limits=self.limits,
         )
 
 
 @dataclass(slots=True)
-class Board:
-    """The service of now; workers look at it once for each request."""
+class CurrentService:
+    """The current service; workers read it once per request."""
 
     service: Service
 
     def answer(self, request: AssignmentRequest, seed: int) -> AssignmentResponse:
-        """What the service of now answers."""
+        """Answer a request with the current service."""
         from rackwise.core.replica_service.answers import answer
 
         return answer(self.service, request, seed)
 
 
 def _warn(shell: Shell, service: Service) -> None:
-    """What each request would be refused for is said before the first."""
+    """Warn at the start if every request will be rejected."""
     from rackwise.core.placement import apply_mode
 
     try:
         apply_mode(service.brokers, service.racks)
     except PartialRacks as error:
-        shell.warn(f"{error}: requests that heed racks will be refused; see --rack-mode")
+        shell.warn(f"{error}: rack-aware requests will be rejected; see --rack-mode")
 
 
-async def _served(config: ServeConfig, board: Board, again: Callable[[], Service] | None) -> int:
-    """Serve until a signal; its number decides the exit code. A second signal ends at once."""
+async def _serve(
+    config: ServeConfig, current: CurrentService, again: Callable[[], Service] | None
+) -> int:
+    """Serve until a signal, which decides the exit code. A second signal ends at once."""
     from rackwise.adapters.rpc.server import serve as listen
 
     loop = asyncio.get_running_loop()
-    server = await listen(config, board.answer)
+    server = await listen(config, current.answer)
     signals: list[int] = []
     stopping: list[asyncio.Task[None]] = []
 
@@ -215,7 +212,7 @@ async def _served(config: ServeConfig, board: Board, again: Callable[[], Service
         loop.add_signal_handler(each, end, each)
     is_over = threading.Event()
     if again is not None:
-        reading = partial(_read_again, board, again, is_over, loop, server)
+        reading = partial(_read_again, current, again, is_over, loop, server)
         threading.Thread(target=reading, name="reading", daemon=True).start()
     try:
         await server.wait()
@@ -226,20 +223,20 @@ async def _served(config: ServeConfig, board: Board, again: Callable[[], Service
 
 
 def _read_again(
-    board: Board,
+    current: CurrentService,
     again: Callable[[], Service],
     is_over: threading.Event,
     loop: asyncio.AbstractEventLoop,
     server: RpcServer,
 ) -> None:
-    """Keep the board at what brokers say; a reading that fails keeps the last one, and is told."""
+    """Update the service at intervals. A failed read keeps the last service and is logged."""
     while not is_over.wait(READ_EVERY_S):
         line: dict[str, Any] = {"type": "read"}
         try:
-            board.service = again()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the last reading serves)
+            current.service = again()
+        except Exception as error:  # noqa: BLE001 (after any error the last service stays)
             line |= {"error": type(error).__name__, "message": escaped(str(error))}
         else:
-            line |= {"brokers": len(board.service.brokers)}
+            line |= {"brokers": len(current.service.brokers)}
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(partial(server.tell, **line))

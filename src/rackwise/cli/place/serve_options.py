@@ -1,4 +1,4 @@
-"""The options of `rackwise serve`, and what they mean: where, guards, limits, TLS."""
+"""Options of `rackwise serve`: address, guards, limits, TLS."""
 
 from __future__ import annotations
 
@@ -20,46 +20,83 @@ LISTEN = "127.0.0.1:19092"
 MS_PER_S = 1000
 
 Listen = Annotated[
-    str, typer.Option(metavar="H:P", help="Where to listen; port 0 is any free one.")
+    str, typer.Option(metavar="H:P", help="Listen on this address. Port 0 selects a free port.")
 ]
 Advertised = Annotated[
     str | None,
-    typer.Option(metavar="H:P", help="What clients connect to. [default: as they came in]"),
+    typer.Option(metavar="H:P", help="Advertise this address. [default: the one a client used]"),
 ]
 ApiKey = Annotated[
-    int, typer.Option(metavar="N", help="Kafka's api key of the request, on both sides.")
+    int, typer.Option(metavar="N", help="Kafka API key of the request. Clients must use the same.")
 ]
-MaxPartitions = Annotated[int, typer.Option(metavar="N", min=1, help="Of one request.")]
-MaxReplication = Annotated[int, typer.Option(metavar="N", min=1, help="Replicas of a partition.")]
-MaxNodeIds = Annotated[int, typer.Option(metavar="N", min=1, help="Node ids of one request.")]
-MaxReplicas = Annotated[int, typer.Option(metavar="N", min=1, help="Partitions x replication.")]
-MaxConnections = Annotated[int, typer.Option(metavar="N", min=1, help="Open at once.")]
-MaxPerAddress = Annotated[int, typer.Option(metavar="N", min=1, help="Open from one address.")]
-MaxFrame = Annotated[int, typer.Option(metavar="BYTES", min=8, help="Of one request.")]
-MaxAnswer = Annotated[int, typer.Option(metavar="BYTES", min=64, help="Of one answer.")]
-MaxWaiting = Annotated[int, typer.Option(metavar="N", min=1, help="Requests without a worker.")]
+MaxPartitions = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest number of partitions per request.")
+]
+MaxReplication = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest replication factor.")
+]
+MaxNodeIds = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest number of node ids per request.")
+]
+MaxReplicas = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest number of replicas per request.")
+]
+MaxConnections = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest number of open connections.")
+]
+MaxPerAddress = Annotated[
+    int,
+    typer.Option(metavar="N", min=1, help="Largest number of open connections per client address."),
+]
+MaxFrame = Annotated[int, typer.Option(metavar="BYTES", min=8, help="Largest size of a request.")]
+MaxAnswer = Annotated[
+    int, typer.Option(metavar="BYTES", min=64, help="Largest size of a response.")
+]
+MaxWaiting = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Largest number of requests that wait for a worker.")
+]
 MaxWait = Annotated[
-    float, typer.Option(metavar="S", min=0.001, help="The longest time a request may ask for.")
+    float, typer.Option(metavar="S", min=0.001, help="Longest timeout that a request may ask for.")
 ]
-IdleTimeout = Annotated[float, typer.Option(metavar="S", min=0.01, help="Between two requests.")]
-FrameTimeout = Annotated[float, typer.Option(metavar="S", min=0.01, help="For a whole request.")]
-DrainTimeout = Annotated[float, typer.Option(metavar="S", min=0.01, help="To take an answer.")]
-HandshakeTimeout = Annotated[float, typer.Option(metavar="S", min=0.01, help="Of TLS.")]
+IdleTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="S", min=0.01, help="Close a connection after this time without a request."
+    ),
+]
+FrameTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="S", min=0.01, help="Close a connection if a request takes longer to arrive."
+    ),
+]
+DrainTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="S", min=0.01, help="Close a connection if a response takes longer to send."
+    ),
+]
+HandshakeTimeout = Annotated[
+    float, typer.Option(metavar="S", min=0.01, help="Longest time of a TLS handshake.")
+]
 TlsCert = Annotated[
-    Path | None, typer.Option(metavar="F", help="PEM: the certificate of the service.")
+    Path | None, typer.Option(metavar="F", help="Certificate of the server, in PEM.")
 ]
-TlsKey = Annotated[Path | None, typer.Option(metavar="F", help="PEM: its key, no password.")]
+TlsKey = Annotated[
+    Path | None,
+    typer.Option(metavar="F", help="Private key of --tls-cert, in PEM, without a password."),
+]
 TlsClientCa = Annotated[
-    Path | None, typer.Option(metavar="F", help="PEM: who signs the clients' certificates.")
+    Path | None, typer.Option(metavar="F", help="CA that signs client certificates, in PEM.")
 ]
 InsecureIKnow = Annotated[
-    bool, typer.Option(help="Listen elsewhere than on loopback without clients' certificates.")
+    bool, typer.Option(help="Allow to listen outside loopback without client certificates.")
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The options as they were given."""
+class ServeOptions:
+    """The options of the command line."""
 
     listen: str
     advertised: str | None
@@ -73,36 +110,38 @@ class Wanted:
     guards: Guards
 
 
-def config_of(wanted: Wanted, log: Callable[[Mapping[str, Any]], None]) -> ServeConfig:
-    """What the server is told. Raises `InvalidConfig`."""
+def build_config(options: ServeOptions, log: Callable[[Mapping[str, Any]], None]) -> ServeConfig:
+    """Build the configuration of the server. Raises `InvalidConfig`."""
     from rackwise.adapters.rpc.config import ServeConfig, address_of
 
-    host, port = address_of(wanted.listen, option="--listen")
+    host, port = address_of(options.listen, option="--listen")
     advertised = None
-    if wanted.advertised is not None:
-        advertised = address_of(wanted.advertised, option="--advertised", least_port=1)
+    if options.advertised is not None:
+        advertised = address_of(options.advertised, option="--advertised", least_port=1)
     return ServeConfig(
         host=host,
         port=port,
         log=log,
         advertised=advertised,
-        api_key=wanted.api_key,
-        seed=wanted.seed,
-        tls=_tls(wanted),
-        may_be_insecure=wanted.insecure_i_know,
-        guards=wanted.guards,
+        api_key=options.api_key,
+        seed=options.seed,
+        tls=_tls(options),
+        may_be_insecure=options.insecure_i_know,
+        guards=options.guards,
     )
 
 
-def _tls(wanted: Wanted) -> Tls | None:
+def _tls(options: ServeOptions) -> Tls | None:
     from rackwise.adapters.rpc.config import Tls
 
-    if wanted.tls_cert is not None and wanted.tls_key is not None:
-        return Tls(certificate=wanted.tls_cert, key=wanted.tls_key, client_ca=wanted.tls_client_ca)
+    if options.tls_cert is not None and options.tls_key is not None:
+        return Tls(
+            certificate=options.tls_cert, key=options.tls_key, client_ca=options.tls_client_ca
+        )
     given = {
-        "--tls-cert": wanted.tls_cert,
-        "--tls-key": wanted.tls_key,
-        "--tls-client-ca": wanted.tls_client_ca,
+        "--tls-cert": options.tls_cert,
+        "--tls-key": options.tls_key,
+        "--tls-client-ca": options.tls_client_ca,
     }
     names = [name for name, value in given.items() if value is not None]
     if names:

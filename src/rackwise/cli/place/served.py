@@ -1,4 +1,4 @@
-"""`rackwise place --from-server`: the rows that a `rackwise serve` gives, asked for and shown."""
+"""`rackwise place --from-server`: asks a `rackwise serve` for the rows."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.installed import installed
-from rackwise.cli.place.options import broker_ids
+from rackwise.cli.place.options import parse_broker_ids
 from rackwise.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from rackwise.core.placement import Placement
 
 FromServer = Annotated[
-    str | None, typer.Option(metavar="H:P", help="Ask a rackwise serve instead, which places.")
+    str | None, typer.Option(metavar="H:P", help="Ask this rackwise serve for the rows.")
 ]
 ServedApiKey = Annotated[
-    int | None, typer.Option(metavar="N", help="With --from-server: its api key. [default: 68]")
+    int | None,
+    typer.Option(metavar="N", help="API key of the request to --from-server. [default: 68]"),
 ]
 
 
-HEARD = ("--disable-rack-aware", "--broker-list")
-"""Options of placing that go with the request; the others are the service's."""
+SENT = ("--disable-rack-aware", "--broker-list")
+"""Placement options that are sent with the request; the server decides the others."""
 
 
-def check_alone(names: Sequence[str]) -> None:
-    """Refuse options that the service has decided: `InvalidConfig`."""
-    theirs = [name for name in names if name not in HEARD]
-    if theirs:
+def reject_local_options(names: Sequence[str]) -> None:
+    """Reject options that the server decides. Raises `InvalidConfig`."""
+    rejected = [name for name in names if name not in SENT]
+    if rejected:
         raise InvalidConfig(
-            f"--from-server cannot be combined with {', '.join(theirs)}",
+            f"--from-server cannot be combined with {', '.join(rejected)}",
             wanted="--from-server alone",
-            had=" ".join(theirs),
-            hint=f"give {theirs[0]} to rackwise serve, or omit --from-server",
+            had=" ".join(rejected),
+            hint=f"give {rejected[0]} to rackwise serve, or omit --from-server",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """Who is asked, None = nobody, and how."""
+class PlacementServer:
+    """A `rackwise serve`, and the options that are sent to it."""
 
     server: str | None
+    """None without --from-server."""
     client_config: Path | None
     api_key: int | None
     broker_list: str | None
     ignores_racks: bool
 
     def check_absent(self) -> None:
-        """Refuse what only a service is asked with: `InvalidConfig`."""
+        """Reject options that require --from-server. Raises `InvalidConfig`."""
         if self.api_key is not None:
             raise InvalidConfig(
                 "--api-key requires --from-server",
@@ -63,11 +65,11 @@ class Served:
                 hint="omit --api-key, or give --from-server",
             )
 
-    def asked(self, partitions: int, replication: int) -> Placement:
-        """The rows that the service answers.
+    def ask(self, partitions: int, replication: int) -> Placement:
+        """Ask the server for rows.
 
-        Raises `ServerRefused`, `NotRackwise`, `Unreachable`, `LocalProtocolError`, and what options
-        and client settings raise.
+        Raises `ServerRefused`, `NotRackwise`, `Unreachable`, `LocalProtocolError`, and the errors
+        of options and client settings.
         """
         from rackwise.core.placement import Placement
 
@@ -77,18 +79,18 @@ class Served:
                 CreateReplicaAssignmentOptions,
                 ReplicaAssignmentClient,
             )
-        node_ids = () if self.broker_list is None else broker_ids(self.broker_list)
+        node_ids = () if self.broker_list is None else parse_broker_ids(self.broker_list)
         config = self.client_config
         settings = {} if config is None else kafka.read_client_config(config)
         key = {} if self.api_key is None else {"api_key": self.api_key}
-        opened = partial(ReplicaAssignmentClient, **key)
-        with closing(kafka.connect_as(opened, self.server or "", settings)) as admin:
+        client = partial(ReplicaAssignmentClient, **key)
+        with closing(kafka.connect_as(client, self.server or "", settings)) as admin:
             options = CreateReplicaAssignmentOptions(force_simple_assignment=self.ignores_racks)
             result = admin.create_replica_assignment(partitions, replication, node_ids, options)
             return Placement.of(result.assignments().result())
 
     def document(self, form: str, rows: Placement, topic: str | None) -> dict[str, Any]:
-        """The document of `place`; what only the service knows is null."""
+        """Describe the rows as `place` does; null stands for what only the server knows."""
         return {
             "format": form,
             "server": self.server,

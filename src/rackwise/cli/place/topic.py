@@ -1,4 +1,4 @@
-"""`rackwise topic`: topics made, widened or ensured on a real cluster, with rows of our own."""
+"""`rackwise topic`: creates, expands or ensures topics with rack-aware rows."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from rackwise.cli.place.options import (
     BrokerList,
     IgnoreRacks,
     NoLoad,
+    PlacementOptions,
+    PlacementSettings,
     PlacerName,
     PlacerOptions,
     RackModeName,
     Seed,
-    Terms,
-    Wishes,
     check_rows_known,
-    draws,
-    explained,
-    partition_count,
-    placed,
-    replica_count,
-    rows_of,
-    tell,
-    terms,
+    explain_rows,
+    parse_partitions,
+    parse_replication,
+    place_topic,
+    print_notes,
+    read_topic_rows,
+    resolve,
+    seeded_random,
 )
-from rackwise.cli.place.placers import made, pairs
+from rackwise.cli.place.placers import create_placer, parse_pairs
 from rackwise.cli.place.topic_rows import (
-    Size,
-    added,
-    by_hand_rows,
+    TopicSize,
     check_increase,
-    refuse_beside_rows,
+    parse_added_rows,
+    place_added_rows,
+    print_topic_notes,
+    reject_other_options,
     show,
-    tell_racks,
-    tell_whole,
+    warn_of_missing_racks,
 )
 from rackwise.cli.shell import Shell, Terminated, drop_stdout
 from rackwise.cli.source import ClientConfig, utc_now
@@ -63,18 +63,23 @@ LOOK_EVERY_S = 0.2
 WAITING = "waiting for the topic"
 
 app = typer.Typer(
-    help="Create, widen or ensure a topic, its replicas placed by Rackwise.",
+    help="Create, expand or ensure a topic with rack-aware placement.",
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The topic.")]
-Server = Annotated[str, typer.Option(metavar="H:P", help="Brokers to ask, comma between.")]
-ByHand = Annotated[
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the topic.")]
+RequiredServer = Annotated[
+    str, typer.Option(metavar="H:P", help="Connect to these brokers, separated by commas.")
+]
+RowsText = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="Rows by hand, as 5:4,3:2: partition 0 on 5 and 4, ..."),
+    typer.Option(
+        metavar="TEXT", help="Use exactly these rows: 5:4,3:2 puts partition 0 on brokers 5 and 4."
+    ),
 ]
 Configs = Annotated[
-    list[str] | None, typer.Option("--config", metavar="K=V", help="Of the topic; repeatable.")
+    list[str] | None,
+    typer.Option("--config", metavar="K=V", help="Set a topic configuration. May be repeated."),
 ]
 
 
@@ -82,13 +87,15 @@ Configs = Annotated[
 def create(
     context: typer.Context,
     name: Name,
-    bootstrap_server: Server,
+    bootstrap_server: RequiredServer,
     client_config: ClientConfig = None,
-    partitions: Annotated[str | None, typer.Option(metavar="P", help="How many.")] = None,
-    replication_factor: Annotated[
-        str | None, typer.Option(metavar="R", help="Replicas of each.")
+    partitions: Annotated[
+        str | None, typer.Option(metavar="P", help="Number of partitions.")
     ] = None,
-    replica_assignment: ByHand = None,
+    replication_factor: Annotated[
+        str | None, typer.Option(metavar="R", help="Replicas per partition.")
+    ] = None,
+    replica_assignment: RowsText = None,
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
     rack_mode: RackModeName = None,
@@ -98,73 +105,75 @@ def create(
     no_load: NoLoad = False,
     config: Configs = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Leave a topic of that name as it is.")
+        bool, typer.Option("--if-not-exists", help="Accept an existing topic of that name.")
     ] = False,
 ) -> int:
-    """Create a topic with placed rows and wait until the cluster shows them.
+    """Create a topic with rack-aware rows and wait until the cluster shows them.
 
-    Exit: 0 created, or there with this shape; 1 error, nothing was written; 2 there with another
-    shape; 3 written, and the cluster does not show it so; 4 the principal lacks a right.
+    Exit codes: 0 created, or exists with this size; 1 error, nothing was written; 2 exists with
+    another size; 3 written, but the cluster does not show it; 4 missing authorization.
     """
     shell: Shell = context.obj
-    wishes = Wishes(
+    options = PlacementOptions(
         placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
     )
-    size = Size(
-        partitions=None if partitions is None else partition_count(partitions),
-        replication=None if replication_factor is None else replica_count(replication_factor),
-        by_hand=replica_assignment,
+    size = TopicSize(
+        partitions=None if partitions is None else parse_partitions(partitions),
+        replication=None if replication_factor is None else parse_replication(replication_factor),
+        rows_text=replica_assignment,
     )
-    size.check(wishes)
-    configs = pairs(config or (), option="--config")
+    size.check(options)
+    configs = parse_pairs(config or (), option="--config")
     with connected(bootstrap_server, client_config) as admin:
-        cluster = read(shell, admin)
+        cluster = read_cluster(shell, admin)
         try:
-            agreed, rows = _created(shell, admin, name, cluster, size, wishes, configs)
+            settings, rows = _create(shell, admin, name, cluster, size, options, configs)
         except TopicExists:
             if not if_not_exists:
                 raise
-            rows = _shown_rows(shell, admin, name)
-            return 0 if _is_as_asked(shell, name, rows, size, otherwise="differs") else 2
-    with written(name):
-        show(shell, name, "created", rows, agreed)
+            rows = _wait_for_rows(shell, admin, name)
+            return 0 if _is_requested_size(shell, name, rows, size, otherwise="differs") else 2
+    with report_result(name):
+        show(shell, name, "created", rows, settings)
     return 0
 
 
-def _created(
+def _create(
     shell: Shell,
     admin: KafkaAdminClient,
     name: str,
     cluster: Cluster,
-    size: Size,
-    wishes: Wishes,
+    size: TopicSize,
+    options: PlacementOptions,
     configs: Mapping[str, str],
-) -> tuple[Terms | None, Placement]:
-    """What was agreed, and the rows that the cluster now shows. Raises `TopicExists`, too."""
+) -> tuple[PlacementSettings | None, Placement]:
+    """Create the topic; return the settings and its rows. Raises `TopicExists`."""
     from rackwise.adapters import kafka
     from rackwise.core.placement import RackMode, parse_assignment
 
     if name in cluster.topics:
         raise kafka.topic_exists(name)
-    agreed: Terms | None = None
-    if size.by_hand is not None:
-        rows = parse_assignment(size.by_hand)
+    settings: PlacementSettings | None = None
+    if size.rows_text is not None:
+        rows = parse_assignment(size.rows_text)
         check_rows_known(rows, cluster.brokers)
-        report = explained(rows, cluster.brokers, RackMode.ENFORCED)
-        tell(shell, report, cluster.brokers, placer=None)
+        report = explain_rows(rows, cluster.brokers, RackMode.ENFORCED)
+        print_notes(shell, report, cluster.brokers, placer=None)
     else:
-        agreed = terms(wishes, cluster)
-        rows, _ = placed(shell, agreed, size.partitions or 0, size.replication or 0)
-    with unfinished(name), shell.progress(WAITING, len(rows)) as advance:
+        settings = resolve(options, cluster)
+        rows, _ = place_topic(shell, settings, size.partitions or 0, size.replication or 0)
+    with report_interruption(name), shell.progress(WAITING, len(rows)) as advance:
         kafka.create_topic(admin, name, rows, configs=configs, progress=advance)
-    return agreed, rows
+    return settings, rows
 
 
-def _is_as_asked(shell: Shell, name: str, rows: Placement, size: Size, *, otherwise: str) -> bool:
-    """Whether a topic that exists has the shape asked for; `otherwise`: what to call it if not."""
-    is_equal = size.is_that_of(rows)
+def _is_requested_size(
+    shell: Shell, name: str, rows: Placement, size: TopicSize, *, otherwise: str
+) -> bool:
+    """Print whether an existing topic has the requested size, else the outcome `otherwise`."""
+    is_equal = size.matches(rows)
     if not is_equal:
-        shell.warn(f"topic {escaped(name)} has another shape: {size.as_asked()} were asked for")
+        shell.warn(f"topic {escaped(name)} has another size than requested: {size.as_text()}")
     show(shell, name, "exists" if is_equal else otherwise, rows, None)
     return is_equal
 
@@ -173,10 +182,10 @@ def _is_as_asked(shell: Shell, name: str, rows: Placement, size: Size, *, otherw
 def alter(
     context: typer.Context,
     name: Name,
-    bootstrap_server: Server,
+    bootstrap_server: RequiredServer,
     partitions: Annotated[str, typer.Option(metavar="N", help="How many in all.")],
     client_config: ClientConfig = None,
-    replica_assignment: ByHand = None,
+    replica_assignment: RowsText = None,
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
     rack_mode: RackModeName = None,
@@ -185,14 +194,14 @@ def alter(
     seed: Seed = None,
     no_load: NoLoad = False,
     replication_factor: Annotated[
-        str | None, typer.Option(metavar="R", help="Refused here: that moves replicas.")
+        str | None, typer.Option(metavar="R", help="Not supported: changing it moves replicas.")
     ] = None,
 ) -> int:
-    """Add partitions to a topic, up to N in all; those that exist stay where they are.
+    """Expand a topic to N partitions; existing partitions stay where they are.
 
-    By hand: rows of all N partitions; the first ones, which exist, are skipped. Exit: 0 added,
-    1 error, nothing was written; 3 written, and the cluster does not show it so; 4 the principal
-    lacks a right.
+    --replica-assignment has the rows of all N partitions; those of existing partitions are skipped.
+    Exit codes: 0 added, 1 error, nothing was written; 3 written, but the cluster does not show it;
+    4 missing authorization.
     """
     shell: Shell = context.obj
     if replication_factor is not None:
@@ -203,31 +212,31 @@ def alter(
             hint="change_replication in Python gives the rows; Kafka's kafka-reassign-partitions "
             "moves the replicas",
         )
-    wishes = Wishes(
+    options = PlacementOptions(
         placer, placer_option or (), rack_mode, disable_rack_aware, broker_list, seed, no_load
     )
     if replica_assignment is not None:
-        refuse_beside_rows(wishes.given())
-    count = partition_count(partitions)
+        reject_other_options(options.names())
+    count = parse_partitions(partitions)
     with connected(bootstrap_server, client_config) as admin:
         from rackwise.adapters import kafka
 
-        cluster = read(shell, admin)
+        cluster = read_cluster(shell, admin)
         if name not in cluster.topics:
             raise kafka.unknown_topic(name)
-        existing = rows_of(cluster, name)
+        existing = read_topic_rows(cluster, name)
         check_increase(name, existing, count)
         if replica_assignment is not None:
-            agreed = None
-            new = by_hand_rows(replica_assignment, cluster, name, existing, count)
+            settings = None
+            new = parse_added_rows(replica_assignment, cluster, name, existing, count)
         else:
-            agreed = terms(wishes, cluster, topic=name)
-            new = added(agreed, name, existing, count)
-        tell_whole(shell, cluster, existing, new, agreed)
-        with unfinished(name), shell.progress(WAITING, len(new)) as advance:
+            settings = resolve(options, cluster, topic=name)
+            new = place_added_rows(settings, name, existing, count)
+        print_topic_notes(shell, cluster, existing, new, settings)
+        with report_interruption(name), shell.progress(WAITING, len(new)) as advance:
             kafka.add_to_topic(admin, name, new, progress=advance)
-    with written(name):
-        show(shell, name, "widened", new, agreed)
+    with report_result(name):
+        show(shell, name, "expanded", new, settings)
     return 0
 
 
@@ -235,74 +244,82 @@ def alter(
 def ensure(
     context: typer.Context,
     name: Name,
-    bootstrap_server: Server,
-    partitions: Annotated[str, typer.Option(metavar="P", help="How many.")],
-    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas of each.")],
+    bootstrap_server: RequiredServer,
+    partitions: Annotated[str, typer.Option(metavar="P", help="Number of partitions.")],
+    replication_factor: Annotated[str, typer.Option(metavar="R", help="Replicas per partition.")],
     client_config: ClientConfig = None,
     placer: PlacerName = None,
     placer_option: PlacerOptions = None,
     seed: Seed = None,
     config: Configs = None,
 ) -> int:
-    """Make a topic unless it is there, as auto-creation does.
+    """Create a topic unless it exists, as auto-creation does.
 
-    Racks count where all brokers have one, and are ignored where some have none. Exit: 0 it is
-    there, 1 error, nothing was written; 3 written, and the cluster does not show it so; 4 the
-    principal lacks a right.
+    Racks are used if all brokers have one, and ignored otherwise. Exit codes: 0 the topic exists,
+    1 error, nothing was written; 3 written, but the cluster does not show it; 4 missing
+    authorization.
     """
     shell: Shell = context.obj
-    configs = pairs(config or (), option="--config")
-    options = pairs(placer_option or (), option="--placer-option")
-    chosen = made(placer or DEFAULT_PLACER, options)
-    size = Size(
-        partitions=partition_count(partitions),
-        replication=replica_count(replication_factor),
-        by_hand=None,
+    configs = parse_pairs(config or (), option="--config")
+    options = parse_pairs(placer_option or (), option="--placer-option")
+    chosen_placer = create_placer(placer or DEFAULT_PLACER, options)
+    size = TopicSize(
+        partitions=parse_partitions(partitions),
+        replication=parse_replication(replication_factor),
+        rows_text=None,
     )
-    drawn, rng = draws(seed)
+    used_seed, rng = seeded_random(seed)
     with connected(bootstrap_server, client_config) as admin:
-        missing = _made_now(shell, admin, name, size, chosen, configs, rng)
+        missing = _create_if_missing(shell, admin, name, size, chosen_placer, configs, rng)
         if missing is None:
-            _is_as_asked(shell, name, _shown_rows(shell, admin, name), size, otherwise="exists")
+            _is_requested_size(
+                shell, name, _wait_for_rows(shell, admin, name), size, otherwise="exists"
+            )
             return 0
     from rackwise.core.placement import RackMode
 
-    agreed = Terms(
+    settings = PlacementSettings(
         name=placer or DEFAULT_PLACER,
         options=options,
-        placer=chosen,
+        placer=chosen_placer,
         brokers=missing.brokers,
         racks=RackMode.SAFE,
         load=None,
-        seed=drawn,
-        is_drawn=seed is None,
+        seed=used_seed,
+        is_seed_generated=seed is None,
         rng=rng,
     )
-    with written(name):
-        tell_racks(shell, agreed.brokers)
-        report = explained(missing.rows, agreed.brokers, agreed.racks)
-        tell(shell, report, agreed.brokers, placer=agreed.name, drawn=agreed.drawn)
-        show(shell, name, "created", missing.rows, agreed)
+    with report_result(name):
+        warn_of_missing_racks(shell, settings.brokers)
+        report = explain_rows(missing.rows, settings.brokers, settings.racks)
+        print_notes(
+            shell,
+            report,
+            settings.brokers,
+            placer=settings.name,
+            generated_seed=settings.generated_seed,
+        )
+        show(shell, name, "created", missing.rows, settings)
     return 0
 
 
-def _made_now(
+def _create_if_missing(
     shell: Shell,
     admin: KafkaAdminClient,
     name: str,
-    size: Size,
+    size: TopicSize,
     placer: Placer,
     configs: Mapping[str, str],
     rng: Draws,
 ) -> MissingTopic | None:
-    """What was missing and is made; None where the topic was there, or somebody else was faster."""
+    """Create a missing topic; None if it exists or another client creates it first."""
     from rackwise.adapters import kafka
 
     numbers = size.partitions or 0, size.replication or 0
     missing = kafka.missing_topic(admin, name, *numbers, placer=placer, rng=rng)
     if missing is None:
         return None
-    with unfinished(name), shell.progress(WAITING, len(missing.rows)) as advance:
+    with report_interruption(name), shell.progress(WAITING, len(missing.rows)) as advance:
         try:
             kafka.create_topic(admin, name, missing.rows, configs=configs, progress=advance)
         except TopicExists:
@@ -312,7 +329,7 @@ def _made_now(
 
 @contextmanager
 def connected(bootstrap: str, client_config: Path | None) -> Iterator[KafkaAdminClient]:
-    """An admin client of a running cluster, closed at the end."""
+    """Open an admin client of a running cluster, and close it at the end."""
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
 
@@ -321,8 +338,8 @@ def connected(bootstrap: str, client_config: Path | None) -> Iterator[KafkaAdmin
         yield admin
 
 
-def read(shell: Shell, admin: KafkaAdminClient) -> Cluster:
-    """The cluster as it is now, without sizes and configs."""
+def read_cluster(shell: Shell, admin: KafkaAdminClient) -> Cluster:
+    """Read the current cluster, without sizes and configs."""
     from rackwise.adapters import kafka
 
     with shell.progress("reading the cluster") as advance:
@@ -331,8 +348,8 @@ def read(shell: Shell, admin: KafkaAdminClient) -> Cluster:
         )
 
 
-def _shown_rows(shell: Shell, admin: KafkaAdminClient, name: str) -> Placement:
-    """The rows of a topic that is there: brokers hear of it one after the other."""
+def _wait_for_rows(shell: Shell, admin: KafkaAdminClient, name: str) -> Placement:
+    """Wait for the rows of an existing topic, which brokers learn one after the other."""
     from rackwise.adapters import kafka
 
     deadline = time.monotonic() + PATIENCE_S
@@ -347,14 +364,14 @@ def _shown_rows(shell: Shell, admin: KafkaAdminClient, name: str) -> Placement:
             f"topic {escaped(name)} exists, but no broker shows it after {PATIENCE_S:.0f} s",
             wanted="shown",
             had="hidden",
-            hint="the principal may lack the right to describe it, or brokers lag",
+            hint="check that the principal may describe it, or wait for the brokers",
         )
     return rows
 
 
 @contextmanager
-def unfinished(name: str) -> Iterator[None]:
-    """A signal inside the block leaves it open what was written: `PartialFailure`."""
+def report_interruption(name: str) -> Iterator[None]:
+    """Raise `PartialFailure` for a signal in the block: the write may have happened."""
     try:
         yield
     except (KeyboardInterrupt, Terminated):
@@ -366,8 +383,8 @@ def unfinished(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def written(name: str) -> Iterator[None]:
-    """The topic is made; nobody who reads stdout is no error any more, a full disk is told as 3."""
+def report_result(name: str) -> Iterator[None]:
+    """After the write, ignore a closed stdout, and raise `PartialFailure` for a full disk."""
     try:
         yield
     except BrokenPipeError:

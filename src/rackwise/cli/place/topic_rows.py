@@ -1,4 +1,4 @@
-"""Rows of one topic: how large it was asked for, what is added by hand or placed, what is told."""
+"""Rows of one topic: its requested size, added rows, and the output of the commands."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.cli.place.options import (
-    Terms,
-    Wishes,
+    PlacementOptions,
+    PlacementSettings,
     check_rows_known,
-    explained,
-    tell,
+    explain_rows,
+    print_notes,
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidAssignment, InvalidConfig, InvalidPartitions
@@ -25,18 +25,19 @@ FORMAT = "rackwise.topic/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """How large a topic was asked for: two numbers, or rows by hand as text."""
+class TopicSize:
+    """The requested size of a topic: two numbers, or all rows as text."""
 
     partitions: int | None
     replication: int | None
-    by_hand: str | None
+    rows_text: str | None
+    """The text of --replica-assignment."""
 
-    def check(self, wishes: Wishes) -> None:
-        """Raises `InvalidConfig` unless it is the one or the other."""
+    def check(self, options: PlacementOptions) -> None:
+        """Raise `InvalidConfig` unless exactly one form is given."""
         numbers = {"--partitions": self.partitions, "--replication-factor": self.replication}
         missing = [name for name, number in numbers.items() if number is None]
-        if self.by_hand is None and missing:
+        if self.rows_text is None and missing:
             raise InvalidConfig(
                 "expected --partitions and --replication-factor, got no "
                 + " and no ".join(missing),
@@ -44,37 +45,39 @@ class Size:
                 had=", ".join(numbers.keys() - missing),
                 hint="give both, or give every row: --replica-assignment 5:4,3:2",
             )
-        if self.by_hand is not None:
-            refuse_beside_rows([each for each in numbers if each not in missing] + wishes.given())
+        if self.rows_text is not None:
+            reject_other_options(
+                [each for each in numbers if each not in missing] + options.names()
+            )
 
-    def as_asked(self) -> str:
-        """In words."""
-        if self.by_hand is not None:
-            return "the rows by hand"
+    def as_text(self) -> str:
+        """Format the requested size."""
+        if self.rows_text is not None:
+            return "the rows of --replica-assignment"
         return f"{self.partitions} of {self.replication}"
 
-    def is_that_of(self, rows: Placement) -> bool:
-        """Whether a topic that exists has it: these numbers, or the very rows."""
-        if self.by_hand is not None:
+    def matches(self, rows: Placement) -> bool:
+        """Whether an existing topic has this size, or exactly these rows."""
+        if self.rows_text is not None:
             from rackwise.core.placement import parse_assignment
 
-            return parse_assignment(self.by_hand) == rows
+            return parse_assignment(self.rows_text) == rows
         return len(rows) == self.partitions and set(rows.lengths.tolist()) == {self.replication}
 
 
-def refuse_beside_rows(given: Sequence[str]) -> None:
-    """Raises `InvalidConfig` for options that mean nothing where all rows are written by hand."""
-    if given:
+def reject_other_options(names: Sequence[str]) -> None:
+    """Raise `InvalidConfig` for options that have no effect with --replica-assignment."""
+    if names:
         raise InvalidConfig(
-            f"--replica-assignment cannot be combined with {', '.join(given)}",
+            f"--replica-assignment cannot be combined with {', '.join(names)}",
             wanted="--replica-assignment alone",
-            had=", ".join(given),
+            had=", ".join(names),
             hint="omit one or the other: --replica-assignment says where every replica goes",
         )
 
 
 def check_increase(name: str, existing: Placement, partitions: int) -> None:
-    """Raises `InvalidPartitions` unless there are more partitions than the topic has."""
+    """Raise `InvalidPartitions` unless the number of partitions increases."""
     if partitions <= len(existing):
         raise InvalidPartitions(
             f"invalid --partitions: expected more than the {len(existing)} of topic "
@@ -85,26 +88,28 @@ def check_increase(name: str, existing: Placement, partitions: int) -> None:
         )
 
 
-def added(agreed: Terms, name: str, existing: Placement, partitions: int) -> Placement:
-    """The rows that are placed after the existing ones; raises what `add_partitions` raises."""
+def place_added_rows(
+    settings: PlacementSettings, name: str, existing: Placement, partitions: int
+) -> Placement:
+    """Place rows after the existing ones. Raises the errors of `add_partitions`."""
     from rackwise.core.placement import add_partitions
 
     return add_partitions(
         existing,
-        agreed.brokers,
+        settings.brokers,
         partitions - len(existing),
-        placer=agreed.placer,
-        racks=agreed.racks,
-        load=agreed.load,
-        rng=agreed.rng,
+        placer=settings.placer,
+        racks=settings.racks,
+        load=settings.load,
+        rng=settings.rng,
         topic=escaped(name),
     )
 
 
-def by_hand_rows(
+def parse_added_rows(
     text: str, cluster: Cluster, name: str, existing: Placement, partitions: int
 ) -> Placement:
-    """The rows that follow the existing ones. Raises `InvalidAssignment`, `UnknownBroker`."""
+    """Parse the rows after the existing ones. Raises `InvalidAssignment`, `UnknownBroker`."""
     from rackwise.core.placement import Placement, parse_assignment
 
     rows = parse_assignment(text)
@@ -130,25 +135,31 @@ def by_hand_rows(
     return new
 
 
-def tell_whole(
-    shell: Shell, cluster: Cluster, existing: Placement, new: Placement, agreed: Terms | None
+def print_topic_notes(
+    shell: Shell,
+    cluster: Cluster,
+    existing: Placement,
+    new: Placement,
+    settings: PlacementSettings | None,
 ) -> None:
-    """What the whole topic costs afterwards."""
+    """Print notes about the rows of the whole topic."""
     from rackwise.core.placement import Placement, RackMode
 
     whole = Placement.of({**existing.as_dict(), **new.as_dict()})
-    if agreed is None:
-        report = explained(whole, cluster.brokers, RackMode.ENFORCED)
-        tell(shell, report, cluster.brokers, placer=None)
+    if settings is None:
+        report = explain_rows(whole, cluster.brokers, RackMode.ENFORCED)
+        print_notes(shell, report, cluster.brokers, placer=None)
         return
-    ids = {broker.id for broker in agreed.brokers} | set(whole.rows.ravel().tolist())
+    ids = {broker.id for broker in settings.brokers} | set(whole.rows.ravel().tolist())
     brokers = [broker for broker in cluster.brokers if broker.id in ids]
-    report = explained(whole, brokers, agreed.racks)
-    tell(shell, report, brokers, placer=agreed.name, drawn=agreed.drawn)
+    report = explain_rows(whole, brokers, settings.racks)
+    print_notes(
+        shell, report, brokers, placer=settings.name, generated_seed=settings.generated_seed
+    )
 
 
-def tell_racks(shell: Shell, brokers: Sequence[Broker]) -> None:
-    """A warning where some brokers have no rack, so that none counted."""
+def warn_of_missing_racks(shell: Shell, brokers: Sequence[Broker]) -> None:
+    """Warn if racks were ignored because some brokers have none."""
     without = [broker.id for broker in brokers if broker.rack is None]
     if 0 < len(without) < len(brokers):
         shell.warn(
@@ -162,11 +173,11 @@ def show(
     name: str,
     outcome: str,
     rows: Placement,
-    agreed: Terms | None,
+    settings: PlacementSettings | None,
 ) -> None:
-    """What became of the topic, on stdout; `rows` are those made now, or all there are.
+    """Print the outcome on stdout. `rows`: those that were written, or all existing ones.
 
-    `agreed`: None where nothing was placed.
+    `settings`: None if nothing was placed.
     """
     if shell.is_json:
         shell.document(
@@ -177,7 +188,7 @@ def show(
                 "first_partition": rows.first,
                 "rows": list(rows.as_dict().values()),
                 "seed": None,
-                **({} if agreed is None else agreed.as_dict()),
+                **({} if settings is None else settings.as_dict()),
             }
         )
         return
@@ -186,10 +197,10 @@ def show(
         counted(sizes[0], "replica") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} replicas"
     )
     what = f"{counted(len(rows), 'partition')} of {each}"
-    told = {
+    texts = {
         "created": f"created, {what}",
         "exists": f"exists, {what}",
-        "differs": f"exists with another shape, {what}",
-        "widened": f"widened by {what}",
+        "differs": f"exists with another size, {what}",
+        "expanded": f"expanded by {what}",
     }
-    shell.text(f"topic {escaped(name)}: {told[outcome]}")
+    shell.text(f"topic {escaped(name)}: {texts[outcome]}")

@@ -1,4 +1,4 @@
-"""`rackwise diff`: what differs between two snapshots, plans or reassignments."""
+"""`rackwise diff`: compares two snapshots, plans or reassignments."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.shell import Shell
+from rackwise.cli.source import PolicyFile
 from rackwise.core.errors import InvalidPlan
 
 if TYPE_CHECKING:
@@ -17,23 +18,25 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.diff/1"
 SNAPSHOT, PLAN, REASSIGNMENT = "snapshot", "plan", "reassignment"
-"""What a side can be; a reassignment names no format."""
+"""The kinds of file. A reassignment has no `format` key."""
 
 _FORMAT = re.compile(rb'"format"\s*:\s*"rackwise\.(snapshot|plan)/[0-9]+"')
 
 
 def diff(
     context: typer.Context,
-    a: Annotated[Path, typer.Argument(metavar="A", help="A snapshot, plan or reassignment JSON.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one; kinds may differ.")],
-    policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What two snapshots are audited under, TOML."),
-    ] = None,
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="A snapshot, a plan or a reassignment JSON.")
+    ],
+    b: Annotated[
+        Path,
+        typer.Argument(metavar="B", help="The file to compare A with. It may be of another kind."),
+    ],
+    policy: PolicyFile = None,
 ) -> int:
     """Compare replica lists, leaders, brokers, findings and totals of two files.
 
-    Reads only. Exit: 0 equal, 2 they differ, 1 error.
+    Two snapshots are audited under --policy. Reads only. Exit codes: 0 equal, 2 different, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.core.planning.diff import diff as compare
@@ -41,10 +44,9 @@ def diff(
     with shell.progress("diff", total=3) as advance:
         sides: list[tuple[str, Side]] = []
         for path in (a, b):
-            sides.append(side_of(path, max_bytes=shell.max_input))
+            sides.append(read_side(path, max_bytes=shell.max_input))
             advance(1)
-        wanted = _policy(shell, policy, sides)
-        found = compare(sides[0][1], sides[1][1], wanted)
+        found = compare(sides[0][1], sides[1][1], _policy(shell, policy, sides))
         advance(1)
     if shell.is_json:
         shell.document(_document(found, [kind for kind, _ in sides]))
@@ -55,11 +57,11 @@ def diff(
     return 0 if found.is_equal else 2
 
 
-def side_of(path: Path, *, max_bytes: int) -> tuple[str, Side]:
-    """What kind of file it is, told by its `format`, and what is in it.
+def read_side(path: Path, *, max_bytes: int) -> tuple[str, Side]:
+    """Read a file; return its kind, which its `format` key tells, and its content.
 
-    Raises `InvalidConfig` where the path is no readable regular file, `InvalidSnapshot`,
-    `InvalidPlan`, `InvalidRack` where the content is not what it says.
+    Raises `InvalidConfig` for a path that is not a readable regular file, and `InvalidSnapshot`,
+    `InvalidPlan` or `InvalidRack` for invalid content.
     """
     from rackwise.adapters import files
 
@@ -81,7 +83,7 @@ def _policy(shell: Shell, path: Path | None, sides: list[tuple[str, Side]]) -> P
     from rackwise.adapters import files
 
     if any(kind != SNAPSHOT for kind, _ in sides):
-        shell.warn("--policy is for two snapshots; nothing is audited of other files")
+        shell.warn("--policy has no effect: only two snapshots are audited")
     return files.read_policy(path, max_bytes=shell.max_input).policy
 
 

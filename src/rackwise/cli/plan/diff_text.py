@@ -1,11 +1,11 @@
-"""The text of `rackwise diff`: brokers, partitions, findings and totals, where they differ."""
+"""Text output of `rackwise diff`: brokers, partitions, findings and totals that differ."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.text import dollars
-from rackwise.cli.tables import COLORS, columns_text, severity_text, size_text
+from rackwise.cli.tables import COLORS, SHOWN, columns_text, severity_text, size_text
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -14,31 +14,29 @@ if TYPE_CHECKING:
     from rackwise.core.findings import Finding
     from rackwise.core.planning.diff import BrokerDiff, Diff, Lists, PartitionDiff, TotalDiff
 
-SHOWN = 50
-"""Findings of one kind that the text lists; the JSON document has all."""
 ABSENT = "-"
 TOTALS = {
-    "steady_before.cross_bytes_per_s": "replication across racks as now",
-    "steady_before.usd_nano_per_day": "price of that",
-    "steady_before.unknown_rates": "rates not known",
-    "steady_after.cross_bytes_per_s": "replication across racks then",
-    "steady_after.usd_nano_per_day": "price of that",
-    "steady_after.unknown_rates": "rates not known",
+    "steady_before.cross_bytes_per_s": "replication across racks before",
+    "steady_before.usd_nano_per_day": "its price before",
+    "steady_before.unknown_rates": "unknown rates before",
+    "steady_after.cross_bytes_per_s": "replication across racks after",
+    "steady_after.usd_nano_per_day": "its price after",
+    "steady_after.unknown_rates": "unknown rates after",
 }
-"""Numbers of a plan's totals that people call otherwise than the plan file does."""
+"""Labels for totals whose key in the plan file is not readable."""
 KINDS = {
-    "set": "other brokers",
-    "order": "other order",
-    "leader": "other leader",
-    "before": "other before",
-    "missing": "on one side only",
-    "rack": "other rack",
-    "live": "other state",
+    "set": "brokers differ",
+    "order": "order differs",
+    "leader": "leader differs",
+    "before": "before differs",
+    "missing": "in one file only",
+    "rack": "rack differs",
+    "live": "state differs",
 }
 
 
 def diff_text(found: Diff, *, has_color: bool) -> str:
-    """All that differs; `equal` where nothing does."""
+    """Format all differences; `equal` if there are none."""
     if found.is_equal:
         return "equal"
     parts = [
@@ -82,7 +80,7 @@ def _partitions(differing: Sequence[PartitionDiff]) -> Iterable[str]:
 
 
 def _lists(lists: Lists | None) -> str:
-    """`1,2,3 led by 1`, or `1,2,4 => 1,2,3` of a plan's move."""
+    """Format `1,2,3 led by 1`, or `1,2,4 => 1,2,3` for a move of a plan."""
     if lists is None:
         return ABSENT
     text = ",".join(map(str, lists.after))
@@ -92,7 +90,7 @@ def _lists(lists: Lists | None) -> str:
 
 
 def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) -> str:
-    """The worst findings under a line that counts them; nothing where there is none."""
+    """Count the findings and list the worst; empty without findings."""
     if not findings:
         return ""
     lines = [f"{counted(len(findings), 'finding')} {what}"]
@@ -108,7 +106,7 @@ def findings_text(what: str, findings: Sequence[Finding], *, has_color: bool) ->
 
 
 def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:
-    """Totals side by side; nothing where there is none."""
+    """Format totals side by side; empty without totals."""
     rows = [
         (
             TOTALS.get(total.name, total.name.replace("_nano", "").replace("_", " ")),
@@ -122,7 +120,7 @@ def totals_text(totals: Sequence[TotalDiff], sides: tuple[str, str]) -> str:
 
 
 def _number(name: str, value: int | None) -> str:
-    """With the unit that the name tells."""
+    """Format a total with the unit that its name implies."""
     if value is None:
         return ABSENT
     if "bytes" in name:

@@ -1,4 +1,4 @@
-"""What `rackwise plan` can be asked for: the words after the command, read into a goal."""
+"""Goals of `rackwise plan`: parses the arguments after the command into a goal."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ USES = {
     "add": "add 13=/eu/a 14=/eu/b",
     "leaders": "leaders",
 }
-"""Goal -> how it is written."""
+"""Goal -> example of its arguments."""
 TOPICS_SHOWN = 12
 REBALANCING = ("drain", "set-rf")
-"""Goals that move what they must, and with `--rebalance` what fairness wants as well."""
+"""Goals that accept `--rebalance`. Without it they move only what they must."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
-def goal_of(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal:
-    """The goal that a name and the words after it say. Raises `InvalidConfig`."""
+def parse_goal(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal:
+    """Parse a goal from its name and the words after it. Raises `InvalidConfig`."""
     if name not in USES:
         raise InvalidConfig(
             f'invalid goal: expected one of {", ".join(USES)}, got "{escaped(name)}"',
@@ -54,32 +54,32 @@ def goal_of(name: str, words: Sequence[str], *, rebalance: bool = False) -> Goal
             hint="omit --rebalance: the goals balance and add rebalance anyway",
         )
     if not words and name in _READERS:
-        _refuse(name, f"expected what to {name.partition('-')[0]}, got nothing", had="")
+        _reject(name, f"expected what to {name.partition('-')[0]}, got nothing", had="")
     if words and name in _PLAIN:
-        _refuse(name, f'expected nothing after the goal, got "{escaped(words[0])}"', had=words[0])
+        _reject(name, f'expected nothing after the goal, got "{escaped(words[0])}"', had=words[0])
     return _READERS[name](words, rebalance) if name in _READERS else _plain(name)
 
 
-def goal_words(goal: Goal) -> str:
-    """How a goal is written, `drain 7,8`."""
-    from rackwise.core.planning import model as values
+def goal_text(goal: Goal) -> str:
+    """Format a goal as its arguments: `drain 7,8`."""
+    from rackwise.core.planning import model as goals
 
     match goal:
-        case values.Drain(brokers=brokers, rebalance=rebalance):
-            said = f"drain {','.join(map(str, brokers))}"
-        case values.Replace(pairs=pairs):
+        case goals.Drain(brokers=brokers, rebalance=rebalance):
+            text = f"drain {','.join(map(str, brokers))}"
+        case goals.Replace(pairs=pairs):
             return f"replace {' '.join(f'{old}={new}' for old, new in pairs)}"
-        case values.SetReplication(by_topic=by_topic, rebalance=rebalance):
-            said = f"set-rf {' '.join(f'{escaped(glob)}={size}' for glob, size in by_topic)}"
-        case values.Add(brokers=added):
+        case goals.SetReplication(by_topic=by_topic, rebalance=rebalance):
+            text = f"set-rf {' '.join(f'{escaped(glob)}={size}' for glob, size in by_topic)}"
+        case goals.Add(brokers=added):
             return f"add {' '.join(f'{broker}={escaped(rack.text)}' for broker, rack in added)}"
         case _:
             return next(name for name, kind in _kinds().items() if isinstance(goal, kind))
-    return f"{said} --rebalance" if rebalance else said
+    return f"{text} --rebalance" if rebalance else text
 
 
 def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
-    """Refuse a glob that no topic of the cluster matches: `InvalidConfig`. `name`: who asks."""
+    """Reject a glob that matches no topic. Raises `InvalidConfig`. `name`: the goal or option."""
     for glob in globs:
         if not any(fnmatchcase(topic, glob) for topic in cluster.topics):
             known = sorted(cluster.topics)
@@ -94,7 +94,7 @@ def check_globs(name: str, globs: Iterable[str], cluster: Cluster) -> None:
 
 
 def replication_globs(goal: Goal) -> tuple[str, ...]:
-    """The globs of a goal that sets numbers of replicas; none of another goal."""
+    """Return the globs of the goal `set-rf`; empty for other goals."""
     from rackwise.core.planning.model import SetReplication
 
     if not isinstance(goal, SetReplication):
@@ -103,38 +103,38 @@ def replication_globs(goal: Goal) -> tuple[str, ...]:
 
 
 def rack_notes(goal: Goal, cluster: Cluster) -> Iterator[str]:
-    """What a goal does to the racks that may not be meant: one has no broker left, or is new."""
-    from rackwise.core.planning import model as values
+    """Warn of effects on racks that may be unintended: an empty rack, a new rack."""
+    from rackwise.core.planning import model as goals
 
     homes = {
         broker.id: broker.rack.text
         for broker in cluster.brokers
         if broker.is_live and broker.rack is not None
     }
-    gone: frozenset[int] = frozenset()
+    leaving: frozenset[int] = frozenset()
     added: dict[int, str] = {}
     match goal:
-        case values.Drain(brokers=drained):
-            gone = frozenset(drained)
-        case values.Replace(pairs=pairs):
-            gone = frozenset(old for old, _ in pairs)
-        case values.Add(brokers=joining):
+        case goals.Drain(brokers=drained):
+            leaving = frozenset(drained)
+        case goals.Replace(pairs=pairs):
+            leaving = frozenset(old for old, _ in pairs)
+        case goals.Add(brokers=joining):
             added = {broker: rack.text for broker, rack in joining}
         case _:
             return
     known = set(homes.values())
-    left = {rack for broker, rack in homes.items() if broker not in gone}
+    left = {rack for broker, rack in homes.items() if broker not in leaving}
     for rack in sorted(known - left):
-        yield f"no broker is left in rack {escaped(rack)}: its replicas go to the other racks"
+        yield f"rack {escaped(rack)} has no broker left: its replicas move to other racks"
     for rack in sorted(set(added.values()) - known if known else ()):
         had = ", ".join(map(escaped, sorted(known)))
-        yield f"rack {escaped(rack)} is new; brokers are in {had}"
+        yield f"rack {escaped(rack)} is new: the other brokers are in {had}"
 
 
 def _kinds() -> dict[str, type]:
-    from rackwise.core.planning import model as values
+    from rackwise.core.planning import model as goals
 
-    return {"repair": values.Repair, "balance": values.Balance, "leaders": values.Leaders}
+    return {"repair": goals.Repair, "balance": goals.Balance, "leaders": goals.Leaders}
 
 
 def _plain(name: str) -> Goal:
@@ -145,7 +145,7 @@ def _plain(name: str) -> Goal:
 def _drain(words: Sequence[str], rebalance: bool) -> Goal:
     from rackwise.core.planning.model import Drain
 
-    brokers = [broker_id("drain", text) for word in words for text in word.split(",")]
+    brokers = [parse_broker_id("drain", text) for word in words for text in word.split(",")]
     _once("drain", brokers)
     return Drain(brokers=tuple(sorted(brokers)), rebalance=rebalance)
 
@@ -155,8 +155,8 @@ def _replace(words: Sequence[str], _rebalance: bool) -> Goal:
 
     pairs = []
     for word in words:
-        old, new = halves("replace", word)
-        pairs.append((broker_id("replace", old), broker_id("replace", new)))
+        old, new = split_pair("replace", word)
+        pairs.append((parse_broker_id("replace", old), parse_broker_id("replace", new)))
     _once("replace", [old for old, _ in pairs])
     _once("replace", [broker for pair in pairs for broker in pair])
     return Replace(pairs=tuple(sorted(pairs)))
@@ -165,13 +165,13 @@ def _replace(words: Sequence[str], _rebalance: bool) -> Goal:
 def _set_replication(words: Sequence[str], rebalance: bool) -> Goal:
     from rackwise.core.planning.model import SetReplication
 
-    return SetReplication(by_topic=tuple(map(replication, words)), rebalance=rebalance)
+    return SetReplication(by_topic=tuple(map(parse_replication, words)), rebalance=rebalance)
 
 
 def _add(words: Sequence[str], _rebalance: bool) -> Goal:
     from rackwise.core.planning.model import Add
 
-    added = [placed_broker("add", word) for word in words]
+    added = [parse_broker_rack("add", word) for word in words]
     _once("add", [broker for broker, _ in added])
     return Add(brokers=tuple(sorted(added)))
 
@@ -185,11 +185,11 @@ _READERS: dict[str, Callable[[Sequence[str], bool], Goal]] = {
 _PLAIN = tuple(name for name in USES if name not in _READERS)
 
 
-def replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
-    """`orders*=3` -> the glob and the number of replicas. Raises `InvalidConfig`."""
-    glob, text = halves(name, word, last=True)
+def parse_replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
+    """Parse `orders*=3` to the glob and the number of replicas. Raises `InvalidConfig`."""
+    glob, text = split_pair(name, word, last=True)
     if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MAX_REPLICATION:
-        _refuse(
+        _reject(
             name,
             f'expected a number of replicas from 1 to {MAX_REPLICATION}, got "{escaped(text)}"',
             had=text,
@@ -197,38 +197,38 @@ def replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
     return glob, int(text)
 
 
-def placed_broker(name: str, word: str) -> tuple[int, Rack]:
-    """`13=/eu/a` -> the id and its rack. Raises `InvalidConfig`, `InvalidRack`."""
+def parse_broker_rack(name: str, word: str) -> tuple[int, Rack]:
+    """Parse `13=/eu/a` to the id and its rack. Raises `InvalidConfig`, `InvalidRack`."""
     from rackwise.core.racks import Rack
 
-    broker, text = halves(name, word)
+    broker, text = split_pair(name, word)
     rack = Rack(text)
-    rack.levels  # noqa: B018 (reading it is the check)
-    return broker_id(name, broker), rack
+    rack.levels  # noqa: B018 (the access checks it)
+    return parse_broker_id(name, broker), rack
 
 
-def halves(name: str, word: str, *, last: bool = False) -> tuple[str, str]:
-    """The two sides of the first `=`, or the last. Raises `InvalidConfig` where one is empty."""
+def split_pair(name: str, word: str, *, last: bool = False) -> tuple[str, str]:
+    """Split at the first `=`, or the last. Raises `InvalidConfig` if a side is empty."""
     left, _, right = word.rpartition("=") if last else word.partition("=")
     if not left or not right:
-        _refuse(name, f'expected two sides of "=", got "{escaped(word)}"', had=word)
+        _reject(name, f'expected LEFT=RIGHT, got "{escaped(word)}"', had=word)
     return left, right
 
 
-def broker_id(name: str, text: str) -> int:
-    """An id from 0 to 2^31-1. Raises `InvalidConfig`."""
+def parse_broker_id(name: str, text: str) -> int:
+    """Parse an id from 0 to 2^31-1. Raises `InvalidConfig`."""
     if not _NUMBER.fullmatch(text) or int(text) > MAX_ID:
-        _refuse(name, f'expected a broker id, got "{escaped(text)}"', had=text)
+        _reject(name, f'expected a broker id, got "{escaped(text)}"', had=text)
     return int(text)
 
 
 def _once(name: str, brokers: Sequence[int]) -> None:
     for broker in brokers:
         if brokers.count(broker) > 1:
-            _refuse(name, f"expected each broker once, got {broker} twice", had=str(broker))
+            _reject(name, f"expected each broker once, got {broker} twice", had=str(broker))
 
 
-def _refuse(name: str, message: str, *, had: str) -> NoReturn:
+def _reject(name: str, message: str, *, had: str) -> NoReturn:
     use = USES.get(name)
     raise InvalidConfig(
         f"invalid {name}: {message}",

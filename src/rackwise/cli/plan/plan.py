@@ -1,4 +1,4 @@
-"""`rackwise plan`: the fewest moves that reach a goal, with the proof that fewer would not do."""
+"""`rackwise plan`: finds the cheapest moves that reach a goal, with a proof."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rackwise.cli.plan.goals import USES, check_globs, goal_of, rack_notes, replication_globs
+from rackwise.cli.plan.goals import USES, check_globs, parse_goal, rack_notes, replication_globs
 from rackwise.cli.shell import Shell
 from rackwise.cli.source import (
     ClientConfig,
+    ClusterSource,
+    PolicyFile,
+    PriceTable,
+    Provider,
     Server,
     SnapshotFile,
-    check_source,
-    cluster_of,
-    only_topics,
+    Topics,
+    select_topics,
 )
-from rackwise.cli.stopping import ended_at_once
+from rackwise.cli.stopping import end_on_signal
 from rackwise.core.errors import Infeasible, InvalidConfig, InvalidPrices
 from rackwise.core.text import escaped
 
@@ -35,37 +38,27 @@ if TYPE_CHECKING:
 
 PRICED = "rackwise.priced-plan/1"
 NO_POLICY = 'format = "rackwise.policy/1"\n'
-"""The text of a policy that has every default."""
+"""The text of a policy with every default."""
 READ, SEARCH, WRITE = 1, 5, 1
-"""What progress counts: reading, the steps that a search tells, writing."""
+"""Steps of the progress bar: reading, the search, writing."""
 LONGEST_S = 10**6
 SHOWN = 50
-"""Sentences about partitions without a legal set that are told one by one."""
+"""The text lists this many reasons why partitions cannot be placed."""
 OTHERS_SHOWN = 5
-"""Partitions that one sentence names beside its own."""
+"""One reason names this many further partitions."""
 
-PolicyPath = Annotated[
-    Path | None,
-    typer.Option("--policy", metavar="FILE", help="What is wanted, TOML; else the defaults."),
-]
-PricesPath = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="CSV", help="A price table. [default: the shipped one]"),
-]
-Provider = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Whose rows of it; nothing is priced without.")
-]
 Minimise = Literal["moves", "bytes", "usd"]
 Solver = Literal["auto", "flow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What is to be planned, gathered; `policy_text`: as its file has it."""
+class PlanJob:
+    """The input of a plan."""
 
     cluster: Cluster
     policy: Policy
     policy_text: str
+    """The text of the policy file."""
     goal: Goal
     minimise: Minimise
     prices: tuple[Price, ...]
@@ -76,73 +69,82 @@ class Job:
 
 def plan(
     context: typer.Context,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help=", ".join(USES) + ".")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help=f"One of {', '.join(USES)}.")],
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WHAT]...", help="drain IDS, replace OLD=NEW.., set-rf GLOB=N.., add ID=RACK.."
+            metavar="[WHAT]...",
+            help="Arguments of the goal: drain IDS, replace OLD=NEW.., set-rf GLOB=N.., "
+            "add ID=RACK..",
         ),
     ] = None,
     snapshot: SnapshotFile = None,
     bootstrap_server: Server = None,
     client_config: ClientConfig = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The plan for proof and apply, or FILE.gz.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the plan here for proof and apply; FILE.gz is compressed."
+        ),
     ] = None,
-    policy: PolicyPath = None,
+    policy: PolicyFile = None,
     minimise: Annotated[
-        Minimise | None, typer.Option(help="What to make small. [default: the policy's, or moves]")
+        Minimise | None,
+        typer.Option(help="Minimise this cost. [default: the policy's, else moves]"),
     ] = None,
-    prices: PricesPath = None,
+    prices: PriceTable = None,
     provider: Provider = None,
-    topics: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Only these topics; repeatable.")
-    ] = None,
+    topics: Topics = None,
     rebalance: Annotated[
-        bool, typer.Option("--rebalance", help="With drain and set-rf: even out all loads too.")
+        bool, typer.Option("--rebalance", help="Also balance all loads, with drain and set-rf.")
     ] = False,
     assume: Annotated[
         Literal["target"] | None,
-        typer.Option(help="Plan as if what reassigns now had arrived; else it is refused."),
+        typer.Option(help="Plan as if running reassignments were complete."),
     ] = None,
     price_rules: Annotated[
-        bool, typer.Option("--price-rules", help="What each soft rule costs: plan without it.")
+        bool, typer.Option("--price-rules", help="Report what each soft rule costs.")
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds; then the best plan so far.")
+        float | None,
+        typer.Option(
+            metavar="S", help="Stop the search after S seconds and take the best plan found."
+        ),
     ] = None,
     solver: Annotated[
-        Solver, typer.Option(help="Algorithm that finds the sets; both find one cost.")
+        Solver, typer.Option(help="Choose the solver. The cost of the plan is the same.")
     ] = ("auto"),
     kafka_json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Kafka's own reassignment JSON.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the moves as Kafka's reassignment JSON."),
     ] = None,
     rollback_json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The same, back to how it is now.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the way back as Kafka's reassignment JSON."),
     ] = None,
 ) -> int:
-    """Plan what moves: the fewest replicas, bytes or dollars, and the proof that less won't do.
+    """Plan moves with the fewest replicas, bytes or dollars, and prove that none are cheaper.
 
-    Reads only. Exit: 0 nothing to move, 2 there are moves, 1 error.
+    Reads only. Exit codes: 0 nothing to move, 2 moves found, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters.files.writing import check_places
 
-    check_source(snapshot, bootstrap_server, client_config)
+    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
     check_time_limit(time_limit)
     check_places((out, kafka_json, rollback_json))
-    wanted = goal_of(goal, words or [], rebalance=rebalance)
+    parsed_goal = parse_goal(goal, words or [], rebalance=rebalance)
     with shell.progress("plan", total=None if price_rules else READ + SEARCH + WRITE) as advance:
-        cluster = cluster_of(shell, snapshot, bootstrap_server, client_config)
-        cluster = settled(only_topics(cluster, topics or ["*"]), assume_target=assume is not None)
+        cluster = select_topics(source.read(shell), topics or ["*"])
+        cluster = at_rest(cluster, assume_target=assume is not None)
         for note in cluster.notes:
             shell.warn(escaped(f"{note.kind}: {note.text}"))
-        check_globs("set-rf", replication_globs(wanted), cluster)
+        check_globs("set-rf", replication_globs(parsed_goal), cluster)
         advance(READ)
-        job = gathered(
+        job = gather_job(
             shell,
             cluster,
-            wanted,
+            parsed_goal,
             policy=policy,
             minimise=minimise,
             prices=prices,
@@ -154,18 +156,18 @@ def plan(
             solver=solver,
             time_limit=time_limit,
         )
-        made = planned(shell, job, advance)
-        priced = _rule_prices(job, made, advance) if price_rules else None
-        is_kept = _write(made, out, kafka_json, rollback_json)
+        result = build_plan(shell, job, advance)
+        priced = _rule_prices(job, result, advance) if price_rules else None
+        is_kept = _write(result, out, kafka_json, rollback_json)
         advance(WRITE)
-    for text in rack_notes(wanted, cluster):
+    for text in rack_notes(parsed_goal, cluster):
         shell.warn(text)
-    _show(shell, made, priced, is_kept=is_kept)
-    return 2 if made.moves else 0
+    _show(shell, result, priced, is_kept=is_kept)
+    return 2 if result.moves else 0
 
 
 def check_time_limit(seconds: float | None) -> None:
-    """Refuse what is no length of time to search for, with `InvalidConfig`."""
+    """Reject a time limit that is not above 0. Raises `InvalidConfig`."""
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise InvalidConfig(
             f"invalid --time-limit: expected more than 0 and at most {LONGEST_S} seconds, "
@@ -177,15 +179,15 @@ def check_time_limit(seconds: float | None) -> None:
 
 
 def stopwatch(seconds: float | None) -> Callable[[], bool]:
-    """Whether so many seconds have gone by since now; never for None."""
+    """Return a function that tells whether the seconds have passed; never for None."""
     if seconds is None:
         return lambda: False
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
 
 
-def settled(cluster: Cluster, *, assume_target: bool) -> Cluster:
-    """The cluster with nothing on the move. Raises `InvalidSnapshot` where something is."""
+def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
+    """Return the cluster without running reassignments. Raises `InvalidSnapshot` if it has some."""
     from rackwise.core.planning.problem.at_rest import assume_target as arrived
     from rackwise.core.planning.problem.at_rest import check_settled
 
@@ -195,7 +197,7 @@ def settled(cluster: Cluster, *, assume_target: bool) -> Cluster:
     return cluster
 
 
-def gathered(
+def gather_job(
     shell: Shell,
     cluster: Cluster,
     goal: Goal,
@@ -204,8 +206,8 @@ def gathered(
     minimise: Minimise | None,
     prices: Path | None,
     provider: str | None,
-) -> Job:
-    """The policy and the prices that a plan wants, read from their files."""
+) -> PlanJob:
+    """Read the policy and the prices of a plan."""
     from rackwise.core.planning.problem.goals import wanted_by
     from rackwise.core.policy import DEFAULT_POLICY
 
@@ -219,20 +221,20 @@ def gathered(
     least = minimise or found.cost.minimise
     if prices is None and found.cost.prices is not None and policy is not None:
         prices = policy.parent / found.cost.prices
-    return Job(
+    return PlanJob(
         cluster=cluster,
         policy=found,
         policy_text=text,
         goal=goal,
         minimise=least,
-        prices=prices_for(shell, prices, provider or found.cost.provider, minimise=least),
+        prices=read_prices(shell, prices, provider or found.cost.provider, minimise=least),
     )
 
 
-def prices_for(
+def read_prices(
     shell: Shell, path: Path | None, provider: str | None, *, minimise: Minimise = "moves"
 ) -> tuple[Price, ...]:
-    """The rows of one provider; none where nobody asked for dollars. Raises `InvalidPrices`."""
+    """Read the prices of one provider; empty if no prices are needed. Raises `InvalidPrices`."""
     from rackwise.adapters import files
     from rackwise.core.traffic import prices_of
 
@@ -252,16 +254,18 @@ def prices_for(
     )
 
 
-def planned(shell: Shell, job: Job, advance: Callable[[int], None]) -> Plan:
-    """The plan, sealed; `advance` hears of each step."""
+def build_plan(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> Plan:
+    """Search the plan and seal it. `advance` is called at each step."""
     from rackwise.adapters import files
     from rackwise.core.planning.plan import plan as find
 
     try:
-        with ended_at_once():
-            found = find(job.cluster, job.policy, job.goal, progress=advance, **_how(job))
+        with end_on_signal():
+            found = find(
+                job.cluster, job.policy, job.goal, progress=advance, **_search_options(job)
+            )
     except Infeasible as error:
-        _tell(shell, error)
+        _print_reasons(shell, error)
         raise
     made_from = replace(
         found.made_from,
@@ -274,43 +278,45 @@ def planned(shell: Shell, job: Job, advance: Callable[[int], None]) -> Plan:
     return files.sealed(replace(found, made_from=made_from))
 
 
-def _tell(shell: Shell, error: Infeasible) -> None:
-    """What is impossible, one line for what is wrong with many alike; the JSON error has all."""
+def _print_reasons(shell: Shell, error: Infeasible) -> None:
+    """Print why partitions cannot be placed, one line per reason; the JSON error has all."""
     if shell.is_json:
         return
-    alike: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for each in error.impossible:
-        name, _, wanted = each.partition(" ")
-        alike.setdefault(wanted, []).append(name)
-    for wanted, names in list(alike.items())[:SHOWN]:
-        shell.note(escaped(_alike(names, wanted)))
-    if len(alike) > SHOWN:
-        shell.note(f"and {len(alike) - SHOWN} more; --json has all")
+        name, _, reason = each.partition(" ")
+        names_by_reason.setdefault(reason, []).append(name)
+    for reason, names in list(names_by_reason.items())[:SHOWN]:
+        shell.note(escaped(_reason_text(names, reason)))
+    if len(names_by_reason) > SHOWN:
+        shell.note(f"and {len(names_by_reason) - SHOWN} more; --json has all")
 
 
-def _alike(names: Sequence[str], wanted: str) -> str:
-    """`t-0 wants 9 brokers; 6 are usable`, and how many others do so too."""
+def _reason_text(names: Sequence[str], reason: str) -> str:
+    """Format a reason with its partition and the others that share it."""
     others = names[1 : 1 + OTHERS_SHOWN]
-    text = f"{names[0]} {wanted}"
+    text = f"{names[0]} {reason}"
     if not others:
         return text
     more = len(names) - 1 - len(others)
     rest = f" and {more} more" if more else ""
-    return f"{text}; so it is with {', '.join(others)}{rest}"
+    return f"{text}; the same for {', '.join(others)}{rest}"
 
 
-def _rule_prices(job: Job, made: Plan, advance: Callable[[int], None]) -> tuple[RulePrice, ...]:
+def _rule_prices(
+    job: PlanJob, result: Plan, advance: Callable[[int], None]
+) -> tuple[RulePrice, ...]:
     from rackwise.core.planning.rule_costs import price_of_rules
 
-    how = _how(job)
-    with ended_at_once():
+    options = _search_options(job)
+    with end_on_signal():
         return price_of_rules(
-            job.cluster, job.policy, job.goal, planned=made, progress=advance, **how
+            job.cluster, job.policy, job.goal, planned=result, progress=advance, **options
         )
 
 
-def _how(job: Job) -> dict[str, Any]:
-    """The other arguments of a search; its time runs from now."""
+def _search_options(job: PlanJob) -> dict[str, Any]:
+    """Build the other arguments of the search. The time limit starts now."""
     return {
         "minimise": job.minimise,
         "prices": job.prices,
@@ -319,43 +325,43 @@ def _how(job: Job) -> dict[str, Any]:
     }
 
 
-def _write(made: Plan, out: Path | None, kafka_json: Path | None, rollback: Path | None) -> bool:
-    """The files that were asked for; whether there was one."""
+def _write(result: Plan, out: Path | None, kafka_json: Path | None, rollback: Path | None) -> bool:
+    """Write the requested files; return whether there was one."""
     from rackwise.adapters import files
 
     if out is not None:
-        files.write_plan(made, out)
+        files.write_plan(result, out)
     for path, lists in ((kafka_json, "after"), (rollback, "before")):
         if path is not None:
             files.write_reassignment(
-                {(move.topic, move.partition): getattr(move, lists) for move in made.moves}, path
+                {(move.topic, move.partition): getattr(move, lists) for move in result.moves}, path
             )
     return any(path is not None for path in (out, kafka_json, rollback))
 
 
-def _show(shell: Shell, made: Plan, priced: Sequence[RulePrice] | None, *, is_kept: bool) -> None:
+def _show(shell: Shell, result: Plan, priced: Sequence[RulePrice] | None, *, is_kept: bool) -> None:
     if shell.is_json:
-        _show_document(shell, made, priced)
+        _show_document(shell, result, priced)
         return
     from rackwise.cli.plan.text import plan_text, rule_prices_text
 
-    shell.text(plan_text(made, has_color=shell.has_color()))
+    shell.text(plan_text(result, has_color=shell.has_color()))
     if priced is not None:
         shell.text("\n" + rule_prices_text(priced))
-    if made.moves and not is_kept:
-        shell.note("nothing was written; --out FILE keeps the plan for rackwise apply")
+    if result.moves and not is_kept:
+        shell.note("no file was written; use --out FILE to keep the plan for rackwise apply")
 
 
-def _show_document(shell: Shell, made: Plan, priced: Sequence[RulePrice] | None) -> None:
+def _show_document(shell: Shell, result: Plan, priced: Sequence[RulePrice] | None) -> None:
     from rackwise.adapters import files
 
     if priced is None:
-        shell.text(files.plan_bytes(made).decode().removesuffix("\n"))
+        shell.text(files.plan_bytes(result).decode().removesuffix("\n"))
         return
     shell.document(
         {
             "format": PRICED,
-            "plan": files.plan_body(made) | {"sha256": made.sha256},
+            "plan": files.plan_body(result) | {"sha256": result.sha256},
             "rules": [
                 {
                     "rule": each.rule,

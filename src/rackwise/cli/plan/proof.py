@@ -1,4 +1,4 @@
-"""`rackwise proof`: is a plan legal, fair and minimal, judged again without a solver."""
+"""`rackwise proof`: verifies that a plan is legal, fair and minimal, without a solver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import only_topics
+from rackwise.cli.source import select_topics
 from rackwise.core.errors import InvalidPlan
 from rackwise.core.text import counted, escaped
 
@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 FORMAT = "rackwise.proof/1"
 TO = {"moves": "move", "bytes": "copy", "usd": "pay once"}
-"""What a plan makes small -> what is done with it."""
+"""Objective -> verb of the summary line."""
 SHOWN = 12
-"""Hex digits of a hash that a message shows."""
+"""A message shows this many hex digits of a hash."""
 
 
 def proof(
     context: typer.Context,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file of rackwise plan --out.")],
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="A plan written by rackwise plan --out.")
+    ],
     snapshot: Annotated[
-        Path, typer.Option(metavar="FILE", help="The snapshot that the plan was made from.")
+        Path, typer.Option(metavar="FILE", help="The snapshot that the plan was built from.")
     ],
 ) -> int:
-    """Check a plan again: every set legal, loads fair, and nothing cheaper possible.
+    """Verify a plan: every set is legal, the loads are fair, and nothing is cheaper.
 
-    Under the policy and the price table in the plan, with the prices of its certificate; no
-    solver is loaded. What it says of sizes, sums and brokers has to be so too. Reads only.
-    Exit: 0 proved, 2 not, 1 error.
+    Uses the policy, the price table and the certificate in the plan; no solver is loaded. Also
+    verifies the sizes, sums and brokers that the plan states. Reads only. Exit codes: 0 proved,
+    2 not proved, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.adapters import files
@@ -64,15 +66,15 @@ def proof(
 def cluster_of_plan(
     plan: Plan, snapshot: Cluster, *, plan_name: str, snapshot_name: str
 ) -> Cluster:
-    """The cluster that a plan was made from: of its topics, as it was or as it was assumed.
+    """Return the cluster that a plan was built from: its topics, as they were or as assumed.
 
-    Raises `InvalidPlan` where the snapshot is another one.
+    Raises `InvalidPlan` for another snapshot.
     """
     from rackwise.adapters import files
     from rackwise.core.planning.problem.at_rest import assume_target
 
     wanted = plan.made_from.snapshot_sha256
-    cluster = only_topics(snapshot, plan.made_from.topics)
+    cluster = select_topics(snapshot, plan.made_from.topics)
     had = files.fingerprint(cluster)
     if not wanted or had == wanted:
         return cluster
@@ -80,27 +82,27 @@ def cluster_of_plan(
     if arrived is not cluster and files.fingerprint(arrived) == wanted:
         return arrived
     raise InvalidPlan(
-        f"{escaped(plan_name)} was made from another snapshot than {escaped(snapshot_name)}: "
+        f"{escaped(plan_name)} was built from another snapshot than {escaped(snapshot_name)}: "
         f"expected the hash {wanted[:SHOWN]}.., got {had[:SHOWN]}..",
         wanted=wanted,
         had=had,
-        hint="give the snapshot that the plan was made from, or plan again from this one",
+        hint="give the snapshot that the plan was built from, or plan again from this one",
         where="$.made_from.snapshot_sha256",
     )
 
 
 def _text(plan: Plan, verdict: Verdict, name: str) -> str:
-    from rackwise.cli.plan.goals import goal_words
+    from rackwise.cli.plan.goals import goal_text
     from rackwise.cli.plan.text import amount, objective_of, proof_text
 
     objective = objective_of(plan)
-    told = [f"{escaped(name)}: {goal_words(plan.goal)}"]
-    told += [f"{counted(len(plan.moves), 'partition')} to change"]
+    parts = [f"{escaped(name)}: {goal_text(plan.goal)}"]
+    parts += [f"{counted(len(plan.moves), 'partition')} to change"]
     if objective in TO:
-        told.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
+        parts.append(f"{amount(verdict.cost, objective)} to {TO[objective]}")
     lines = [
-        ", ".join(told),
-        f"legal    {'yes: every set keeps the rules' if verdict.is_legal else 'no'}",
+        ", ".join(parts),
+        f"legal    {'yes: every set follows the rules' if verdict.is_legal else 'no'}",
         f"fair     {'yes: no fairer loads exist' if verdict.is_fair else 'no'}",
         f"minimal  {proof_text(verdict, objective)}",
         *(f"problem  {escaped(problem)}" for problem in verdict.problems),

@@ -1,10 +1,10 @@
-"""The text of `rackwise plan`: one line per move, then totals, proof and price."""
+"""Text output of `rackwise plan`: one line per move, then totals, proof and price."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.cli.plan.goals import goal_words
+from rackwise.cli.plan.goals import goal_text
 from rackwise.cli.tables import columns_text, size_text
 from rackwise.core.text import counted, escaped
 from rackwise.core.traffic import NANO
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 CUTS_SHOWN = 5
 BROKERS_SHOWN = 12
 LABEL = 9
-"""Width of the words before the totals."""
+"""Width of the labels of the totals."""
 MONTH_DAYS = 30
 UNITS = {"moves": "replicas", "bytes": "bytes", "usd": "dollars", "leaders": "leader changes"}
-"""What is made small -> what it counts."""
+"""Objective -> its unit."""
 
 
 def plan_text(plan: Plan, *, has_color: bool) -> str:
-    """One line per move, an empty one, and the summary."""
+    """Format one line per move, an empty line and the summary."""
     lines = list(move_lines(plan.moves, has_color=has_color))
     return "\n".join([*lines, *([""] if lines else []), *summary_lines(plan)])
 
 
 def move_lines(moves: Sequence[Move], *, has_color: bool) -> Iterator[str]:
-    """`~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross` for each."""
+    """Format each move: `~ orders-4  1,2,4 -> 1,3,4  spread-even  12.4 GiB, 12.4 GiB cross`."""
     names = [escaped(f"{move.topic}-{move.partition}") for move in moves]
     before = [ids(move.before) for move in moves]
     after = [ids(move.after) for move in moves]
@@ -44,22 +44,22 @@ def move_lines(moves: Sequence[Move], *, has_color: bool) -> Iterator[str]:
 
 
 def copied_text(move: Move) -> str:
-    """`12.4 GiB, 12.4 GiB cross`; what an order alone changes copies nothing."""
+    """Format `12.4 GiB, 12.4 GiB cross`. A move that changes only the order copies nothing."""
     if not move.added:
         return "nothing to copy"
     if move.bytes is None:
-        return "size not known"
+        return "size unknown"
     cross = "" if move.cross_bytes is None else f", {size_text(move.cross_bytes)} cross"
     return f"{size_text(move.bytes * len(move.added))}{cross}"
 
 
 def ids(brokers: Iterable[int]) -> str:
-    """`1,2,4`."""
+    """Format broker ids: `1,2,4`."""
     return ",".join(map(str, brokers))
 
 
 def summary_lines(plan: Plan) -> Iterator[str]:
-    """Totals, what is fair, the proof and the price, a word in front of each."""
+    """Format totals, fair loads, proof and price, each with a label."""
     totals = plan.totals
     rows = [
         ("goal", _goal(plan)),
@@ -79,8 +79,8 @@ def summary_lines(plan: Plan) -> Iterator[str]:
 
 
 def _goal(plan: Plan) -> str:
-    supposed = ", of a cluster that is supposed" if plan.hypothetical else ""
-    return f"{goal_words(plan.goal)}, fewest {UNITS[objective_of(plan)]}{supposed}"
+    supposed = ", of a hypothetical cluster" if plan.hypothetical else ""
+    return f"{goal_text(plan.goal)}, fewest {UNITS[objective_of(plan)]}{supposed}"
 
 
 def _moves(totals: Totals) -> str:
@@ -89,7 +89,7 @@ def _moves(totals: Totals) -> str:
     return (
         f"{counted(totals.moves, 'replica')} in {counted(totals.partitions, 'partition')} "
         f"(at least {totals.partitions_at_least} in any such plan); "
-        f"{totals.repair_moves} by the rules, {totals.balance_moves} for fair loads"
+        f"{totals.repair_moves} required by rules, {totals.balance_moves} for fair loads"
     )
 
 
@@ -105,7 +105,7 @@ def _leaders(totals: Totals) -> str:
 def _bytes(totals: Totals) -> str:
     if not totals.moves:
         return ""
-    unknown = f"; {counted(totals.unknown_sizes, 'size')} not known" if totals.unknown_sizes else ""
+    unknown = f"; {counted(totals.unknown_sizes, 'unknown size')}" if totals.unknown_sizes else ""
     cross = size_text(totals.cross_bytes)
     return f"{size_text(totals.bytes)} to copy, {cross} of it across racks{unknown}"
 
@@ -117,15 +117,13 @@ def _price(totals: Totals) -> str:
         return once
     if before.unknown_rates and not before.cross_bytes_per_s + after.cross_bytes_per_s:
         rates = counted(before.unknown_rates, "rate")
-        return f"{once}; day by day not known: {rates} missing" if once else ""
+        return f"{once}; daily price unknown: {rates} missing" if once else ""
     steady = f"replication across racks {_steady(before)} -> {_steady(after)}"
     return "; ".join(filter(None, (once, steady)))
 
 
 def _steady(steady: Steady) -> str:
-    unknown = (
-        f" ({counted(steady.unknown_rates, 'rate')} not known)" if steady.unknown_rates else ""
-    )
+    unknown = f" ({counted(steady.unknown_rates, 'unknown rate')})" if steady.unknown_rates else ""
     if steady.usd_nano_per_day is None:
         return f"{size_text(steady.cross_bytes_per_s)}/s{unknown}"
     return f"{dollars(steady.usd_nano_per_day * MONTH_DAYS)} per {MONTH_DAYS} days{unknown}"
@@ -149,7 +147,7 @@ def _fair(plan: Plan) -> str:
 
 
 def loads_text(groups: Sequence[Group]) -> str:
-    """`4..5`, the least and the most that a broker of any group ends with; nothing without one."""
+    """Format `4..5`: the smallest and the largest load of a broker; empty without brokers."""
     low = [each for group in groups for each in _ends(group, group.low, group.high)]
     high = [each for group in groups for each in _ends(group, group.high, group.low)]
     if not low:
@@ -158,7 +156,7 @@ def loads_text(groups: Sequence[Group]) -> str:
 
 
 def _ends(group: Group, loads: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
-    """These loads, or the other ones where the total leaves no choice."""
+    """Return these loads, or the others if the total leaves no choice."""
     return others if group.total == sum(others) else loads
 
 
@@ -170,21 +168,21 @@ def _cuts(plan: Plan) -> Iterator[str]:
         )
         yield (
             f"broker{'s' * (len(cut.brokers) > 1)} {named} must hold "
-            f"{counted(cut.least, 'replica')} or more whatever the plan: {escaped(cut.reason)}"
+            f"{counted(cut.least, 'replica')} or more in any plan: {escaped(cut.reason)}"
         )
     if len(plan.fair.cuts) > CUTS_SHOWN:
         yield f"and {counted(len(plan.fair.cuts) - CUTS_SHOWN, 'more cut')}; --json has all"
 
 
 def objective_of(plan: Plan) -> str:
-    """What its verdict counts: `moves`, `bytes`, `usd` or `leaders`."""
+    """Return what the verdict counts: `moves`, `bytes`, `usd` or `leaders`."""
     from rackwise.core.planning.model import Leaders
 
     return "leaders" if isinstance(plan.goal, Leaders) else plan.minimise
 
 
 def proof_text(verdict: Verdict, objective: str) -> str:
-    """What is proved, in one line."""
+    """Format what is proved, in one line."""
     cost, bound = amount(verdict.cost, objective), amount(verdict.lower_bound, objective)
     if verdict.is_proved:
         return f"proved: no fair and legal plan costs less than {bound}"
@@ -194,20 +192,20 @@ def proof_text(verdict: Verdict, objective: str) -> str:
     if not verdict.is_fair:
         what.append("the loads are not fair")
     if verdict.gap:
-        stopped = ", the search was stopped" if verdict.is_heuristic else ""
+        stopped = ", the search was stopped early" if verdict.is_heuristic else ""
         what.append(f"it costs {cost}, the lower bound is {bound}{stopped}")
     return f"{verdict.text}: {'; '.join(what) or 'see the problems'}"
 
 
 def amount(cost: int, objective: str) -> str:
-    """`2 replicas`, `12.4 GiB`, `$0.251203` or `3 leader changes`; of dollars every digit."""
+    """Format `2 replicas`, `12.4 GiB`, `$0.251203` (every digit) or `3 leader changes`."""
     if objective in {"moves", "leaders"}:
         return counted(cost, "replica" if objective == "moves" else "leader change")
     return size_text(cost) if objective == "bytes" else exact_dollars(cost)
 
 
 def exact_dollars(nano: int) -> str:
-    """Nano-dollars as they are, two digits behind the point or as many as it takes.
+    """Format nano-dollars exactly, with at least two decimals.
 
     >>> exact_dollars(1_234_500_000_000), exact_dollars(4_472_208)
     ('$1,234.50', '$0.004472208')
@@ -218,9 +216,9 @@ def exact_dollars(nano: int) -> str:
 
 
 def rule_prices_text(prices: Sequence[RulePrice]) -> str:
-    """`topic_spread costs 23,228 of 25,010 moves` for each soft rule, and the sums of both."""
+    """Format `topic_spread costs 23,228 of 25,010 moves` for each soft rule, and both totals."""
     if not prices:
-        return "no soft rule is in force"
+        return "the policy has no soft rule"
     rows = []
     for price in prices:
         with_rule, without = price.with_rule, price.without_rule
@@ -232,7 +230,7 @@ def rule_prices_text(prices: Sequence[RulePrice]) -> str:
                 *(_usd(totals) for totals in (with_rule, without)),
             )
         )
-    header = ("without", "moves", "then", "bytes", "then", "price", "then")
+    header = ("rule", "moves", "without", "bytes", "without", "price", "without")
     table = columns_text(header, rows, numbers=range(1, len(header)))
     return "\n".join([table, "", *(price.sentence for price in prices)])
 

@@ -1,4 +1,4 @@
-"""`rackwise what-if`: findings, blast radius and plan of a cluster before and after a change."""
+"""`rackwise what-if`: audits and plans a cluster before and after a change."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rackwise.cli.audit.audit import loss_document
-from rackwise.cli.plan.goals import broker_id, check_globs, placed_broker, replication
+from rackwise.cli.plan.goals import (
+    check_globs,
+    parse_broker_id,
+    parse_broker_rack,
+    parse_replication,
+)
 from rackwise.cli.plan.plan import (
     READ,
     SEARCH,
-    Job,
-    PolicyPath,
-    PricesPath,
-    Provider,
-    gathered,
-    planned,
-    settled,
+    PlanJob,
+    at_rest,
+    build_plan,
+    gather_job,
 )
 from rackwise.cli.shell import Shell
-from rackwise.cli.what_if_side import Judged
+from rackwise.cli.source import PolicyFile, PriceTable, Provider
 from rackwise.core.errors import InputError, InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rackwise.cli.plan.what_if_text import WhatIfSide
     from rackwise.core.planning.diff import FindingsDiff
     from rackwise.core.planning.what_if import Change
 
@@ -37,33 +40,38 @@ FORMAT = "rackwise.what-if/1"
 def what_if(
     context: typer.Context,
     snapshot: Annotated[
-        Path, typer.Option(metavar="FILE", help="A file of rackwise snapshot, or FILE.gz.")
+        Path,
+        typer.Option(metavar="FILE", help="Read the cluster from this snapshot, FILE or FILE.gz."),
     ],
     lose: Annotated[
-        list[str] | None, typer.Option(metavar="RACK", help="All its brokers die; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="RACK", help="Lose all brokers of this rack. May be repeated."),
     ] = None,
     lose_broker: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A broker dies; repeatable.")
+        list[str] | None, typer.Option(metavar="ID", help="Lose this broker. May be repeated.")
     ] = None,
     add: Annotated[
-        list[str] | None, typer.Option(metavar="ID=RACK", help="An empty broker joins; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="ID=RACK", help="Add an empty broker. May be repeated."),
     ] = None,
     move: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID=RACK", help="A broker is in another rack; repeatable."),
+        typer.Option(metavar="ID=RACK", help="Move a broker to another rack. May be repeated."),
     ] = None,
     rf: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB=N", help="Topics have N replicas; repeatable, later ones win."),
+        typer.Option(
+            metavar="GLOB=N", help="Give topics N replicas. May be repeated; a later value wins."
+        ),
     ] = None,
-    policy: PolicyPath = None,
-    prices: PricesPath = None,
+    policy: PolicyFile = None,
+    prices: PriceTable = None,
     provider: Provider = None,
 ) -> int:
-    """Suppose a change: what it breaks, what a lost rack then does, what a plan would cost.
+    """Show what a change breaks, what the loss of a rack then does, and what a plan would cost.
 
-    Brokers are added and moved first, then lost. Reads only. Exit: 0 no new finding, 2 there are
-    some, 1 error.
+    Brokers are added and moved first, then lost. Reads only. Exit codes: 0 no new finding, 2 new
+    findings, 1 error.
     """
     shell: Shell = context.obj
     changes = tuple(_changes(add or (), move or (), lose or (), lose_broker or (), rf or ()))
@@ -79,16 +87,18 @@ def what_if(
 
     with shell.progress("what if", total=2 * (READ + SEARCH)) as advance:
         job = _job(shell, snapshot, policy=policy, prices=prices, provider=provider)
-        check_globs("--rf", (replication(word, name="--rf")[0] for word in rf or ()), job.cluster)
-        supposed = replace(
+        check_globs(
+            "--rf", (parse_replication(word, name="--rf")[0] for word in rf or ()), job.cluster
+        )
+        changed = replace(
             job,
             cluster=suppose(job.cluster, *changes),
             policy=suppose_policy(job.policy, *changes),
         )
         advance(READ)
-        before = _judged(shell, job, advance)
+        before = _evaluate(shell, job, advance)
         advance(READ)
-        after = _judged(shell, supposed, advance)
+        after = _evaluate(shell, changed, advance)
     found = compared(before.findings, after.findings)
     if shell.is_json:
         shell.document(_document(changes, before, after, found))
@@ -110,16 +120,16 @@ def _changes(
     lose_broker: Sequence[str],
     rf: Sequence[str],
 ) -> Iterator[Change]:
-    """In the order in which they are supposed. Raises `InvalidConfig`, `InvalidRack`."""
+    """Parse the changes in the order they apply. Raises `InvalidConfig`, `InvalidRack`."""
     from rackwise.core.planning.model import SetReplication
     from rackwise.core.planning.what_if import AddBroker, LoseBroker, LoseRack, MoveBroker
 
-    yield from (AddBroker(*placed_broker("--add", word)) for word in add)
-    yield from (MoveBroker(*placed_broker("--move", word)) for word in move)
+    yield from (AddBroker(*parse_broker_rack("--add", word)) for word in add)
+    yield from (MoveBroker(*parse_broker_rack("--move", word)) for word in move)
     yield from (LoseRack(rack) for rack in lose)
-    yield from (LoseBroker(broker_id("--lose-broker", word)) for word in lose_broker)
+    yield from (LoseBroker(parse_broker_id("--lose-broker", word)) for word in lose_broker)
     if rf:
-        yield SetReplication(by_topic=tuple(replication(word, name="--rf") for word in rf))
+        yield SetReplication(by_topic=tuple(parse_replication(word, name="--rf") for word in rf))
 
 
 def _job(
@@ -129,14 +139,14 @@ def _job(
     policy: Path | None,
     prices: Path | None,
     provider: str | None,
-) -> Job:
+) -> PlanJob:
     from rackwise.adapters import files
     from rackwise.core.planning.model import Balance
 
-    read = files.read_snapshot(snapshot, max_bytes=shell.max_input)
-    return gathered(
+    cluster = files.read_snapshot(snapshot, max_bytes=shell.max_input)
+    return gather_job(
         shell,
-        settled(read, assume_target=False),
+        at_rest(cluster, assume_target=False),
         Balance(),
         policy=policy,
         minimise=None,
@@ -145,25 +155,26 @@ def _job(
     )
 
 
-def _judged(shell: Shell, job: Job, advance: Callable[[int], None]) -> Judged:
+def _evaluate(shell: Shell, job: PlanJob, advance: Callable[[int], None]) -> WhatIfSide:
+    from rackwise.cli.plan.what_if_text import WhatIfSide
     from rackwise.core.audit import audit, blast_radius
 
-    plan, refusal = None, None
+    plan, error = None, None
     try:
-        plan = planned(shell, job, advance)
-    except InputError as error:
-        refusal = error
-    return Judged(
+        plan = build_plan(shell, job, advance)
+    except InputError as raised:
+        error = raised
+    return WhatIfSide(
         cluster=job.cluster,
         findings=audit(job.cluster, job.policy, fair=None if plan is None else plan.fair.loads()),
         losses=blast_radius(job.cluster, job.policy),
         plan=plan,
-        refusal=refusal,
+        error=error,
     )
 
 
 def _document(
-    changes: Sequence[Change], before: Judged, after: Judged, found: FindingsDiff
+    changes: Sequence[Change], before: WhatIfSide, after: WhatIfSide, found: FindingsDiff
 ) -> dict[str, Any]:
     from rackwise.cli.plan.what_if_text import change_text
 
@@ -172,20 +183,20 @@ def _document(
         "cluster_id": before.cluster.cluster_id,
         "taken_at": before.cluster.taken_at,
         "changes": [change_text(change) for change in changes],
-        "before": _side(before),
-        "after": _side(after),
+        "before": _side_document(before),
+        "after": _side_document(after),
         "fixed": [finding.as_dict() for finding in found.fixed],
         "introduced": [finding.as_dict() for finding in found.introduced],
     }
 
 
-def _side(judged: Judged) -> dict[str, Any]:
+def _side_document(side: WhatIfSide) -> dict[str, Any]:
     from rackwise.adapters import files
 
     return {
-        "findings": dict(judged.findings.counts),
-        "not_checked": dict(judged.findings.not_checked),
-        "blast_radius": [loss_document(loss, has_names=False) for loss in judged.losses],
-        "plan": None if judged.plan is None else files.totals_json(judged.plan.totals),
-        "no_plan": None if judged.refusal is None else judged.refusal.message,
+        "findings": dict(side.findings.counts),
+        "not_checked": dict(side.findings.not_checked),
+        "blast_radius": [loss_document(loss, has_names=False) for loss in side.losses],
+        "plan": None if side.plan is None else files.totals_json(side.plan.totals),
+        "no_plan": None if side.error is None else side.error.message,
     }

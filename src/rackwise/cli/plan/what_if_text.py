@@ -1,7 +1,8 @@
-"""The text of `rackwise what-if`: findings, lost racks and plans, before and after."""
+"""Text output of `rackwise what-if`: findings, loss of racks and plans, before and after."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.diff_text import ABSENT, findings_text, totals_text
@@ -15,27 +16,41 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rackwise.cli.what_if_side import Judged
     from rackwise.core.audit import Findings, RackLoss
+    from rackwise.core.errors import InputError
+    from rackwise.core.model import Cluster
     from rackwise.core.planning.diff import FindingsDiff
+    from rackwise.core.planning.model import Plan
     from rackwise.core.planning.what_if import Change
 
 SIDES = ("before", "after")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfSide:
+    """A cluster before or after the change, with its audit and its plan."""
+
+    cluster: Cluster
+    findings: Findings
+    losses: tuple[RackLoss, ...]
+    plan: Plan | None
+    error: InputError | None
+    """Why there is no plan."""
+
+
 def what_if_text(
     changes: Sequence[Change],
-    before: Judged,
-    after: Judged,
+    before: WhatIfSide,
+    after: WhatIfSide,
     found: FindingsDiff,
     *,
     has_color: bool,
 ) -> str:
-    """What is supposed, what it breaks and mends, what a lost rack does, what a plan costs."""
+    """Format the change, its findings, the loss of each rack, and the cost of a plan."""
     cluster = before.cluster
     parts = [
         (
-            f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}, supposed: "
+            f"{escaped(cluster.cluster_id or 'cluster')} at {cluster.taken_at}, changed: "
             f"{', '.join(map(change_text, changes))}"
         ),
         _counts(before.findings, after.findings),
@@ -48,7 +63,7 @@ def what_if_text(
 
 
 def change_text(change: Change) -> str:
-    """`lose /eu/a`, `add 9=/eu/a`, `rf orders*=3`."""
+    """Format a change: `lose /eu/a`, `add 9=/eu/a`, `rf orders*=3`."""
     match change:
         case LoseRack(rack=rack):
             return f"lose {escaped(rack)}"
@@ -104,20 +119,22 @@ def _pair(a: int | None, b: int | None) -> tuple[str, str]:
     return (ABSENT if a is None else str(a), ABSENT if b is None else str(b))
 
 
-def _plans(before: Judged, after: Judged) -> str:
-    made = [each.plan for each in (before, after)]
-    told = [
-        f"no plan {side}: {escaped(each.refusal.message)}"
+def _plans(before: WhatIfSide, after: WhatIfSide) -> str:
+    plans = [each.plan for each in (before, after)]
+    errors = [
+        f"no plan {side}: {escaped(each.error.message)}"
         for side, each in zip(SIDES, (before, after), strict=True)
-        if each.refusal is not None
+        if each.error is not None
     ]
-    left, right = (Totals() if plan is None else plan.totals for plan in made)
+    left, right = (Totals() if plan is None else plan.totals for plan in plans)
     rows = [
         TotalDiff(
             name=total.name,
-            a=None if made[0] is None else total.a,
-            b=None if made[1] is None else total.b,
+            a=None if plans[0] is None else total.a,
+            b=None if plans[1] is None else total.b,
         )
         for total in compared_totals(left, right)
     ]
-    return "\n".join(filter(None, ["plan to balance it", totals_text(rows, SIDES), *told]))
+    return "\n".join(
+        filter(None, ["plan to balance the cluster", totals_text(rows, SIDES), *errors])
+    )

@@ -1,4 +1,4 @@
-"""`rackwise producer`: what ways of choosing partitions would do, and the split that is bounded."""
+"""`rackwise producer`: simulates partitioners and writes a bounded split of traffic."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rackwise.cli.producer.options import (
     CapacityName,
     CapacityOption,
     Eps,
-    Given,
+    ProducerInputs,
     RatesFile,
+    SplitUpdate,
     TopicName,
     UsdPerGib,
-    Written,
-    faults,
-    given,
-    milliseconds,
-    modes,
+    gather_inputs,
+    parse_duration_ms,
+    parse_faults,
+    parse_modes,
 )
 from rackwise.cli.shell import Shell
-from rackwise.cli.source import ClientConfig, Server, SnapshotFile, check_source, utc_now
+from rackwise.cli.source import ClientConfig, ClusterSource, Server, SnapshotFile, utc_now
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.text import counted, escaped
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 EPS = 0.1
 USD_PER_GIB = 0.02
 FEW_WINDOWS = 100
-"""With fewer windows a producer's shares are not yet what they will be."""
+"""With fewer windows the shares of a producer are inaccurate."""
 
 app = typer.Typer(
-    help="Producers: what ways of choosing partitions would do, and the bounded split.",
+    help="Simulate partitioners, and split the traffic of producers between racks.",
     rich_markup_mode=None,
 )
 
@@ -59,77 +59,89 @@ def simulate(
     usd_per_gib: UsdPerGib = USD_PER_GIB,
     mode: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Some of uniform,kip,upstream,bounded; all by default."),
+        typer.Option(
+            metavar="LIST", help="Simulate some of uniform,kip,upstream,bounded. [default: all]"
+        ),
     ] = None,
     sticky_bytes: Annotated[
-        int, typer.Option(metavar="N", help="batch.size: bytes before another partition.")
+        int,
+        typer.Option(
+            metavar="N", help="Send this many bytes before another partition (batch.size)."
+        ),
     ] = 16_384,
-    record_bytes: Annotated[int, typer.Option(metavar="N", help="Of one record.")] = 1_000,
+    record_bytes: Annotated[
+        int, typer.Option(metavar="N", help="Size of a record in bytes.")
+    ] = 1_000,
     broker_bytes_per_s: Annotated[
-        float, typer.Option(metavar="N", help="What one broker takes.")
+        float, typer.Option(metavar="N", help="Bytes per second that a broker accepts.")
     ] = 1e8,
-    rtt: Annotated[str, typer.Option(metavar="TIME", help="Until a broker answers.")] = "2ms",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="Simulated time.")] = "60s",
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Time until a broker responds.")] = "2ms",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Simulate this much time.")] = "60s",
     availability_timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="partitioner.availability.timeout.ms; 0ms is off.")
+        str,
+        typer.Option(
+            metavar="TIME", help="Value of partitioner.availability.timeout.ms. 0ms turns it off."
+        ),
     ] = "0ms",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")] = 0,
     max_load_factor: Annotated[
-        float | None, typer.Option(metavar="X", help="A mode that loads a rack more: exit 2.")
+        float | None,
+        typer.Option(metavar="X", help="Exit with 2 if a mode loads a rack more than this."),
     ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FAULT",
-            help="broker=3,at=10s,for=20s,kind=down, or kind=slow,rtt=300ms; repeatable.",
+            help="Simulate a fault: broker=3,at=10s,for=20s,kind=down, or "
+            "kind=slow,rtt=300ms. May be repeated.",
         ),
     ] = None,
 ) -> int:
-    """Replay producers: a row for each way of choosing partitions.
+    """Simulate producers; print a row for each partitioner.
 
-    Writes nothing. Exit: 0 done, 2 a mode exceeds --max-load-factor, 1 error.
+    Writes nothing. Exit codes: 0 done, 2 a mode exceeds --max-load-factor, 1 error.
     """
     shell: Shell = context.obj
-    from rackwise.cli.producer import text as form
+    from rackwise.cli.producer import text as output
     from rackwise.core.partitioner import MODES, ProducerScenario, cross_cost
     from rackwise.core.partitioner.split.rates import check_eps
 
-    check_source(snapshot, bootstrap_server, client_config)
-    wanted = modes(mode, MODES)
+    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    selected = parse_modes(mode, MODES)
     times = {
-        "rtt_ms": milliseconds("--rtt", rtt),
-        "duration_ms": milliseconds("--duration", duration),
+        "rtt_ms": parse_duration_ms("--rtt", rtt),
+        "duration_ms": parse_duration_ms("--duration", duration),
     }
-    timeout_ms = int(milliseconds("--availability-timeout", availability_timeout))
-    most = _greatest_factor(max_load_factor)
+    timeout_ms = int(parse_duration_ms("--availability-timeout", availability_timeout))
+    most = _parse_load_factor(max_load_factor)
     cross_cost(0.0, usd_per_gib=usd_per_gib)
     check_eps(eps)
-    told = given(shell, (snapshot, bootstrap_server, client_config), topic, rates, capacity)
-    broken = faults(fault or (), [broker.id for broker in told.cluster.brokers])
+    inputs = gather_inputs(shell, source, topic, rates, capacity)
+    broker_faults = parse_faults(fault or (), [broker.id for broker in inputs.cluster.brokers])
     scenarios = [
         ProducerScenario(
-            view=told.view,
-            rates=told.rates.rates,
-            weights=told.weights,
+            view=inputs.view,
+            rates=inputs.rates.rates,
+            weights=inputs.weights,
             mode=each,
             eps=eps,
             sticky_bytes=sticky_bytes,
             record_bytes=record_bytes,
             broker_bytes_per_s=broker_bytes_per_s,
             availability_timeout_ms=timeout_ms,
-            faults=broken,
+            faults=broker_faults,
             **times,
         )
         for each in MODES
-        if each in wanted
+        if each in selected
     ]
-    found = _replayed(shell, scenarios, seed)
-    _tell_few(shell, scenarios[0])
+    found = _simulate(shell, scenarios, seed)
+    _warn_of_few_windows(shell, scenarios[0])
     terms = {"eps": eps, "capacity": capacity, "usd_per_gib": usd_per_gib, "seed": seed}
     if shell.is_json:
-        shell.document(form.simulation_document(told, scenarios[0], found, **terms))
+        shell.document(output.simulation_document(inputs, scenarios[0], found, **terms))
     else:
-        shell.text(form.simulation_text(told, scenarios[0], found, usd_per_gib=usd_per_gib))
+        shell.text(output.simulation_text(inputs, scenarios[0], found, usd_per_gib=usd_per_gib))
     over = [each for each in found if not each.load_factor <= most]
     for each in over:
         shell.note(
@@ -150,22 +162,22 @@ def split(
     capacity: CapacityOption = "leaders",
     usd_per_gib: UsdPerGib = USD_PER_GIB,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the split: rackwise-split/1.")
+        Path | None, typer.Option(metavar="FILE", help="Write the split here, as rackwise-split/1.")
     ] = None,
     valid_for: Annotated[
-        str, typer.Option(metavar="TIME", help="How long producers may follow the split.")
+        str, typer.Option(metavar="TIME", help="Let producers use the split for this long.")
     ] = "1h",
 ) -> int:
-    """Say what each bound on the racks' load gives and costs, and write the split of one.
+    """Compare bounds on the load of racks: locality and cost. Write the split of one bound.
 
-    Writes no file but --out. Exit: 0 done, 2 --out was there and said something else, 1 error.
+    Writes only --out. Exit codes: 0 done, 2 --out had other content before, 1 error.
     """
     shell: Shell = context.obj
-    from rackwise.cli.producer import text as form
+    from rackwise.cli.producer import text as output
     from rackwise.core.partitioner import split_advice
 
-    check_source(snapshot, bootstrap_server, client_config)
-    valid_for_ms = _validity(valid_for)
+    source = ClusterSource.of(snapshot, bootstrap_server, client_config)
+    valid_for_ms = _parse_validity(valid_for)
     if out is not None and not math.isfinite(eps):
         raise InvalidConfig(
             f"--out requires a finite --eps, got {eps}",
@@ -173,31 +185,31 @@ def split(
             had=eps,
             hint="without a bound no split is needed: set partitioner.rack.aware only",
         )
-    told = given(shell, (snapshot, bootstrap_server, client_config), topic, rates, capacity)
+    inputs = gather_inputs(shell, source, topic, rates, capacity)
     advice = split_advice(
-        told.rates.rates,
-        told.weights,
+        inputs.rates.rates,
+        inputs.weights,
         eps,
-        partitions=len(told.view.leaders),
-        broker_racks=told.broker_racks,
+        partitions=len(inputs.view.leaders),
+        broker_racks=inputs.broker_racks,
         usd_per_gib=usd_per_gib,
     )
     written = None
     if out is not None:
-        new = _split_file(told, advice.at(eps).split, eps, capacity, valid_for_ms)
-        written = _written(shell, out, new)
+        new = _split_file(inputs, advice.at(eps).split, eps, capacity, valid_for_ms)
+        written = _write_split(shell, out, new)
     terms = {"eps": eps, "capacity": capacity, "usd_per_gib": usd_per_gib}
     if shell.is_json:
-        shell.document(form.split_document(told, advice, written, **terms))
+        shell.document(output.split_document(inputs, advice, written, **terms))
     else:
-        shell.text(form.split_text(told, advice, eps, f"even part by {capacity}", usd_per_gib))
+        shell.text(output.split_text(inputs, advice, eps, f"even share by {capacity}", usd_per_gib))
     return 2 if written is not None and written.is_changed else 0
 
 
-def _replayed(
+def _simulate(
     shell: Shell, scenarios: Sequence[ProducerScenario], seed: int
 ) -> tuple[SimulationResult, ...]:
-    """Each mode with the same draws."""
+    """Simulate each mode with the same random numbers."""
     from random import Random
 
     from rackwise.core.partitioner import simulate_producers
@@ -205,24 +217,24 @@ def _replayed(
     total = sum(scenario.windows for scenario in scenarios)
     with shell.progress("windows", total=total) as advance:
         return tuple(
-            simulate_producers(scenario, rng=Random(seed), advance=advance)  # noqa: S311 (replayed)
+            simulate_producers(scenario, rng=Random(seed), advance=advance)  # noqa: S311 (reproducible)
             for scenario in scenarios
         )
 
 
-def _tell_few(shell: Shell, scenario: ProducerScenario) -> None:
-    """Shares of a few windows say little."""
+def _warn_of_few_windows(shell: Shell, scenario: ProducerScenario) -> None:
+    """Warn if there are too few windows for accurate shares."""
     rates = [rate for rate in scenario.rates.free.values() if rate]
     windows = int(min(rates) * scenario.duration_ms / 1000 / scenario.window_bytes) if rates else 0
     if windows < FEW_WINDOWS:
         shell.warn(
-            f"the slowest producers end {counted(windows, 'window')} in that time, so shares are "
-            "rough; give a longer --duration or a smaller --sticky-bytes"
+            f"the slowest producers complete {counted(windows, 'window')} in that time, so "
+            "shares are inaccurate; give a longer --duration or a smaller --sticky-bytes"
         )
 
 
-def _greatest_factor(value: float | None) -> float:
-    """The load factor of `--max-load-factor`, infinite where none is given."""
+def _parse_load_factor(value: float | None) -> float:
+    """Parse `--max-load-factor`; infinite without it."""
     if value is None:
         return math.inf
     if math.isnan(value) or value < 1:
@@ -235,9 +247,9 @@ def _greatest_factor(value: float | None) -> float:
     return value
 
 
-def _validity(text: str) -> int:
-    """Milliseconds of `--valid-for`, 1 or more."""
-    valid_for_ms = int(milliseconds("--valid-for", text))
+def _parse_validity(text: str) -> int:
+    """Parse `--valid-for` to 1 or more milliseconds."""
+    valid_for_ms = int(parse_duration_ms("--valid-for", text))
     if valid_for_ms < 1:
         raise InvalidConfig(
             f"invalid --valid-for: expected 1ms or more, got {escaped(text)}",
@@ -249,38 +261,38 @@ def _validity(text: str) -> int:
 
 
 def _split_file(
-    told: Given, split: Split, eps: float, capacity: CapacityName, valid_for_ms: int
+    inputs: ProducerInputs, split: Split, eps: float, capacity: CapacityName, valid_for_ms: int
 ) -> SplitFile:
     from rackwise.adapters import files
 
     return files.SplitFile(
-        topic=told.topic,
+        topic=inputs.topic,
         eps=eps,
         capacity=capacity,
-        weights=told.weights,
-        rates=told.rates.rates,
+        weights=inputs.weights,
+        rates=inputs.rates.rates,
         shares=split.shares,
-        snapshot=files.fingerprint(told.cluster),
-        rates_sha256=told.rates.sha256,
+        snapshot=files.fingerprint(inputs.cluster),
+        rates_sha256=inputs.rates.sha256,
         made_at_ms=int(datetime.fromisoformat(utc_now()).timestamp() * 1000),
         valid_for_ms=valid_for_ms,
     )
 
 
-def _written(shell: Shell, out: Path, new: SplitFile) -> Written:
-    """Write the split; a file that is there and no split is left alone: `SplitFileError`."""
+def _write_split(shell: Shell, out: Path, new: SplitFile) -> SplitUpdate:
+    """Write the split. Raises `SplitFileError` for an existing file that is no split."""
     from rackwise.adapters import files
     from rackwise.core.partitioner import RENEWED, largest_change
 
     had = files.read_split(out, max_bytes=shell.max_input) if out.exists() else None
     files.write_split(out, new)
     if had is None:
-        return Written(is_changed=False, largest_change=None)
+        return SplitUpdate(is_changed=False, largest_change=None)
     change = largest_change(had.shares, new.shares)
     is_changed = replace(had, made_at_ms=new.made_at_ms) != new
     if is_changed:
         shell.note(
-            f"{escaped(str(out))} was there and said something else; its shares moved by "
-            f"{change:.3f} at most, {RENEWED} is worth renewing"
+            f"{escaped(str(out))} had other content; its shares changed by at most {change:.3f}; "
+            f"a change of {RENEWED} is worth a new split"
         )
-    return Written(is_changed=is_changed, largest_change=change)
+    return SplitUpdate(is_changed=is_changed, largest_change=change)

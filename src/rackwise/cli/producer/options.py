@@ -1,4 +1,4 @@
-"""The options of `rackwise producer` that are values, and what both commands are given."""
+"""Options and input of `rackwise producer`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rackwise.cli.source import cluster_of
 from rackwise.core.errors import InvalidConfig, UnknownBroker
 from rackwise.core.text import counted, escaped
 
@@ -18,21 +17,28 @@ if TYPE_CHECKING:
 
     from rackwise.adapters.files import RackRatesFile
     from rackwise.cli.shell import Shell
+    from rackwise.cli.source import ClusterSource
     from rackwise.core.model import Cluster
     from rackwise.core.partitioner import BrokerFault, TopicView
 
 CapacityName = Literal["leaders", "brokers"]
 
 TopicName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The topic; that of the rates by default.")
+    str | None,
+    typer.Option(metavar="NAME", help="Reject --rates of another topic than this."),
 ]
 RatesFile = Annotated[
-    Path, typer.Option(metavar="FILE", help="What clients of each rack send: rackwise-rates/1.")
+    Path,
+    typer.Option(metavar="FILE", help="Send rates of clients by rack, as rackwise-rates/1."),
 ]
-Eps = Annotated[float, typer.Option(metavar="X", help="A rack may take 1 + X times its even part.")]
-CapacityOption = Annotated[CapacityName, typer.Option(help="What a rack's even part goes by.")]
+Eps = Annotated[
+    float, typer.Option(metavar="X", help="Let a rack take up to 1 + X times its even share.")
+]
+CapacityOption = Annotated[
+    CapacityName, typer.Option(help="Count these for the even share of a rack.")
+]
 UsdPerGib = Annotated[
-    float, typer.Option(metavar="USD", help="What a GiB costs that crosses racks, both sides.")
+    float, typer.Option(metavar="USD", help="Price of a GiB that crosses racks, both sides.")
 ]
 
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -42,18 +48,19 @@ _KEYS = {"down": ("at", "broker", "for", "kind"), "slow": ("at", "broker", "for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A topic as it stands, what is sent to it, and what its racks weigh."""
+class ProducerInputs:
+    """A topic, the rates of its clients and the weights of its racks."""
 
     topic: str
     cluster: Cluster
     view: TopicView
     rates: RackRatesFile
     weights: Mapping[str, int]
+    """Rack -> leaders or brokers, as --capacity says."""
 
     @property
     def broker_racks(self) -> tuple[str, ...]:
-        """Racks with a broker that can lead."""
+        """Racks with a broker that can lead a partition."""
         from rackwise.core.partitioner import rack_weights
 
         counts = rack_weights(self.cluster, self.view, "brokers")
@@ -61,59 +68,62 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What became of `--out`; `largest_change`: of a share, None where no file was there."""
+class SplitUpdate:
+    """The effect of `--out`."""
 
     is_changed: bool
     largest_change: float | None
+    """The largest change of a share; None if there was no file."""
 
 
-def given(
+def gather_inputs(
     shell: Shell,
-    source: tuple[Path | None, str | None, Path | None],
+    source: ClusterSource,
     topic: str | None,
     rates: Path,
     capacity: CapacityName,
-) -> Given:
-    """Read what was named; `source` is what `check_source` let through.
+) -> ProducerInputs:
+    """Read the rates and the cluster. Warns of racks that cannot be counted.
 
-    Raises `SplitFileError`, `SplitError`, `UnknownTopic`, and `InvalidConfig` where the rates are
-    of another topic. Tells of racks that cannot be counted.
+    Raises `SplitFileError`, `SplitError`, `UnknownTopic`, and `InvalidConfig` for rates of another
+    topic.
     """
     from rackwise.adapters import files
     from rackwise.core.partitioner import leaders_without_rack, rack_weights, topic_view
     from rackwise.core.partitioner.split.rates import RackColumns
 
-    told = files.read_rack_rates(rates, max_bytes=shell.max_input)
-    if topic not in {None, told.topic}:
+    rates_file = files.read_rack_rates(rates, max_bytes=shell.max_input)
+    if topic not in {None, rates_file.topic}:
         raise InvalidConfig(
             f"invalid --rates: expected the rates of {escaped(str(topic))}, got those of "
-            f"{escaped(told.topic)} in {escaped(str(rates))}",
+            f"{escaped(rates_file.topic)} in {escaped(str(rates))}",
             wanted=topic,
-            had=told.topic,
+            had=rates_file.topic,
             hint="omit --topic, or give the rates of that topic",
             where=str(rates),
         )
-    cluster = cluster_of(shell, *source, sizes=False)
-    view = topic_view(cluster, told.topic)
+    cluster = source.read(shell, sizes=False)
+    view = topic_view(cluster, rates_file.topic)
     weights = rack_weights(cluster, view, capacity)
-    RackColumns.of(told.rates, weights)
+    RackColumns.of(rates_file.rates, weights)
     if missing := leaders_without_rack(view):
         shell.warn(
-            f"{escaped(told.topic)}: {counted(missing, 'partition')} led by a broker without rack "
-            "are nobody's; set broker.rack"
+            f"{escaped(rates_file.topic)}: {counted(missing, 'partition')} with a leader "
+            "without rack are not counted; set broker.rack"
         )
-    for rack in sorted({*told.rates.free, *told.rates.pinned}):
+    for rack in sorted({*rates_file.rates.free, *rates_file.rates.pinned}):
         if rack not in weights:
             shell.warn(
-                f"{escaped(rack)} has clients and no broker: what they send crosses; place leaders "
-                "there, or mend the rates"
+                f"{escaped(rack)} has clients and no broker, so all they send crosses racks; place "
+                "leaders there, or correct the rates"
             )
-    return Given(topic=told.topic, cluster=cluster, view=view, rates=told, weights=weights)
+    return ProducerInputs(
+        topic=rates_file.topic, cluster=cluster, view=view, rates=rates_file, weights=weights
+    )
 
 
-def milliseconds(option: str, text: str) -> float:
-    """`2ms`, `60s`, `1.5h` -> milliseconds. Raises `InvalidConfig`."""
+def parse_duration_ms(option: str, text: str) -> float:
+    """Parse `2ms`, `60s`, `1.5h` to milliseconds. Raises `InvalidConfig`."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise InvalidConfig(
@@ -125,10 +135,10 @@ def milliseconds(option: str, text: str) -> float:
     return float(found[1]) * MILLISECONDS[found[2]]
 
 
-def modes(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The modes of a list with commas, each once; all where none is given."""
-    wanted = tuple(dict.fromkeys(known if text is None else text.split(",")))
-    for mode in wanted:
+def parse_modes(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Parse modes separated by commas, each once; all without a list."""
+    modes = tuple(dict.fromkeys(known if text is None else text.split(",")))
+    for mode in modes:
         if mode not in known:
             raise InvalidConfig(
                 f"invalid --mode: expected some of {', '.join(known)}, got {escaped(mode)!r}",
@@ -136,42 +146,42 @@ def modes(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
                 had=mode,
                 hint=f"--mode {','.join(known[:2])}",
             )
-    return wanted
+    return modes
 
 
-def faults(texts: Sequence[str], brokers: Collection[int]) -> tuple[BrokerFault, ...]:
-    """The faults of `--fault`. Raises `InvalidConfig`, `UnknownBroker`."""
-    return tuple(_fault(text, brokers) for text in texts)
+def parse_faults(texts: Sequence[str], brokers: Collection[int]) -> tuple[BrokerFault, ...]:
+    """Parse `--fault`. Raises `InvalidConfig`, `UnknownBroker`."""
+    return tuple(_parse_fault(text, brokers) for text in texts)
 
 
-def _fault(text: str, brokers: Collection[int]) -> BrokerFault:
+def _parse_fault(text: str, brokers: Collection[int]) -> BrokerFault:
     from rackwise.core.partitioner import BrokerFault
 
     pairs = [part.partition("=")[::2] for part in text.split(",")]
-    said = dict(pairs)
-    kind = said.get("kind", "")
-    if kind not in _KEYS or len(said) < len(pairs) or tuple(sorted(said)) != _KEYS[kind]:
-        raise _no_fault(text)
-    if not (said["broker"].isascii() and said["broker"].isdigit()):
-        raise _no_fault(text)
-    broker = int(said["broker"]) if len(said["broker"]) <= len("2147483647") else -1
+    fields = dict(pairs)
+    kind = fields.get("kind", "")
+    if kind not in _KEYS or len(fields) < len(pairs) or tuple(sorted(fields)) != _KEYS[kind]:
+        raise _invalid_fault(text)
+    if not (fields["broker"].isascii() and fields["broker"].isdigit()):
+        raise _invalid_fault(text)
+    broker = int(fields["broker"]) if len(fields["broker"]) <= len("2147483647") else -1
     if broker not in brokers:
         raise UnknownBroker(
-            f"invalid --fault: expected a broker of the cluster, got {escaped(said['broker'])}",
+            f"invalid --fault: expected a broker of the cluster, got {escaped(fields['broker'])}",
             wanted=", ".join(map(str, sorted(brokers))),
-            had=said["broker"],
+            had=fields["broker"],
             hint=f"brokers: {', '.join(map(str, sorted(brokers)))}",
         )
     return BrokerFault(
         broker=broker,
-        at_ms=milliseconds("--fault at", said["at"]),
-        for_ms=milliseconds("--fault for", said["for"]),
+        at_ms=parse_duration_ms("--fault at", fields["at"]),
+        for_ms=parse_duration_ms("--fault for", fields["for"]),
         kind="down" if kind == "down" else "slow",
-        rtt_ms=milliseconds("--fault rtt", said["rtt"]) if kind == "slow" else 0.0,
+        rtt_ms=parse_duration_ms("--fault rtt", fields["rtt"]) if kind == "slow" else 0.0,
     )
 
 
-def _no_fault(text: str) -> InvalidConfig:
+def _invalid_fault(text: str) -> InvalidConfig:
     return InvalidConfig(
         f"invalid --fault: expected {_FAULT}, or kind=slow,rtt=300ms, got {escaped(text)}",
         wanted=_FAULT,

@@ -1,4 +1,4 @@
-"""What `rackwise producer` prints: rows for people, documents for programs."""
+"""Output of `rackwise producer`: text for people, JSON documents for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rackwise.core.text import counted, escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwise.cli.producer.options import Given, Written
+    from rackwise.cli.producer.options import ProducerInputs, SplitUpdate
     from rackwise.core.partitioner import (
         BoundPrice,
         ProducerScenario,
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 SIMULATION = "rackwise.producer-simulation/1"
 SPLIT = "rackwise.producer-split/1"
 DIGITS = 6
-"""Shares, factors and dollars in documents are rounded to so many."""
+"""Decimals of shares, factors and dollars in documents."""
 
 
 def simulation_text(
-    told: Given,
+    inputs: ProducerInputs,
     scenario: ProducerScenario,
     found: Sequence[SimulationResult],
     *,
     usd_per_gib: float,
 ) -> str:
-    """The topic in one line and a row per mode; a factor is the greatest load / mean."""
+    """Format the topic and a row per mode. A factor is the largest load / the mean."""
     rates = scenario.rates
     title = (
-        f"{_title(told)}  {_rate(math.fsum(rates.free.values()))} free, "
+        f"{_title(inputs)}  {_rate(math.fsum(rates.free.values()))} free, "
         f"{_rate(math.fsum(rates.pinned.values()))} pinned  {scenario.duration_ms / 1000:g} s"
     )
     rows = [
@@ -64,8 +64,10 @@ def simulation_text(
     return f"{title}\n{table}"
 
 
-def split_text(told: Given, advice: SplitAdvice, eps: float, part: str, usd_per_gib: float) -> str:
-    """What each bound gives, and each rack's clients and leaders."""
+def split_text(
+    inputs: ProducerInputs, advice: SplitAdvice, eps: float, part: str, usd_per_gib: float
+) -> str:
+    """Format the effect of each bound, and the clients and leaders of each rack."""
     factors = [
         f"load factor under KIP-1123  {advice.kip_load_factor:.3f}",
         f"least eps                   {advice.least_eps:.3f}",
@@ -85,24 +87,24 @@ def split_text(told: Given, advice: SplitAdvice, eps: float, part: str, usd_per_
     ]
     header = ("eps", "local", "rack factor", "cross", "USD in 30 d", "saved", "")
     bounds = columns_text(header, rows, numbers=range(1, 6))
-    title = f"{_title(told)}  {part}, {usd_per_gib:g} USD per GiB that crosses"
+    title = f"{_title(inputs)}  {part}, {usd_per_gib:g} USD per GiB that crosses"
     overfull = _overfull(advice, eps)
-    return "\n".join([title, *factors, bounds, _racks(told, advice), *overfull])
+    return "\n".join([title, *factors, bounds, _racks(inputs, advice), *overfull])
 
 
 def simulation_document(
-    told: Given,
+    inputs: ProducerInputs,
     scenario: ProducerScenario,
     found: Sequence[SimulationResult],
     **terms: float | str,
 ) -> dict[str, Any]:
-    """All modes; `terms`: what they were replayed by, `usd_per_gib` among them."""
+    """Describe all modes. `terms`: the options of the simulation, with `usd_per_gib`."""
     price = float(terms["usd_per_gib"])
     return {
         "format": SIMULATION,
-        "topic": told.topic,
-        "partitions": len(told.view.leaders),
-        "weights": dict(told.weights),
+        "topic": inputs.topic,
+        "partitions": len(inputs.view.leaders),
+        "weights": dict(inputs.weights),
         **{name: _number(value) for name, value in terms.items()},
         "sticky_bytes": scenario.sticky_bytes,
         "record_bytes": scenario.record_bytes,
@@ -128,14 +130,14 @@ def simulation_document(
 
 
 def split_document(
-    told: Given, advice: SplitAdvice, written: Written | None, **terms: float | str
+    inputs: ProducerInputs, advice: SplitAdvice, written: SplitUpdate | None, **terms: float | str
 ) -> dict[str, Any]:
-    """All bounds; `eps` null is no bound, and `kind` says how partitions are chosen."""
+    """Describe all bounds. `eps` is null without a bound; `kind` names the partitioner."""
     return {
         "format": SPLIT,
-        "topic": told.topic,
-        "partitions": len(told.view.leaders),
-        "weights": dict(told.weights),
+        "topic": inputs.topic,
+        "partitions": len(inputs.view.leaders),
+        "weights": dict(inputs.weights),
         **{name: _number(value) for name, value in terms.items()},
         "kip_load_factor": round(advice.kip_load_factor, DIGITS),
         "least_eps": round(advice.least_eps, DIGITS),
@@ -166,18 +168,18 @@ def _bound_document(price: BoundPrice) -> dict[str, Any]:
     }
 
 
-def _racks(told: Given, advice: SplitAdvice) -> str:
-    rates = told.rates.rates
+def _racks(inputs: ProducerInputs, advice: SplitAdvice) -> str:
+    rates = inputs.rates.rates
     rows = [
         (
             escaped(rack),
             _rate(rates.free.get(rack, 0.0)),
             _rate(rates.pinned.get(rack, 0.0)),
-            str(told.weights.get(rack, 0)),
+            str(inputs.weights.get(rack, 0)),
             str(advice.leaders[rack]) if rack in advice.leaders else "-",
             "clients and no leader" if rack in advice.leaderless else "",
         )
-        for rack in sorted({*rates.free, *rates.pinned, *told.weights})
+        for rack in sorted({*rates.free, *rates.pinned, *inputs.weights})
     ]
     header = ("rack", "free", "pinned", "weight", "leaders to have", "")
     return columns_text(header, rows, numbers=range(1, 5))
@@ -185,13 +187,13 @@ def _racks(told: Given, advice: SplitAdvice) -> str:
 
 def _overfull(advice: SplitAdvice, eps: float) -> list[str]:
     return [
-        f"{escaped(rack)}: what is pinned there is more than the bound lets"
+        f"{escaped(rack)}: its pinned traffic exceeds the bound"
         for rack in advice.at(eps).split.overfull
     ]
 
 
-def _title(told: Given) -> str:
-    return f"{escaped(told.topic)}  {counted(len(told.view.leaders), 'partition')}"
+def _title(inputs: ProducerInputs) -> str:
+    return f"{escaped(inputs.topic)}  {counted(len(inputs.view.leaders), 'partition')}"
 
 
 def _bound(price: BoundPrice) -> str:
