@@ -35,8 +35,6 @@ Number = TypeVar("Number", np.int32, np.int64)
 
 UNKNOWN = -1
 """In integer columns: no leader, size not known."""
-GREATEST_ID = 2**31 - 1
-"""Broker ids are 0 to this, Kafka's own range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rackwise.cli.broker_id.options import (
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 
 if TYPE_CHECKING:
     from rackwise.core.identity.model import KeyMapping

@@ -20,6 +20,7 @@ from rackwise.core.errors import (
     InvalidReplication,
     UnknownBroker,
 )
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ NUMBER = re.compile(r"-?[0-9]{1,10}")
 INTEGER = re.compile(r"-?[0-9]+")
 SEED_END = 1 << 31
 """Generated seeds are below this."""
-ID_END = 1 << 31
 MAX_DIGITS = 10
 
 
@@ -231,11 +231,11 @@ def parse_broker_ids(broker_list: str) -> list[int]:
 
 def _parse_id(text: str) -> int:
     if INTEGER.fullmatch(text):
-        if text.isdigit() and len(text) <= MAX_DIGITS and int(text) < ID_END:
+        if text.isdigit() and len(text) <= MAX_DIGITS and int(text) <= GREATEST_ID:
             return int(text)
         raise InvalidAssignment(
-            f"invalid --broker-list: expected broker ids from 0 to {ID_END - 1}, got {text}",
-            wanted=f"0 to {ID_END - 1}",
+            f"invalid --broker-list: expected broker ids from 0 to {GREATEST_ID}, got {text}",
+            wanted=f"0 to {GREATEST_ID}",
             had=text,
             hint="for example --broker-list 1,2,3",
         )

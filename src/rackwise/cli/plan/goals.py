@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NoReturn
 
 from rackwise.core.errors import InvalidConfig
+from rackwise.core.kafka_limits import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Goal
     from rackwise.core.racks import Rack
 
-MAX_ID = 2**31 - 1
-MAX_REPLICATION = 2**15 - 1
-"""Kafka's replication factor is an int16."""
 
 USES = {
     "repair": "repair",
@@ -188,10 +186,11 @@ _PLAIN = tuple(name for name in USES if name not in _READERS)
 def parse_replication(word: str, *, name: str = "set-rf") -> tuple[str, int]:
     """Parse `orders*=3` to the glob and the number of replicas. Raises `InvalidConfig`."""
     glob, text = split_pair(name, word, last=True)
-    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= MAX_REPLICATION:
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= GREATEST_REPLICATION:
         _reject(
             name,
-            f'expected a number of replicas from 1 to {MAX_REPLICATION}, got "{escaped(text)}"',
+            f"expected a number of replicas from 1 to {GREATEST_REPLICATION}, "
+            f'got "{escaped(text)}"',
             had=text,
         )
     return glob, int(text)
@@ -217,7 +216,7 @@ def split_pair(name: str, word: str, *, last: bool = False) -> tuple[str, str]:
 
 def parse_broker_id(name: str, text: str) -> int:
     """Parse an id from 0 to 2^31-1. Raises `InvalidConfig`."""
-    if not _NUMBER.fullmatch(text) or int(text) > MAX_ID:
+    if not _NUMBER.fullmatch(text) or int(text) > GREATEST_ID:
         _reject(name, f'expected a broker id, got "{escaped(text)}"', had=text)
     return int(text)
 

@@ -21,7 +21,7 @@ from rackwise.core.identity.refusals import (
     MetaVersion,
     Migration,
 )
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

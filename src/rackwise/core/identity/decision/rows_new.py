@@ -33,7 +33,7 @@ from rackwise.core.identity.refusals import (
     SpareReserved,
     WatcherAbsent,
 )
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from rackwise.core.errors import InvalidProperties
 from rackwise.core.identity.model import MetaProperties
 from rackwise.core.identity.refusals import MetaUnreadable
 from rackwise.core.java_properties import MAX_BYTES, format_properties, property_pairs
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 from rackwise.core.json.strict import NotStrict, read_object
-from rackwise.core.model import GREATEST_ID
+from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 SHOWN = 200
