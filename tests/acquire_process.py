@@ -94,8 +94,8 @@ def main(arguments):
         done = acquire(
             options,
             arguments[2:],
-            tell=tell,
-            taken=lambda it: print(json.dumps(asdict(it)), flush=True),
+            report=tell,
+            on_acquired=lambda it: print(json.dumps(asdict(it)), flush=True),
         )
     except RackwiseError as error:
         print(error, type(error).__name__, sep="\n", file=sys.stderr, flush=True)

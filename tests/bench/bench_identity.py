@@ -38,7 +38,7 @@ import rackwise
 from chaos.fleet import p50
 from chaos.stage import SPARES, OpenStage
 from identity_stores import Place, claimers, told_by
-from rackwise.adapters.launch.watch import watch
+from rackwise.adapters.launch.watch import run_watcher
 from rackwise.adapters.sandbox import KAFKA_3_9, resolve
 from rackwise.adapters.sandbox.blueprint import ClusterSpec
 from rackwise.adapters.sandbox.zookeeper import zookeeper_blueprint
@@ -134,14 +134,14 @@ class Watcher:
     def run(self):
         """Until it is over."""
         try:
-            watch(
+            run_watcher(
                 self.own,
                 ZooKeeperView(self.own),
                 name="bench",
                 rescan_ms=3_600_000,
-                tell=lambda _: None,
-                trouble=lambda error: print(error, file=sys.stderr),
-                each_round=self.each_round,
+                on_rest=lambda _: None,
+                on_error=lambda error: print(error, file=sys.stderr),
+                check_stop=self.each_round,
             )
         except InterruptedError:
             self.own.close()

@@ -106,7 +106,11 @@ class Starter:
         self.begun_s = time.monotonic()
         command = self.plan.get("command")
         done = acquire(
-            options, command, tell=self.note, taken=self.taken, rng=Random(self.plan["seed"])
+            options,
+            command,
+            report=self.note,
+            on_acquired=self.taken,
+            rng=Random(self.plan["seed"]),
         )
         self.tell("up" if command is None else "ended", status=done.exit_status, s=self.seconds())
         if command is not None:

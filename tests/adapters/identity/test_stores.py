@@ -342,4 +342,4 @@ def test_an_address_that_is_none_is_refused(url):
 
     with pytest.raises(InvalidConfig) as refused:
         open_store(url)
-    assert refused.value.hint.startswith("for example --store zookeeper://")
+    assert refused.value.hint.startswith("use for example --store zookeeper://")

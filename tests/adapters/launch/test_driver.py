@@ -226,7 +226,7 @@ def test_a_store_that_goes_away_while_a_broker_runs_ends_nothing(fleet, store, m
         if line.startswith("registered as"):
             signal.raise_signal(signal.SIGTERM)
 
-    done = acquire(options, [sys.executable, str(BROKER), str(file)], tell=end)
+    done = acquire(options, [sys.executable, str(BROKER), str(file)], report=end)
     assert (gone.tries, done.exit_status) == (2, 143)
     assert store.children(OWNERS) == [str(done.id)]
     assert store.children(CLAIMS) == []
@@ -243,7 +243,7 @@ def test_a_broker_that_registers_at_once_is_not_waited_for(fleet, store, monkeyp
         store.commit([Create(f"{IDS}/{taken.id}", data, ephemeral=True)])
 
     options = AcquireOptions(server_properties=fleet.properties("h7"), key="text:h7")
-    done = acquire(options, None, taken=register)
+    done = acquire(options, None, on_acquired=register)
     assert list(registered(store)) == [done.id]
     assert store.children(CLAIMS) == []
 

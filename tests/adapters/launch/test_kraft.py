@@ -59,7 +59,7 @@ def test_a_new_cluster_is_told_its_id(tmp_path, monkeypatch):
     told = {"new_cluster": True, "cluster_id": "Some0000000000000000Ag"}
     taken = []
     with pytest.raises(Unreachable):
-        acquire(options(tmp_path, "127.0.0.1:1", 77, **told), None, taken=taken.append)
+        acquire(options(tmp_path, "127.0.0.1:1", 77, **told), None, on_acquired=taken.append)
     assert [each.warnings for each in taken] == [(driver.SILENCE,)]
     lines = (tmp_path / "a" / "meta.properties").read_text().splitlines()
     assert {"node.id=77", "cluster.id=Some0000000000000000Ag"} < set(lines)

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from kafka_traffic import until
-from rackwise.adapters.launch.watch import watch
+from rackwise.adapters.launch.watch import run_watcher
 from rackwise.adapters.zookeeper import ZooKeeperView, create_znodes, open_zookeeper
 from rackwise.core.identity.nodes.store import IDS, KNOWN, MISSING, Create
 
@@ -29,14 +29,14 @@ class Watcher:
 
     def run(self):
         try:
-            watch(
+            run_watcher(
                 self.store,
                 ZooKeeperView(self.store),
                 name="{}",
                 rescan_ms=3_600_000,
-                tell=lambda _: None,
-                each_round=self.each_round,
-                trouble=lambda _: None,
+                on_rest=lambda _: None,
+                check_stop=self.each_round,
+                on_error=lambda _: None,
             )
         except Ended:
             self.store.close()

@@ -94,10 +94,10 @@ def test_show_tells_what_belongs_to_a_key(nodes):
     assert out.splitlines()[0] == "key h7: id 7"
     told = document(nodes, "show", "--key", "h1")
     assert (told["mapped_id"], [row["id"] for row in told["ids"]]) == (1, [1])
-    assert told["would"] is None
+    assert told["preview"] is None
     nobody = document(nodes, "show", "--key", "h99")
     assert (nobody["mapped_id"], nobody["ids"]) == (None, [])
-    assert run(nodes, "show", "--key", "h99")[1] == "key h99: no id\nno node is about it\n"
+    assert run(nodes, "show", "--key", "h99")[1] == "key h99: no id\nno node mentions it\n"
 
 
 def test_show_ends_with_2_where_nodes_disagree(nodes):
@@ -127,12 +127,12 @@ def properties(tmp_path, **settings):
 def test_show_tells_what_acquire_would_decide_and_does_not_do_it(nodes, tmp_path):
     file = properties(tmp_path)
     before = nodes.dump()
-    would = document(nodes, "show", "--key", "h7", "--server-properties", file)["would"]
-    assert (would["decision"], would["row"], would["id"], would["how"]) == ("take", "D27", 7, "a")
-    new = document(nodes, "show", "--key", "new", "--server-properties", file)["would"]
+    preview = document(nodes, "show", "--key", "h7", "--server-properties", file)["preview"]
+    assert (preview["decision"], preview["row"], preview["id"], preview["how"]) == ("take", "D27", 7, "a")
+    new = document(nodes, "show", "--key", "new", "--server-properties", file)["preview"]
     assert (new["decision"], new["row"]) == ("generate", "D36")
     _, out, _ = run(nodes, "show", "--key", "new", "--server-properties", file)
-    assert out.endswith("acquire would draw a new number (D36)\n")
+    assert out.endswith("acquire would generate a new number (D36)\n")
     assert nodes.dump() == before
     assert [*(tmp_path / "data").iterdir()] == []
 
@@ -140,11 +140,11 @@ def test_show_tells_what_acquire_would_decide_and_does_not_do_it(nodes, tmp_path
 def test_show_tells_that_acquire_would_refuse_and_why(nodes, tmp_path):
     nodes.state("orders", 0, leader=7, isr=[7])
     words = ("show", "--key", "h7", "--server-properties", properties(tmp_path))
-    would = document(nodes, *words)["would"]
-    assert (would["decision"], would["row"], would["code"]) == ("refuse", "D26", "LAST_IN_SYNC")
-    assert "orders-0" in would["error"]
+    preview = document(nodes, *words)["preview"]
+    assert (preview["decision"], preview["row"], preview["code"]) == ("refuse", "D26", "LAST_IN_SYNC")
+    assert "orders-0" in preview["error"]
     _, out, _ = run(nodes, *words)
-    assert "\nacquire would refuse: " in out
+    assert "\nacquire would be rejected: " in out
     assert out.count("(D26)") == 1
 
 
@@ -236,7 +236,7 @@ def test_gc_to_the_letter_deletes_live_mappings_where_no_host_is_told(nodes):
     code, out, err = run(nodes, "gc", "--literal", "--apply")
     assert (code, nodes.children(HOSTS)) == (0, ["h7"])
     assert out.splitlines()[1].split() == ["h1", "1", "-", "deleted"]
-    assert "every mapping is garbage to it" in err
+    assert "it deletes every mapping of a cluster" in err
 
 
 def test_a_node_that_cannot_be_read_is_told_and_stops_nobody(nodes):
@@ -259,7 +259,7 @@ def test_a_corrupt_topic_leaves_replicas_unknown(nodes):
     assert by_id(told)[1]["replicas"] is None
     assert [each["path"] for each in told["problems"]] == ["/brokers/topics/orders"]
     assert run(nodes, "list")[2].startswith("warning: invalid /brokers/topics/orders: ")
-    assert "; mend or delete that node\n" in run(nodes, "list")[2]
+    assert "; repair or delete that node\n" in run(nodes, "list")[2]
     assert run(nodes, "retire", "7")[0] == 4
     assert run(nodes, "retire", "7", "--force")[0] == 0
 
@@ -275,8 +275,8 @@ def test_nobody_says_that_no_id_is_missing_where_a_topic_cannot_be_read(nodes):
 def test_show_tells_that_acquire_would_refuse_what_it_cannot_read(nodes, tmp_path):
     nodes.put("/brokers/topics/orders", b"{}")
     words = ("show", "--key", "new", "--server-properties", properties(tmp_path))
-    would = document(nodes, *words, expect=2)["would"]
-    assert (would["decision"], would["code"]) == ("refuse", "STORE_CORRUPT")
+    preview = document(nodes, *words, expect=2)["preview"]
+    assert (preview["decision"], preview["code"]) == ("refuse", "STORE_CORRUPT")
 
 
 def test_init_makes_the_nodes_once_and_check_writes_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""Starts a broker under the id that is its own."""
+"""Takes a broker id for this host and starts the broker under it."""
 
 from __future__ import annotations
 

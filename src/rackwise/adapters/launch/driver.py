@@ -1,13 +1,13 @@
-"""Acquire an id for the broker of this host, and start it: options in, `Acquired` out.
+"""Takes a broker id for this host and starts the broker: options in, `Acquired` out.
 
 ```
 server.properties (+ overrides in COMMAND)  ids, log dirs, listeners, limits
---key                                       what this host is called
-log dirs                                    ids and data that are on them
---store, --bootstrap-server                 who is asked
+--key                                       the name of this host
+log dirs                                    the ids and the data on them
+--store, --bootstrap-server                 the store and the cluster to ask
 ```
 
-All of it is read before the store is; what is refused until then has written nothing.
+All of this is read before the store is opened, so an error until then has written nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rackwise.adapters.launch.broker.host_key import read_key
 from rackwise.adapters.launch.broker.log_dirs import read_log_dirs
 from rackwise.adapters.launch.broker.process import check_command
 from rackwise.adapters.launch.broker.server_properties import read_server_properties
-from rackwise.adapters.launch.run import Check, Run, Taken, Tell, new_nonce
+from rackwise.adapters.launch.run import Check, OnAcquired, Report, Run, new_nonce
 from rackwise.adapters.launch.views import stores
 from rackwise.adapters.launch.views.lazy_view import LazyView
 from rackwise.core.errors import InvalidConfig, Unreachable
@@ -39,28 +39,30 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import ClusterView, IdentityStore
 
 WAIT_PER_SESSION = 1.5
-SILENCE = "CLUSTER_SILENT: no broker answers; who is registered is left to Kafka's controller"
+SILENCE = "CLUSTER_SILENT: no broker answers; Kafka's controller must reject a second registration"
 
-Scan = Callable[[int, int], None]
+OnScan = Callable[[int, int], None]
 
 
 def acquire(
     options: AcquireOptions,
     command: Sequence[str] | None,
     *,
-    tell: Tell = lambda _: None,
-    taken: Taken = lambda _: None,
-    scan: Scan = lambda _done, _of: None,
+    report: Report = lambda _: None,
+    on_acquired: OnAcquired = lambda _: None,
+    on_scan: OnScan = lambda _done, _of: None,
     check: Check = lambda: None,
     rng: random.Random | None = None,
 ) -> Acquired:
-    """Take an id, write it to the log dirs, start the command and stay until it ends.
+    """Take an id, write it to the log dirs, start the command and wait for its end.
 
-    Without a command: until a broker of that id is registered. `tell` hears a line per phase;
-    `taken` hears of the id once it is on the disks, before the command starts; `scan` hears how
-    many topics of how many were read; `check` is called about once a second while no command runs,
-    and ends the start by what it raises. Raises a leaf of `IdentityRefused` where no id can be
-    given, `InvalidConfig`, `Unreachable`, `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
+    Without a command, wait until a broker of that id is registered.
+
+    `report` receives a line for each phase. `on_acquired` receives the id once it is on the disks,
+    before the command starts. `on_scan` receives the progress of a topic scan as `(done, of)`.
+    `check` is called about once a second while no command runs; an exception of it ends the start.
+    Raises a leaf of `IdentityRefused` if there is no id to take, `InvalidConfig`, `Unreachable`,
+    `MetaWriteFailed`, `ClaimLost`, `NotRegistered`.
     """
     properties = _properties(options, command or ())
     key = read_key(
@@ -74,8 +76,8 @@ def acquire(
     log_dirs = read_log_dirs(properties.dirs)
     is_alone = options.new_cluster or all(each.meta is not None for each in log_dirs)
     with ExitStack() as stack:
-        store = stack.enter_context(closing(_store(options, properties, tell)))
-        view = _view(stack, options, properties, store, scan)
+        store = stack.enter_context(closing(_store(options, properties, report)))
+        view = _view(stack, options, properties, store, on_scan)
         cluster_id, warnings = None, key.warnings
         if isinstance(view, LazyView):
             cluster_id, silence = _cluster_id(view, log_dirs, options)
@@ -90,7 +92,7 @@ def acquire(
             migrating=properties.migrating,
             is_controller=properties.is_controller,
             cluster_id=cluster_id,
-            above=_above(options, properties),
+            above=_generate_above(options, properties),
             is_watched=options.missing == "watch",
             name=os.uname().nodename,
             pid=os.getpid(),
@@ -104,19 +106,19 @@ def acquire(
             store=store,
             view=view,
             host=host,
-            state=Starting(rules=rules_of(options, properties), launch=launch),
+            state=Starting(rules=build_rules(options, properties), launch=launch),
             command=tuple(command or ()),
             warnings=warnings,
             is_alone=is_alone and properties.mode is Mode.KRAFT,
-            tell=tell,
-            taken=taken,
+            report=report,
+            on_acquired=on_acquired,
             check=check,
             rng=rng or random.Random(),  # noqa: S311 (spreads retries, guards nothing)
         ).run()
 
 
-def rules_of(options: AcquireOptions, properties: ServerProperties) -> Rules:
-    """The rules that options and configuration make."""
+def build_rules(options: AcquireOptions, properties: ServerProperties) -> Rules:
+    """Build the rules from the options and the configuration."""
     wait_ms = WAIT_PER_SESSION * properties.session_timeout_ms
     is_kraft = properties.mode is Mode.KRAFT
     generation = options.generate_above is not None if is_kraft else properties.generation
@@ -153,7 +155,7 @@ def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProper
             "expected the broker's own configuration, got none",
             wanted="--server-properties FILE",
             had=None,
-            hint="--server-properties server.properties",
+            hint="add --server-properties server.properties",
         )
     properties = read_server_properties(options.server_properties, command)
     if properties.mode is Mode.KRAFT and options.bootstrap_server is None:
@@ -161,12 +163,12 @@ def _properties(options: AcquireOptions, command: Sequence[str]) -> ServerProper
             "expected the address of a broker of the KRaft cluster, got none",
             wanted="--bootstrap-server HOST:PORT",
             had=None,
-            hint="--bootstrap-server kafka-1:9092,kafka-2:9092",
+            hint="add --bootstrap-server kafka-1:9092,kafka-2:9092",
         )
     return properties
 
 
-def _store(options: AcquireOptions, properties: ServerProperties, tell: Tell) -> IdentityStore:
+def _store(options: AcquireOptions, properties: ServerProperties, report: Report) -> IdentityStore:
     url = options.store_url
     if url is None and properties.zookeeper_connect is not None:
         url = f"{stores.ZOOKEEPER}{properties.zookeeper_connect}"
@@ -175,13 +177,13 @@ def _store(options: AcquireOptions, properties: ServerProperties, tell: Tell) ->
             "expected a store, got neither --store nor zookeeper.connect in server.properties",
             wanted="--store URL",
             had=None,
-            hint="--store file:///DIR, or --store zookeeper://HOST:PORT/CHROOT",
+            hint="add --store file:///DIR, or --store zookeeper://HOST:PORT/CHROOT",
         )
     config = (
         None if options.store_config is None else stores.read_store_config(options.store_config)
     )
     for warning in stores.store_warnings(url, config):
-        tell(f"warning: {warning}")
+        report(f"warning: {warning}")
     return stores.open_store(url, config, session_timeout_s=options.session_timeout_s)
 
 
@@ -190,7 +192,7 @@ def _view(
     options: AcquireOptions,
     properties: ServerProperties,
     store: IdentityStore,
-    scan: Scan,
+    on_scan: OnScan,
 ) -> ClusterView:
     if properties.mode is Mode.ZOOKEEPER:
         from rackwise.adapters.zookeeper import ZooKeeperStore, ZooKeeperView
@@ -200,47 +202,47 @@ def _view(
                 "expected the ZooKeeper of the cluster as store, got a folder",
                 wanted="zookeeper://HOST:PORT/CHROOT",
                 had="file://",
-                hint="leave --store out: zookeeper.connect of server.properties is taken",
+                hint="omit --store: the default is zookeeper.connect of server.properties",
             )
-        return ZooKeeperView(store, progress=scan)
+        return ZooKeeperView(store, progress=on_scan)
     return LazyView(stack, options.bootstrap_server or "", options.command_config)
 
 
 def _cluster_id(
     view: LazyView, log_dirs: Sequence[LocalLogDir], options: AcquireOptions
 ) -> tuple[str | None, tuple[str, ...]]:
-    """KRaft: what the cluster says, else what the files say, else what a new one is to have.
+    """Return the id of a KRaft cluster: from its brokers, the disks, or `--cluster-id`.
 
-    With a warning where nobody answered.
+    The second value is a warning if no broker answered.
     """
-    if options.new_cluster and options.cluster_id is None and not _known(log_dirs):
+    if options.new_cluster and options.cluster_id is None and not _ids_on_disk(log_dirs):
         raise InvalidConfig(
             "expected the id of the new cluster, got none: no log dir holds it",
             wanted="--cluster-id ID",
             had=None,
-            hint="--cluster-id ID, the one that kafka-storage.sh format gave the controllers",
+            hint="add --cluster-id with the id that kafka-storage.sh format gave the controllers",
         )
     try:
-        told = view.cluster_id()
+        found = view.cluster_id()
     except Unreachable:
-        known = _known(log_dirs)
+        known = _ids_on_disk(log_dirs)
         if not known and not options.new_cluster:
             raise
         return min(known, default=options.cluster_id), (SILENCE,)
-    if options.cluster_id not in {None, told}:
+    if options.cluster_id not in {None, found}:
         raise ClusterMismatch(
-            f"cluster.id must be {escaped(options.cluster_id or '')}, as in --cluster-id, and is "
-            f"{escaped(told or 'unknown')} at {escaped(options.bootstrap_server or '')}",
-            wanted=options.cluster_id,
-            had=told,
+            f"invalid --cluster-id: expected {escaped(found or 'unknown')}, as at "
+            f"{escaped(options.bootstrap_server or '')}, got {escaped(options.cluster_id or '')}",
+            wanted=found,
+            had=options.cluster_id,
         )
-    return told, ()
+    return found, ()
 
 
-def _known(log_dirs: Sequence[LocalLogDir]) -> frozenset[str]:
-    told = (None if each.meta is None else each.meta.cluster_id for each in log_dirs)
-    return frozenset(filter(None, told))
+def _ids_on_disk(log_dirs: Sequence[LocalLogDir]) -> frozenset[str]:
+    ids = (None if each.meta is None else each.meta.cluster_id for each in log_dirs)
+    return frozenset(filter(None, ids))
 
 
-def _above(options: AcquireOptions, properties: ServerProperties) -> int:
+def _generate_above(options: AcquireOptions, properties: ServerProperties) -> int:
     return properties.reserved_max if options.generate_above is None else options.generate_above

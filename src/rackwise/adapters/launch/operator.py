@@ -1,7 +1,7 @@
-"""Carry out what an operator settles: assign, retire, collect garbage; each is one commit.
+"""Executes the commands of an operator: assign, retire, delete garbage. Each is one commit.
 
-A commit that does not hold is decided anew on what is there then, a few times; after that the
-`Conflict` is the operator's to look at. An answer that is lost ends in `OutcomeUnknown`.
+After a conflict the command reads and decides again, a few times. Then it raises the `Conflict`. A
+lost answer raises `OutcomeUnknown`.
 """
 
 from __future__ import annotations
@@ -42,33 +42,36 @@ TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """`before`: the id that the key had, None = none. `taken_from`: keys that had the new one."""
+    """The result of `assign`."""
 
     key: str
     id: int
     before: int | None
+    """The id that the key had before; None = none."""
     taken_from: tuple[str, ...]
+    """The keys that had the new id before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retired:
-    """`keys`: whose mapping was removed. `is_changed`: it was not so before."""
+    """The result of `retire` and `undo`."""
 
     id: int
     keys: tuple[str, ...]
+    """The keys whose mapping was removed."""
     is_changed: bool
+    """False = the id was in this state already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Garbage:
-    """One mapping that may go. `winner`: who has the id, None in literal mode.
-
-    `is_deleted`: False also where it was claimed meanwhile.
-    """
+    """One mapping that nobody needs."""
 
     mapping: KeyMapping
     winner: str | None
+    """The key whose broker has the id; None in literal mode."""
     is_deleted: bool
+    """False also if the mapping was claimed meanwhile."""
 
 
 def assign(
@@ -103,7 +106,7 @@ def retire(
     force: bool,
     has_registrations: bool,
 ) -> Retired:
-    """Give an id up. Raises `StillUsed`, `StoreNotReady`, `Conflict`."""
+    """Retire an id. Raises `StillUsed`, `StoreNotReady`, `Conflict`."""
 
     def once() -> tuple[Retired, Sequence[Op]]:
         replicas = 0 if force else _count_replicas(view, broker_id)
@@ -118,7 +121,7 @@ def retire(
 
 
 def undo(store: IdentityStore, view: ClusterView, broker_id: int) -> Retired:
-    """Take a retired id back. Raises `StoreNotReady`, `Conflict`."""
+    """Put a retired id into use again. Raises `StoreNotReady`, `Conflict`."""
 
     def once() -> tuple[Retired, Sequence[Op]]:
         ledger = read_ledger(store, view, broker_id, has_registrations=True)
@@ -136,18 +139,20 @@ def garbage(
     has_registrations: bool,
     problems: dict[str, str] | None = None,
 ) -> tuple[Garbage, ...]:
-    """Mappings that nobody needs, deleted where `apply`; one claimed meanwhile stays.
+    """Find mappings that nobody needs, and delete them if `apply`. One claimed meanwhile stays.
 
-    `problems` takes path -> why of nodes that cannot be read: no mapping goes of an id whose claim
-    or owner is one of them.
+    `problems` receives path -> reason of each node that cannot be read. A mapping stays if the
+    claim or the owner of its id is such a node.
     """
     require_fence(store)
-    told = {} if problems is None else problems
-    mappings = read_mappings(store, told)
-    claims = read_claims(store, told)
-    owners = read_owners(store, told)
+    unreadable = {} if problems is None else problems
+    mappings = read_mappings(store, unreadable)
+    claims = read_claims(store, unreadable)
+    owners = read_owners(store, unreadable)
     registered = view.registered()
-    doubted = {f"{parent}/{id_}" for parent in (CLAIMS, OWNERS) for id_ in registered} & told.keys()
+    doubted = {
+        f"{parent}/{id_}" for parent in (CLAIMS, OWNERS) for id_ in registered
+    } & unreadable.keys()
     known = {
         id_: each
         for id_, each in registered.items()
@@ -162,9 +167,9 @@ def garbage(
 
 
 def garbage_literal(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]:
-    """The KIP's rule to the letter: it reads `host`, checks no version, and deletes live mappings.
+    """Apply the literal rule of KIP-426. It checks no version and may delete live mappings.
 
-    Raises `StoreCorrupt` where a registration is no JSON.
+    Raises `StoreCorrupt` if a registration is not JSON.
     """
     mappings = read_mappings(store, {})
     paths = [f"{IDS}/{each}" for each in store.children(IDS)]
@@ -183,7 +188,7 @@ def garbage_literal(store: IdentityStore, *, apply: bool) -> tuple[Garbage, ...]
 
 
 def _count_replicas(view: ClusterView, broker_id: int) -> int:
-    """How many replicas an id has; at least one where a topic names it and nobody leads yet."""
+    """Count the replicas of an id; at least 1 if a topic names it and has no leader yet."""
     return len(view.partitions_of(broker_id)) or int(broker_id in view.used())
 
 
@@ -207,7 +212,7 @@ def _delete(
 def _read_own_mapping(
     store: IdentityStore, key: str
 ) -> tuple[KeyMapping | None, str | None, int | None]:
-    """The key's mapping; or why it cannot be read, and the version of that node."""
+    """Return the mapping of the key, or why it is unreadable and the version of its node."""
     path = f"{HOSTS}/{key}"
     node = store.read((path,))[path]
     if node is None:

@@ -1,7 +1,7 @@
-"""What a start would decide now, without a session of its own and without writing anything.
+"""A preview of what a start would decide now. It writes nothing and reserves nothing.
 
-It goes on where a start would only look further, and ends where a start would draw a number, wait
-or write. Nothing is reserved: the start itself decides again, on what is there then.
+It continues where a start would only read more, and stops where a start would generate a number,
+wait or write. A later start decides again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.launch.broker.log_dirs import read_log_dirs
-from rackwise.adapters.launch.driver import rules_of
+from rackwise.adapters.launch.driver import build_rules
 from rackwise.adapters.launch.options import AcquireOptions
 from rackwise.adapters.launch.views.gather import observe
 from rackwise.core.identity.decision.decide import decide
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 def preview_decision(
     store: IdentityStore, view: ClusterView, properties: ServerProperties, key: str
 ) -> Decision:
-    """What `acquire` with its default rules would decide for a key on this host's log dirs.
+    """Decide as `acquire` with its default rules, for a key and the log dirs of this host.
 
-    A node that cannot be read is a refusal, too. Raises `StoreNotReady`, what the store raises.
+    A node that cannot be read is a `Refuse`, too. Raises `StoreNotReady` and what the store raises.
     """
-    rules = rules_of(AcquireOptions(), properties)
+    rules = build_rules(AcquireOptions(), properties)
     host = Host(
         mode=properties.mode,
         key=key,

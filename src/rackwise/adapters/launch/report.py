@@ -1,4 +1,4 @@
-"""The document of one start, `rackwise.acquired/1`: for a program that reads what came of it."""
+"""The result document of one start, `rackwise.acquired/1`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = "rackwise.acquired/1"
 
 
 def acquired_document(acquired: Acquired) -> dict[str, Any]:
-    """What a start has; `wrote`: log dirs that got a file, `took_from`: keys that lost the id."""
+    """Build the document. `wrote`: log dirs that got a file; `took_from`: keys that lost the id."""
     return {
         "format": FORMAT,
         "id": acquired.id,
@@ -31,5 +31,5 @@ def acquired_document(acquired: Acquired) -> dict[str, Any]:
 
 
 def write_report(path: Path, acquired: Acquired) -> None:
-    """Write the document whole, or leave what was there."""
+    """Write the whole document, or leave the existing file unchanged."""
     write_bytes(path, (canonical_json(acquired_document(acquired)) + "\n").encode())

@@ -1,12 +1,12 @@
-"""Carry out a start: what the pure half asks for, on a real store, disks and a process.
+"""Executes a start: performs the actions of `step` on a real store, disks and a process.
 
 ```
 options, server.properties, log dirs -> Host
-step -> action -> done here -> event -> step -> ...  until Finish or Fail
+step -> action -> performed here -> event -> step -> ...  until Succeed or Fail
 ```
 
-Nothing is decided here. Whatever is raised on the way, the session is closed, and with it a claim
-goes; a child that still boots is ended.
+This module decides nothing. After any exception the session is closed, which ends a claim, and a
+child that still boots is stopped.
 """
 
 from __future__ import annotations
@@ -45,22 +45,18 @@ if TYPE_CHECKING:
     from rackwise.core.identity.start.gather import Host
 
 SLICE_MS = 200
-"""A child that ends is seen within this time."""
-TELL_MS = 5_000
-LISTEN_MS = 1_000
+"""The end of a child is noticed within this time."""
+REPORT_MS = 5_000
+WAIT_SLICE_MS = 1_000
 
-Tell: TypeAlias = Callable[[str], None]
-Taken: TypeAlias = Callable[[Acquired], None]
+Report: TypeAlias = Callable[[str], None]
+OnAcquired: TypeAlias = Callable[[Acquired], None]
 Check: TypeAlias = Callable[[], None]
 
 
 @dataclass(kw_only=True)
 class Run:
-    """One start. `tell`: hears a line per phase; `taken`: hears of the id once the files are there.
-
-    `check`: raises what is to end it, while no child runs. `environment`: of the child.
-    `warnings`: what the host itself has to say.
-    """
+    """One start."""
 
     store: IdentityStore
     view: ClusterView
@@ -68,17 +64,23 @@ class Run:
     state: actions.Starting
     command: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    """The environment of the child."""
     warnings: tuple[str, ...] = ()
+    """Warnings about the host, printed with those of the decision."""
     is_alone: bool = False
-    tell: Tell = print
-    taken: Taken = field(default=lambda _: None)
+    report: Report = print
+    """Receives a line for each phase."""
+    on_acquired: OnAcquired = field(default=lambda _: None)
+    """Receives the id once the files are written."""
     check: Check = field(default=lambda: None)
+    """Ends the start by an exception, while no child runs."""
     rng: random.Random = field(default_factory=random.Random)
     child: Child | None = None
     reported_ms: int = 0
+    """When the last line of a wait was reported."""
 
     def run(self) -> Acquired:
-        """Start to end. Raises what a start is refused with, and what the store raises."""
+        """Run the start to its end. Raises what the start and the store raise."""
         try:
             with closing(self.store):
                 self._steps()
@@ -140,7 +142,9 @@ class Run:
                 self.store.close()
                 return actions.Released(at_ms=monotonic_ms())
             case _:
-                raise LocalProtocolError(f"{type(action).__name__} is the end of a start")
+                raise LocalProtocolError(
+                    f"expected an action before the end of a start, got {type(action).__name__}"
+                )
 
     def _commit(self, ops: Sequence[Op]) -> actions.CommitEnded:
         try:
@@ -158,7 +162,7 @@ class Run:
     def _confirm(self, action: actions.Confirm) -> actions.CommitEnded:
         ended = self._commit(action.ops)
         if ended.outcome == "done":
-            self.tell(f"registered as {action.id}")
+            self.report(f"registered as {action.id}")
             notify(READY, self.environment)
         return ended
 
@@ -168,21 +172,21 @@ class Run:
             return actions.Slept(at_ms=monotonic_ms())
         begun_ms = monotonic_ms()
         until_ms = begun_ms + action.most_ms
-        name = self._waited_for()
+        name = self._describe_waiting()
         waited_ms = begun_ms - self.state.held_since_ms
         changed: frozenset[str] = frozenset()
         while not changed and (left_ms := until_ms - monotonic_ms()) > 0:
             so_far = (waited_ms + monotonic_ms() - begun_ms) / 1000
             most = (waited_ms + action.most_ms) / 1000
             self._report_sometimes(f"waiting for {name}, {so_far:.1f} s of {round(most, 1):g} s")
-            changed = self.store.wait(action.on, min(left_ms, LISTEN_MS))
+            changed = self.store.wait(action.on, min(left_ms, WAIT_SLICE_MS))
             self._check()
             if self.host.mode is Mode.KRAFT:
                 break
         return actions.Slept(at_ms=monotonic_ms(), changed=changed)
 
-    def _waited_for(self) -> str:
-        """As `id 7: held by session 0x1f, same key`."""
+    def _describe_waiting(self) -> str:
+        """Describe it, such as `id 7: held by session 0x1f, same key`."""
         seen = self.state.observation
         ids = sorted(int(name) for name in self.state.held if name.isdecimal())
         return "; ".join(
@@ -190,19 +194,19 @@ class Run:
         )
 
     def _slice_ms(self) -> int:
-        """Registrations of a cluster without ZooKeeper are not in the store: look more often."""
-        return LISTEN_MS if self.host.mode is Mode.KRAFT else TELL_MS
+        """Without ZooKeeper the store has no registrations to watch, so look more often."""
+        return WAIT_SLICE_MS if self.host.mode is Mode.KRAFT else REPORT_MS
 
     def _report_sometimes(self, line: str) -> None:
-        if self.reported_ms == 0 or monotonic_ms() - self.reported_ms >= TELL_MS:
+        if self.reported_ms == 0 or monotonic_ms() - self.reported_ms >= REPORT_MS:
             self.reported_ms = monotonic_ms()
-            self.tell(line)
+            self.report(line)
 
     def _write(self, action: actions.WriteMeta) -> actions.Wrote:
         take, _ = actions.require_take(self.state)
-        self.tell(f"key {self.host.key} -> id {action.id} ({take.how}, {take.row})")
+        self.report(f"key {self.host.key} -> id {action.id} ({take.how}, {take.row})")
         for warning in (*self.warnings, *take.warnings):
-            self.tell(warning)
+            self.report(warning)
         meta = MetaProperties(
             version=0 if action.mode is Mode.ZOOKEEPER else 1,
             broker_id=action.id,
@@ -218,16 +222,16 @@ class Run:
         except ClaimLost:
             return actions.Wrote(at_ms=monotonic_ms(), wrote=(), claim_czxid=None)
         if action.dirs:
-            self.tell(f"wrote meta.properties in {len(wrote)} of {len(action.dirs)} log dirs")
+            self.report(f"wrote meta.properties in {len(wrote)} of {len(action.dirs)} log dirs")
         claim = self._claim(action.id)
         czxid = claim.czxid if claim is not None and claim.session == self.store.session else None
         self.state = replace(self.state, wrote=wrote)
         if error is None and (czxid is not None or not action.claimed):
-            self.taken(self._acquired(None))
+            self.on_acquired(self._acquired(None))
         return actions.Wrote(at_ms=monotonic_ms(), wrote=wrote, claim_czxid=czxid, error=error)
 
     def _claim(self, broker_id: int) -> StoredNode | None:
-        """With it the registration is read, so that a wait tells of one that came before it."""
+        """Read the claim, and the registration: a later wait then notices a change of it."""
         path = f"{CLAIMS}/{broker_id}"
         return self.store.read((path, f"{IDS}/{broker_id}"))[path]
 
@@ -236,14 +240,14 @@ class Run:
         if claim is None or claim.session != self.store.session:
             had = "nobody" if claim is None else parse_claim(claim, id=broker_id).key
             raise ClaimLost(
-                f"the claim on id {broker_id} is ours before a file is written; {had} has it",
+                f"lost the claim on id {broker_id} before a file was written: {had} holds it",
                 wanted="ours",
                 had=had,
                 where=f"{CLAIMS}/{broker_id}",
             )
 
     def _hold(self, action: actions.Hold) -> actions.Held:
-        """A store that is not there or cannot be read ends nothing: the child lives by itself."""
+        """Wait for a change. An unreachable or unreadable store does not stop a running child."""
         since_s = (monotonic_ms() - self.state.wrote_ms) / 1000
         if since_s >= 1:
             self._report_sometimes(f"waiting for registration, {since_s:.0f} s")
@@ -298,5 +302,5 @@ class Run:
 
 
 def new_nonce() -> str:
-    """What tells two starts of one key apart."""
+    """Return a random text that distinguishes two starts of one key."""
     return secrets.token_hex(8)

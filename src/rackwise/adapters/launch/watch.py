@@ -1,10 +1,11 @@
-"""Drive a watcher: read what it asks for, commit what it decides, sleep until something changes.
+"""Runs a watcher: reads what it asks for, commits what it decides, sleeps until something changes.
 
-The decisions are `core.identity.watching`'s; here they meet a store, a cluster and a clock.
+The decisions are those of `core.identity.watch`. This module performs them with a store, a cluster
+and a clock.
 
-A watcher outlives the store: while that answers nobody it asks again, and begins anew when it does.
-A topic that cannot be read costs the ids that only topics name, a registration the whole look, both
-until they are mended.
+A watcher survives an unreachable store: it retries, and starts again when the store answers. An
+unreadable topic hides the ids that only topics name; an unreadable registration makes the whole
+survey fail. Both end once the node is repaired.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ if TYPE_CHECKING:
     from rackwise.core.identity.watch import WatchAction, WatchEvent
 
 SLICE_MS = 1_000
-"""A sleep is cut into these, so that a round is never late."""
-PASSING = (OutcomeUnknown, StoreCorrupt, Unreachable)
-"""What a watcher outlives."""
+"""A sleep is cut into slices of this length, so that `check_stop` is called in time."""
+TRANSIENT = (OutcomeUnknown, StoreCorrupt, Unreachable)
+"""Errors after which a watcher continues."""
 
 
-def watch(
+def run_watcher(
     store: IdentityStore,
     view: ClusterView,
     *,
     name: str,
     rescan_ms: int,
-    tell: Callable[[Watching], None],
-    each_round: Callable[[], None],
-    trouble: Callable[[RackwiseError], None],
+    on_rest: Callable[[Watching], None],
+    check_stop: Callable[[], None],
+    on_error: Callable[[RackwiseError], None],
     clock: Callable[[], int] = monotonic_ms,
 ) -> NoReturn:
-    """Watch until something is raised: what `each_round` ends it with, a refusal of the store.
+    """Run until `check_stop` or the store raises an exception.
 
-    `name`: of this watcher, for people. `tell` hears each state in which it rests; `each_round` is
-    called about once a second; `trouble` hears what is outlived, each time it is met. Raises
-    `StoreNotReady`, `MissingPermission`.
+    `name` identifies this watcher for people. `on_rest` receives each state in which the watcher
+    sleeps. `check_stop` is called about once a second. `on_error` receives each error that the
+    watcher survives. Raises `StoreNotReady`, `MissingPermission`.
     """
     require_fence(store)
     state, action = watch_step(
@@ -57,15 +58,15 @@ def watch(
     )
     while True:
         try:
-            each_round()
+            check_stop()
             if isinstance(action, Survey):
                 event: WatchEvent | None = _survey(
-                    store, view, topics=action.topics, trouble=trouble, clock=clock
+                    store, view, topics=action.topics, on_error=on_error, clock=clock
                 )
             else:
-                event = _perform(store, action, state, tell, each_round, clock)
-        except PASSING as error:
-            trouble(error)
+                event = _perform(store, action, state, on_rest, check_stop, clock)
+        except TRANSIENT as error:
+            on_error(error)
             time.sleep(SLICE_MS / 1000)
             event = _event_after_error(action, clock())
         if event is not None:
@@ -73,7 +74,7 @@ def watch(
 
 
 def _event_after_error(action: WatchAction, at_ms: int) -> WatchEvent | None:
-    """What is said of an action that failed: anything may have changed; None = do it again."""
+    """Return the event after a failed action: anything may have changed. None = try again."""
     if isinstance(action, Commit):
         return CommitEnded(at_ms=at_ms, outcome="unknown")
     return None if isinstance(action, Survey) else Slept(at_ms=at_ms, changed=frozenset(action.on))
@@ -83,11 +84,11 @@ def _perform(
     store: IdentityStore,
     action: Commit | Sleep,
     state: Watching,
-    tell: Callable[[Watching], None],
-    each_round: Callable[[], None],
+    on_rest: Callable[[Watching], None],
+    check_stop: Callable[[], None],
     clock: Callable[[], int],
 ) -> WatchEvent:
-    """Commit or rest; what came of it."""
+    """Commit or sleep; return what happened."""
     if isinstance(action, Commit):
         try:
             store.commit(action.ops)
@@ -96,11 +97,11 @@ def _perform(
         except OutcomeUnknown:
             return CommitEnded(at_ms=clock(), outcome="unknown")
         return CommitEnded(at_ms=clock(), outcome="done")
-    tell(state)
+    on_rest(state)
     until_ms = clock() + action.most_ms
     changed: frozenset[str] = frozenset()
     while not changed and (left_ms := until_ms - clock()) > 0:
-        each_round()
+        check_stop()
         changed = store.wait(action.on, min(SLICE_MS, left_ms))
     return Slept(at_ms=clock(), changed=changed)
 
@@ -110,7 +111,7 @@ def _survey(
     view: ClusterView,
     *,
     topics: bool,
-    trouble: Callable[[RackwiseError], None],
+    on_error: Callable[[RackwiseError], None],
     clock: Callable[[], int],
 ) -> Surveyed:
     node = store.read((MISSING_LEADER,))[MISSING_LEADER]
@@ -127,14 +128,14 @@ def _survey(
         retired=retired,
         markers=markers,
         owners=owners,
-        used=_read_used(view, trouble) if topics else None,
+        used=_read_used(view, on_error) if topics else None,
     )
 
 
-def _read_used(view: ClusterView, trouble: Callable[[RackwiseError], None]) -> frozenset[int]:
-    """Ids in replica lists; none where a topic cannot be read."""
+def _read_used(view: ClusterView, on_error: Callable[[RackwiseError], None]) -> frozenset[int]:
+    """Read the ids in replica lists; none if a topic cannot be read."""
     try:
         return view.used()
     except StoreCorrupt as error:
-        trouble(error)
+        on_error(error)
         return frozenset()

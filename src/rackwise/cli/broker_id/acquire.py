@@ -1,4 +1,4 @@
-"""`rackwise broker-id acquire`: a broker's start, under the id that is its own."""
+"""`rackwise broker-id acquire`: start a broker under its own id."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from rackwise.cli.broker_id.options import (
-    Bootstrap,
-    CommandConfig,
-    ServerProperties,
-    StoreConfigFile,
-    StoreUrl,
-    scan_of,
+    SessionTimeout,
+    StoreOptions,
+    scan_progress,
+    with_store_options,
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import RackwiseError
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
 TRY_AGAIN = 75
 """EX_TEMPFAIL: a later try may succeed by itself."""
 LITERAL_DANGERS = (
-    "--literal follows the KIP to the letter and reserves nothing: it takes the id of a broker "
-    "that is down for a moment, gives one id to many disks, forgets mappings and guards no data; "
-    "leave it out but for comparison"
+    "--literal follows KIP-426 literally and reserves nothing: it takes the id of a broker that is "
+    "down for a moment, gives one id to several disks, forgets mappings and guards no data; use it "
+    "only for comparison"
 )
 
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -42,97 +40,114 @@ SpareName = Literal["never", "unmapped", "any"]
 MissingBy = Literal["scan", "watch"]
 BlockedThen = Literal["error", "wait", "generate"]
 
-KeySource = Annotated[
-    str,
-    typer.Option(
-        "--key",
-        metavar="SOURCE",
-        help="The host's name: hostname, mac:IFACE, env:NAME, file:PATH or text:VALUE.",
-    ),
-]
-InstanceName = Annotated[
-    str | None,
-    typer.Option("--instance", metavar="NAME", help="Which broker of several on this host."),
-]
-UnstableKey = Annotated[
-    bool, typer.Option("--allow-key", help="Though the name looks as if it changed.")
-]
-Command = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[-- COMMAND...]", help="Starts the broker; {broker.id} is the id."),
-]
 
-
+@with_store_options()
 def acquire(
     context: typer.Context,
-    command: Command = None,
-    server_properties: ServerProperties = None,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
-    key: KeySource = "hostname",
-    instance: InstanceName = None,
-    allow_key: UnstableKey = False,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]",
+            help="The command that starts the broker. {broker.id} in it becomes the id.",
+        ),
+    ] = None,
+    *,
+    options: StoreOptions,
+    key: Annotated[
+        str,
+        typer.Option(
+            "--key",
+            metavar="SOURCE",
+            help="Take the name of the host from hostname, mac:IFACE, env:NAME, file:PATH or "
+            "text:VALUE.",
+        ),
+    ] = "hostname",
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            "--instance", metavar="NAME", help="Name this broker among several on the host."
+        ),
+    ] = None,
+    allow_key: Annotated[
+        bool,
+        typer.Option("--allow-key", help="Accept a key that looks as if it changes with restarts."),
+    ] = False,
     spare: Annotated[
-        SpareName, typer.Option(help="Which ids of lost brokers a new host may take.")
+        SpareName, typer.Option(help="Permit a new host to take these ids of lost brokers.")
     ] = "never",
     grace: Annotated[
-        float, typer.Option(metavar="S", min=0, help="So long a spare must have been missing.")
+        float,
+        typer.Option(metavar="S", min=0, help="Take a spare id only after it is missing for S s."),
     ] = 300.0,
     missing: Annotated[
-        MissingBy, typer.Option(help="Who sees it missing: this start, or broker-id watch.")
+        MissingBy,
+        typer.Option(help="Scan for missing ids, or use those that broker-id watch records."),
     ] = "scan",
     on_blocked: Annotated[
-        BlockedThen, typer.Option(help="Where every spare is reserved.")
+        BlockedThen, typer.Option(help="Choose what to do if every spare id is reserved.")
     ] = "error",
     wait: Annotated[
         float | None,
         typer.Option(
             metavar="S",
             min=0,
-            help="For a registration that nobody renews; by default 1.5 of its session timeout.",
+            help="Wait S seconds for a stale registration to end. The default is 1.5 of its "
+            "session timeout.",
         ),
     ] = None,
     generate_above: Annotated[
         int | None,
-        typer.Option(metavar="MAX", min=0, max=GREATEST_ID, help="KRaft: draw ids above MAX."),
+        typer.Option(
+            metavar="MAX", min=0, max=GREATEST_ID, help="Generate ids above MAX in KRaft mode."
+        ),
     ] = None,
     new_cluster: Annotated[
-        bool, typer.Option("--new-cluster", help="KRaft: no broker runs, no topic is there.")
+        bool,
+        typer.Option(
+            "--new-cluster", help="Start a new KRaft cluster, which has no broker and no topic."
+        ),
     ] = False,
     cluster_id: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="KRaft: of a new cluster, whose brokers cannot be asked."),
+        typer.Option(metavar="ID", help="Use this cluster id for a new KRaft cluster."),
     ] = None,
     ignore_unreadable_dirs: Annotated[
-        bool, typer.Option("--ignore-unreadable-dirs", help="Go on without those log dirs.")
+        bool, typer.Option("--ignore-unreadable-dirs", help="Ignore log dirs that cannot be read.")
     ] = False,
     adopt_data: Annotated[
-        bool, typer.Option("--adopt-data", help="Data without meta.properties is this broker's.")
+        bool,
+        typer.Option(
+            "--adopt-data", help="Treat partitions without meta.properties as this broker's data."
+        ),
     ] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Though no other replica of its data is in sync.")
+        bool,
+        typer.Option(
+            "--accept-loss", help="Start with an empty disk even as the last in-sync replica."
+        ),
     ] = False,
     literal: Annotated[
-        bool, typer.Option("--literal", help="The KIP to the letter: for comparison only.")
+        bool,
+        typer.Option("--literal", help="Follow KIP-426 literally, for comparison only."),
     ] = False,
-    session_timeout: Annotated[
-        float, typer.Option(metavar="S", min=1, help="Of the session with the store.")
-    ] = 10.0,
+    session_timeout: SessionTimeout = 10.0,
     hold: Annotated[
         float,
-        typer.Option(metavar="S", min=0, help="Without COMMAND: wait so long for a registration."),
+        typer.Option(
+            metavar="S", min=0, help="Wait S seconds for a registration if there is no COMMAND."
+        ),
     ] = 600.0,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the document there, too.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the result document to FILE, too."),
     ] = None,
 ) -> int:
-    """Take this host's broker id, write meta.properties, start the broker and stay its parent.
+    """Take the broker id of this host, write meta.properties, start the broker and supervise it.
 
-    With COMMAND stdout is the broker's. Without one our document goes there once the id is on the
-    disks, and we stay until somebody registers it. Exit: the broker's status, 128+n after signal n;
-    before it runs 1 error, 3 stopped half-way, 4 refused, 75 refused and a later try may succeed.
+    With COMMAND, stdout belongs to the broker. Without COMMAND, the result document is printed when
+    the id is on the disks, and the command waits until the broker registers. Exit codes: the status
+    of the broker, or 128+n after signal n; before the broker runs 1 error, 3 stopped half-way, 4
+    rejected, 75 rejected but a later try may succeed.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch import acquire as acquire_id
@@ -140,12 +155,12 @@ def acquire(
 
     if literal:
         shell.warn(LITERAL_DANGERS)
-    options = AcquireOptions(
-        server_properties=server_properties,
-        store_url=store,
-        store_config=store_config,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
+    acquire_options = AcquireOptions(
+        server_properties=options.server_properties,
+        store_url=options.store,
+        store_config=options.store_config,
+        bootstrap_server=options.bootstrap_server,
+        command_config=options.command_config,
         key=key,
         instance=instance,
         allow_key=allow_key,
@@ -168,17 +183,17 @@ def acquire(
     stopping = _Stopping()
     try:
         with ExitStack() as stack:
-            stack.enter_context(stopping.heard())
+            stack.enter_context(stopping.catch_signals())
             acquired: Acquired = acquire_id(
-                options,
+                acquire_options,
                 command or None,
-                tell=lambda text: shell.note(f"broker-id: {text}"),
-                taken=lambda found: _taken(shell, report, found, is_alone=not command),
-                scan=scan_of(stack, shell),
+                report=lambda text: shell.note(f"broker-id: {text}"),
+                on_acquired=lambda found: _publish(shell, report, found, is_alone=not command),
+                on_scan=scan_progress(stack, shell),
                 check=stopping.check,
             )
     except RackwiseError as error:
-        if not may_pass(error):
+        if not is_temporary(error):
             raise
         shell.error(error)
         return TRY_AGAIN
@@ -188,7 +203,7 @@ def acquire(
 
 
 class _Stopped(BaseException):
-    """A signal arrived while no command ran that it is passed on to."""
+    """A signal arrived while no command runs that could receive it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -197,22 +212,23 @@ class _Stopped(BaseException):
 
 @dataclass
 class _Stopping:
-    """Signals end a start in order: what it has claimed is given back.
+    """Ends a start in order after a signal: its claim is released.
 
-    A second one ends the process at once; one that is ignored, as under nohup, stays so. What a
-    handler raises may be lost in a client's `except:`, so a start asks `check` now and then.
+    A second signal ends the process at once. A signal that is ignored, as under nohup, stays
+    ignored. A bare `except:` of a client library may swallow what a handler raises, so a start
+    calls `check` repeatedly.
     """
 
     number: int | None = None
 
     def check(self) -> None:
-        """Raise `_Stopped` where a signal has arrived."""
+        """Raise `_Stopped` if a signal has arrived."""
         if self.number is not None:
             raise _Stopped(self.number)
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Hear them until the end."""
+    def catch_signals(self) -> Iterator[None]:
+        """Handle the signals until the end of the block."""
         before = {each: signal.getsignal(each) for each in STOPS}
         for each, handler in before.items():
             if handler is not signal.SIG_IGN:
@@ -229,10 +245,10 @@ class _Stopping:
         raise _Stopped(number)
 
 
-def _taken(shell: Shell, report: Path | None, acquired: Acquired, *, is_alone: bool) -> None:
-    """Print the document where no command has stdout, and write the report.
+def _publish(shell: Shell, report: Path | None, acquired: Acquired, *, is_alone: bool) -> None:
+    """Print the document if no command uses stdout, and write the report.
 
-    A broker is not kept down by a disk that is full of something else.
+    A report that cannot be written is a warning only: the broker starts all the same.
     """
     from rackwise.adapters.launch.report import acquired_document, write_report
 
@@ -243,11 +259,11 @@ def _taken(shell: Shell, report: Path | None, acquired: Acquired, *, is_alone: b
     try:
         write_report(report, acquired)
     except RackwiseError as error:
-        shell.warn(f"the report is not written: {error.message}; {error.hint}")
+        shell.warn(f"cannot write the report: {error.message}; {error.hint}")
 
 
-def may_pass(error: RackwiseError) -> bool:
-    """Whether a later start may succeed by itself."""
+def is_temporary(error: RackwiseError) -> bool:
+    """Return whether a later start may succeed by itself."""
     from rackwise.core.errors import IdentityRefused, Unreachable
 
     return isinstance(error, Unreachable) or (

@@ -1,4 +1,4 @@
-"""`rackwise broker-id`: who has which id, and the operator's word on it."""
+"""The commands of `rackwise broker-id`: list, assign, retire and clean up broker ids."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ import typer
 
 from rackwise.cli.broker_id.acquire import acquire
 from rackwise.cli.broker_id.options import (
-    Bootstrap,
     BrokerId,
-    CommandConfig,
-    Place,
-    ServerProperties,
-    StoreConfigFile,
-    StoreUrl,
-    opened,
-    tell_problems,
+    StoreOptions,
+    open_cluster,
+    warn_of_problems,
+    with_store_options,
 )
 from rackwise.cli.broker_id.show import show
 from rackwise.cli.broker_id.watch import watch
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
 By = Literal["scan", "watch"]
 
 app = typer.Typer(
-    help="Which id a broker has: it comes back as itself after it lost its disk (KIP-426).",
+    help="Manage broker ids: a broker keeps its id after it loses its disk (KIP-426).",
     rich_markup_mode=None,
 )
 app.command()(acquire)
@@ -40,161 +36,130 @@ app.command()(show)
 
 
 @app.command("list")
+@with_store_options()
 def list_ids(
     context: typer.Context,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """List every id: keys, registration, claim, owner, replicas, since when it is missing.
+    """List every id with its keys, registration, claim, owner, replicas and time missing.
 
-    Writes nothing. Exit: 0, 1 error, 4 refused.
+    Writes nothing. Exit codes: 0 done, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
+    from rackwise.cli.broker_id import text
 
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
-    census, rows = _listed(shell, place, topics=True)
+    census, rows = _read_rows(shell, options, topics=True)
     if shell.is_json:
-        shell.document(form.rows_document(form.IDS, rows, census.problems, census.now_ms))
+        shell.document(text.rows_document(text.IDS, rows, census.problems, census.now_ms))
     else:
-        shell.text(form.rows_text(rows, nobody="no id is known"))
+        shell.text(text.rows_text(rows, empty="no id is known"))
     return 0
 
 
 @app.command()
+@with_store_options()
 def missing(
     context: typer.Context,
     by: Annotated[
-        By, typer.Option(help="Read all topics now, or trust the ids that watch has seen.")
+        By,
+        typer.Option(
+            help="Read all topics now (scan), or use the ids that broker-id watch recorded."
+        ),
     ] = "scan",
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """List ids that are neither registered nor retired and that replicas use or watch has seen.
+    """List known ids that are neither registered nor retired.
 
-    Writes nothing. Exit: 0 none, 2 some, 1 error, 4 refused.
+    Known ids are those that replicas use or that broker-id watch recorded. Writes nothing. Exit
+    codes: 0 no id is missing, 2 ids are missing, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
+    from rackwise.cli.broker_id import text
 
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
-    census, rows = _listed(shell, place, topics=by == "scan")
+    census, rows = _read_rows(shell, options, topics=by == "scan")
     if by == "scan":
         _check_topics(census)
     rows = tuple(row for row in rows if row.is_missing)
     if shell.is_json:
-        shell.document(form.rows_document(form.MISSING, rows, census.problems, census.now_ms))
+        shell.document(text.rows_document(text.MISSING, rows, census.problems, census.now_ms))
     else:
-        shell.text(form.rows_text(rows, nobody="no id is missing"))
+        shell.text(text.rows_text(rows, empty="no id is missing"))
     return 2 if rows else 0
 
 
 @app.command()
+@with_store_options()
 def assign(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The host's key.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the host.")],
     id: BrokerId,
     force: Annotated[
-        bool, typer.Option("--force", help="Take it from the key that is mapped to it.")
+        bool, typer.Option("--force", help="Remove the mapping of another key to this id.")
     ] = False,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """Map a key to an id: the next start of that host takes it.
+    """Map a key to an id: the next start of that host takes the id.
 
-    Refused while another key's broker has the id. Exit: 0 written, 1 error, 4 refused.
+    Rejected while a broker of another key holds the id. Exit codes: 0 written, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
-
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
     from rackwise.adapters.launch import operator
+    from rackwise.cli.broker_id import text
     from rackwise.core.identity.nodes.keys import check_key
 
     check_key(key, allow_unstable=True)
-    with opened(shell, place, read_only=False) as (opened_store, view):
+    with open_cluster(shell, options, read_only=False) as (opened_store, view):
         done = operator.assign(
             opened_store,
             view,
             key,
             id,
             force=force,
-            has_registrations=not place.is_kraft,
+            has_registrations=not options.is_kraft,
         )
     if shell.is_json:
-        shell.document(form.assigned_document(done))
+        shell.document(text.assigned_document(done))
     else:
-        shell.text(form.assigned_text(done))
+        shell.text(text.assigned_text(done))
     return 0
 
 
 @app.command()
+@with_store_options()
 def retire(
     context: typer.Context,
     id: BrokerId,
     force: Annotated[
-        bool, typer.Option("--force", help="Though replicas are still assigned to it.")
+        bool,
+        typer.Option("--force", help="Retire the id even if it has replicas."),
     ] = False,
     unregister: Annotated[
-        bool, typer.Option("--unregister", help="KRaft: unregister the broker, too.")
+        bool, typer.Option("--unregister", help="Unregister the broker from a KRaft cluster, too.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take a retired id back.")] = False,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Put a retired id into use again.")] = False,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """Give an id up: its mappings go, and nobody gets it any more.
+    """Retire an id: delete its mappings, and never give it to a broker again.
 
-    Refused while it is registered, claimed or used by replicas. Exit: 0 done, 1 error, 4 refused.
+    Rejected while the id is registered, claimed or used by replicas. Exit codes: 0 done, 1 error, 4
+    rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
+    from rackwise.cli.broker_id import text
 
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
-    _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=place.is_kraft)
+    _check_retire(force=force, unregister=unregister, undo=undo, is_kraft=options.is_kraft)
     from rackwise.adapters.launch import operator
 
-    with opened(shell, place, read_only=False) as (opened_store, view):
+    with open_cluster(shell, options, read_only=False) as (opened_store, view):
         if undo:
             done = operator.undo(opened_store, view, id)
         else:
             done = operator.retire(
-                opened_store, view, id, force=force, has_registrations=not place.is_kraft
+                opened_store, view, id, force=force, has_registrations=not options.is_kraft
             )
         if unregister:
             from rackwise.adapters.kafka.broker_view import AdminView
@@ -202,50 +167,43 @@ def retire(
             if isinstance(view, AdminView):
                 view.unregister(id)
     if shell.is_json:
-        document = form.retired_document(done, is_retired=not undo, is_unregistered=unregister)
+        document = text.retired_document(done, is_retired=not undo, is_unregistered=unregister)
         shell.document(document)
     else:
-        shell.text(form.retired_text(done, is_retired=not undo))
+        shell.text(text.retired_text(done, is_retired=not undo))
     return 0
 
 
 @app.command()
+@with_store_options()
 def gc(
     context: typer.Context,
-    apply: Annotated[bool, typer.Option("--apply", help="Delete them.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Delete the listed mappings.")] = False,
     literal: Annotated[
         bool,
-        typer.Option("--literal", help="The KIP's rule to the letter; deletes live mappings."),
+        typer.Option(
+            "--literal", help="Apply the literal rule of KIP-426. It deletes live mappings."
+        ),
     ] = False,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """List mappings that nobody needs: the id lives under another key.
+    """List mappings whose id a broker of another key uses.
 
-    Writes nothing without --apply. Exit: 0 none is left, 2 some are, 1 error, 4 refused.
+    Writes nothing without --apply. Exit codes: 0 none is left, 2 some are left, 1 error, 4
+    rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
-
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
     from rackwise.adapters.launch import operator
+    from rackwise.cli.broker_id import text
 
     problems: dict[str, str] = {}
     if literal:
         shell.warn(
-            "--literal compares the host that a broker advertises with the key: on a cluster of "
-            "TLS or SASL alone every mapping is garbage to it; leave it out"
+            "--literal compares the advertised host of a broker with the key; it deletes every "
+            "mapping of a cluster that has only TLS or SASL listeners: omit --literal"
         )
-    with opened(shell, place, read_only=not apply) as (opened_store, view):
+    with open_cluster(shell, options, read_only=not apply) as (opened_store, view):
         if literal:
             found = operator.garbage_literal(opened_store, apply=apply)
         else:
@@ -253,17 +211,17 @@ def gc(
                 opened_store,
                 view,
                 apply=apply,
-                has_registrations=not place.is_kraft,
+                has_registrations=not options.is_kraft,
                 problems=problems,
             )
-    tell_problems(shell, problems)
+    warn_of_problems(shell, problems)
     if shell.is_json:
-        document = form.garbage_document(
+        document = text.garbage_document(
             found, is_applied=apply, is_literal=literal, problems=problems
         )
         shell.document(document)
     else:
-        shell.text(form.garbage_text(found, is_applied=apply))
+        shell.text(text.garbage_text(found, is_applied=apply))
     return 2 if any(not each.is_deleted for each in found) else 0
 
 
@@ -271,52 +229,50 @@ app.command()(watch)
 
 
 @app.command()
+@with_store_options(without=("bootstrap_server", "command_config"))
 def init(
     context: typer.Context,
-    check: Annotated[bool, typer.Option("--check", help="Only look; writes nothing.")] = False,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the nodes and write nothing.")
+    ] = False,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """Make the nodes that must be there, with their ACLs; once per cluster, as Kafka's principal.
+    """Create the nodes of the store with their ACLs, once per cluster, as Kafka's principal.
 
-    Exit: 0 all are there, 2 one is missing or has another ACL, 1 error, 4 refused.
+    Exit codes: 0 all nodes exist, 2 a node is missing or has another ACL, 1 error, 4 rejected.
     """
     shell: Shell = context.obj
     from rackwise.adapters.launch.views.stores import init_store, read_store_config, store_warnings
-    from rackwise.cli.broker_id import text as form
+    from rackwise.cli.broker_id import text
 
-    url = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=None,
-        command_config=None,
-    ).url
-    config = None if store_config is None else read_store_config(store_config)
+    url, file = options.url, options.store_config
+    config = None if file is None else read_store_config(file)
     for warning in store_warnings(url, config):
         shell.warn(warning)
     parents = init_store(url, config, check=check)
     if shell.is_json:
-        shell.document(form.parents_document(parents, is_checked=check))
+        shell.document(text.parents_document(parents, is_checked=check))
     else:
-        shell.text(form.parents_text(parents))
+        shell.text(text.parents_text(parents))
     return 2 if any(each.state in {"missing", "differs"} for each in parents) else 0
 
 
-def _listed(shell: Shell, place: Place, *, topics: bool) -> tuple[Census, tuple[IdRow, ...]]:
-    """All that is known, and a row per id."""
-    with opened(shell, place, read_only=True) as (opened_store, view):
+def _read_rows(
+    shell: Shell, options: StoreOptions, *, topics: bool
+) -> tuple[Census, tuple[IdRow, ...]]:
+    """Read the census, and make a row per id."""
+    with open_cluster(shell, options, read_only=True) as (opened_store, view):
         from rackwise.adapters.launch.views.census import read_census
         from rackwise.core.identity.operator.roster import roster
 
         census = read_census(opened_store, view, topics=topics)
-    tell_problems(shell, census.problems)
+    warn_of_problems(shell, census.problems)
     return census, roster(census)
 
 
 def _check_topics(census: Census) -> None:
-    """What replicas use is all known, or nobody can say that no id is missing."""
+    """Raise `StoreCorrupt` if a topic cannot be read: the used ids are then not all known."""
     unread = sorted(path for path in census.problems if path.startswith(TOPICS))
     if unread:
         raise StoreCorrupt(
@@ -325,22 +281,22 @@ def _check_topics(census: Census) -> None:
             wanted="every topic",
             had=census.problems[unread[0]],
             where=unread[0],
-            hint=f"{StoreCorrupt.remedy}; --by watch does without topics",
+            hint=f"{StoreCorrupt.remedy}, or use --by watch, which reads no topics",
         )
 
 
 def _check_retire(*, force: bool, unregister: bool, undo: bool, is_kraft: bool) -> None:
     if undo and (force or unregister):
         raise InvalidConfig(
-            "--undo goes with neither --force nor --unregister",
+            "--undo cannot be combined with --force or --unregister",
             wanted="--undo",
             had="--force" if force else "--unregister",
-            hint="leave the other out",
+            hint="omit --force and --unregister",
         )
     if unregister and not is_kraft:
         raise InvalidConfig(
-            "--unregister wants --bootstrap-server: only KRaft keeps a broker that is gone",
+            "--unregister needs --bootstrap-server: only KRaft keeps a stopped broker registered",
             wanted="--bootstrap-server",
             had=None,
-            hint="leave --unregister out in ZooKeeper mode",
+            hint="omit --unregister in ZooKeeper mode",
         )

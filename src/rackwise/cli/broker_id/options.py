@@ -1,12 +1,13 @@
-"""Where `rackwise broker-id` finds the store of identities and the cluster; the options for it."""
+"""The options that the commands of `rackwise broker-id` share, and the store that they open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -24,47 +25,65 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import IdentityStore
 
 SCHEME = "zookeeper://"
-MAPPING_HINT = "broker-id assign KEY ID --force writes a mapping anew"
-NODE_HINT = "mend or delete that node"
+MAPPING_HINT = "write the mapping again with broker-id assign KEY ID --force"
+NODE_HINT = "repair or delete that node"
 
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        help="zookeeper://h:2181,h2:2181/chroot or file:///dir; by default zookeeper.connect of "
-        "--server-properties.",
-    ),
-]
 StoreConfigFile = Annotated[
     Path | None,
-    typer.Option("--store-config", metavar="FILE", help="Properties: TLS, login, ACLs; mode 0600."),
-]
-ServerProperties = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The broker's server.properties.")
-]
-Bootstrap = Annotated[
-    str | None,
     typer.Option(
-        "--bootstrap-server", metavar="H:P", help="KRaft: ask these brokers who is registered."
+        "--store-config",
+        metavar="FILE",
+        help="Read TLS settings, login and ACLs of the store from this properties file. Its mode "
+        "must be 0600.",
     ),
 ]
-CommandConfig = Annotated[
-    Path | None,
-    typer.Option("--command-config", metavar="FILE", help="KRaft: client properties."),
+SessionTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        min=1,
+        help="Let the store end the session after S seconds without a sign of life.",
+    ),
 ]
-BrokerId = Annotated[int, typer.Argument(metavar="ID", min=0, max=GREATEST_ID, help="The id.")]
+BrokerId = Annotated[
+    int, typer.Argument(metavar="ID", min=0, max=GREATEST_ID, help="The broker id.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the store is, and who knows the brokers."""
+class StoreOptions:
+    """The options that say where the store is and how to ask the cluster."""
 
-    store: str | None
-    store_config: Path | None
-    server_properties: Path | None
-    bootstrap_server: str | None
-    command_config: Path | None
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            help="Keep identities in this store: zookeeper://h:2181,h2:2181/chroot or "
+            "file:///dir. The default is zookeeper.connect of --server-properties.",
+        ),
+    ] = None
+    store_config: StoreConfigFile = None
+    server_properties: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read the broker's settings from this file."),
+    ] = None
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-server",
+            metavar="H:P",
+            help="Ask these brokers of a KRaft cluster which brokers are registered.",
+        ),
+    ] = None
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            "--command-config",
+            metavar="FILE",
+            help="Read client properties for --bootstrap-server from this file.",
+        ),
+    ] = None
 
     @property
     def is_kraft(self) -> bool:
@@ -73,7 +92,7 @@ class Place:
 
     @property
     def url(self) -> str:
-        """The store's address. Raises `InvalidConfig` where nobody says it."""
+        """The store's address. Raises `InvalidConfig` if no option names one."""
         if self.store is not None:
             return self.store
         if self.server_properties is not None:
@@ -90,23 +109,55 @@ class Place:
         )
 
 
+def with_store_options(
+    *, without: Collection[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Replace the parameter `options` of a command with the options of `StoreOptions`.
+
+    The command line shows one option for each field, except `without`. The command receives them as
+    one `StoreOptions`.
+    """
+    hints = get_type_hints(StoreOptions, include_extras=True)
+    shared = [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=None, annotation=hints[each.name])
+        for each in fields(StoreOptions)
+        if each.name not in without
+    ]
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        shown: list[Parameter] = []
+        for name, each in signature(command, eval_str=True).parameters.items():
+            shown += shared if name == "options" else [each.replace(kind=Parameter.KEYWORD_ONLY)]
+
+        def run(**given: Any) -> int:  # noqa: ANN401 (values of any option)
+            options = StoreOptions(**{each.name: given.pop(each.name) for each in shared})
+            return command(options=options, **given)
+
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        vars(run)["__signature__"] = Signature(shown)
+        return run
+
+    return decorate
+
+
 @contextmanager
-def opened(
+def open_cluster(
     shell: Shell,
-    place: Place,
+    options: StoreOptions,
     *,
     read_only: bool,
     session_timeout_s: float = 10.0,
     patience_s: float = 30.0,
 ) -> Iterator[tuple[IdentityStore, ZooKeeperView | AdminView]]:
-    """The store and the cluster's view, both closed at the end.
+    """Open the store and the view of the cluster; both are closed at the end.
 
-    `patience_s`: how long a lost session is waited for.
+    `patience_s`: how long to wait for a lost session to come back.
     """
     from rackwise.adapters.launch.views.stores import open_store, read_store_config, store_warnings
 
-    url = place.url
-    config = None if place.store_config is None else read_store_config(place.store_config)
+    url = options.url
+    config = None if options.store_config is None else read_store_config(options.store_config)
     for warning in store_warnings(url, config):
         shell.warn(warning)
     with ExitStack() as stack:
@@ -118,44 +169,44 @@ def opened(
             patience_s=patience_s,
         )
         stack.enter_context(closing(store))
-        yield store, _view(stack, shell, place, store)
+        yield store, _view(stack, shell, options, store)
 
 
-def scan_of(stack: ExitStack, shell: Shell) -> Callable[[int, int], None]:
-    """Hears how many topics of how many were read, and shows it."""
+def scan_progress(stack: ExitStack, shell: Shell) -> Callable[[int, int], None]:
+    """Return a callback that shows how many topics are read, as `(done, of)`."""
     advance: Callable[[int], None] | None = None
     shown = 0
 
-    def heard(done: int, of: int) -> None:
+    def show(done: int, of: int) -> None:
         nonlocal advance, shown
         if advance is None or done < shown:
             advance, shown = stack.enter_context(shell.progress("topics", of)), 0
         advance(done - shown)
         shown = done
 
-    return heard
+    return show
 
 
 def _view(
-    stack: ExitStack, shell: Shell, place: Place, store: ZooKeeperStore | DirectoryStore
+    stack: ExitStack, shell: Shell, options: StoreOptions, store: ZooKeeperStore | DirectoryStore
 ) -> ZooKeeperView | AdminView:
-    if place.bootstrap_server is None:
+    if options.bootstrap_server is None:
         with installed("zookeeper", "read ZooKeeper's nodes"):
             from rackwise.adapters import zookeeper
 
-        return zookeeper.ZooKeeperView(store, progress=scan_of(stack, shell))
+        return zookeeper.ZooKeeperView(store, progress=scan_progress(stack, shell))
     with installed("kafka", "talk to brokers"):
         from rackwise.adapters import kafka
         from rackwise.adapters.kafka import broker_view
 
     settings = (
-        {} if place.command_config is None else kafka.read_client_config(place.command_config)
+        {} if options.command_config is None else kafka.read_client_config(options.command_config)
     )
-    admin = stack.enter_context(closing(kafka.connect(place.bootstrap_server, settings)))
+    admin = stack.enter_context(closing(kafka.connect(options.bootstrap_server, settings)))
     return broker_view.AdminView(admin)
 
 
-def tell_problems(shell: Shell, problems: Mapping[str, str]) -> None:
+def warn_of_problems(shell: Shell, problems: Mapping[str, str]) -> None:
     """Warn of each node that cannot be read."""
     for path, text in sorted(problems.items()):
         where = "" if path in text else f"{escaped(path)}: "

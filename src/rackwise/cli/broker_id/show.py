@@ -1,4 +1,4 @@
-"""`rackwise broker-id show`: every node about one key or id, and what a start would decide."""
+"""`rackwise broker-id show`: the nodes of one key or id, and a preview of `acquire`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rackwise.cli.broker_id.options import (
-    Bootstrap,
-    CommandConfig,
-    Place,
-    ServerProperties,
-    StoreConfigFile,
-    StoreUrl,
-    opened,
-    tell_problems,
+    StoreOptions,
+    open_cluster,
+    warn_of_problems,
+    with_store_options,
 )
 from rackwise.cli.shell import Shell
 from rackwise.core.errors import InvalidConfig
@@ -26,69 +22,64 @@ if TYPE_CHECKING:
     from rackwise.core.identity.operator.roster import Census, IdRow
 
 
+@with_store_options()
 def show(
     context: typer.Context,
-    key: Annotated[str | None, typer.Option(metavar="K", help="A host's key.")] = None,
-    id: Annotated[
-        int | None, typer.Option(metavar="N", min=0, max=GREATEST_ID, help="Or an id.")
+    key: Annotated[
+        str | None, typer.Option(metavar="K", help="Show the nodes of this key.")
     ] = None,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    id: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, max=GREATEST_ID, help="Show the nodes of this id."),
+    ] = None,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """Show every node about one key or id; writes nothing.
+    """Show every node about one key or id.
 
-    With --server-properties also what acquire would decide for that key. Exit: 0, or 2 where
-    mapping, claim, registration and owner disagree; 1 error, 4 refused.
+    With --server-properties it also shows what acquire would decide for that key. Writes nothing.
+    Exit codes: 0 the nodes agree, 2 mapping, claim, registration and owner disagree, 1 error, 4
+    rejected.
     """
     shell: Shell = context.obj
-    from rackwise.cli.broker_id import text as form
+    from rackwise.cli.broker_id import text
 
     if (key is None) == (id is None):
         raise InvalidConfig(
             "expected exactly one of --key and --id",
             wanted=1,
             had=0 if key is None else 2,
-            hint="broker-id list has every key and id",
+            hint="list every key and id with broker-id list",
         )
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
-    with opened(shell, place, read_only=True) as (opened_store, view):
+    with open_cluster(shell, options, read_only=True) as (opened_store, view):
         from rackwise.adapters.launch.views.census import read_census
         from rackwise.core.identity.operator.roster import disagreements
 
         census = read_census(opened_store, view)
-        mapping, rows = _about(census, key, id)
+        mapping, rows = _select(census, key, id)
         decision = None
-        if key is not None and server_properties is not None:
+        if key is not None and options.server_properties is not None:
             from rackwise.adapters.launch.broker.server_properties import read_server_properties
             from rackwise.adapters.launch.preview import preview_decision
 
-            properties = read_server_properties(server_properties)
+            properties = read_server_properties(options.server_properties)
             decision = preview_decision(opened_store, view, properties, key)
-    told = tuple(each for row in rows for each in disagreements(row))
-    problems = _about_these(census, key, rows)
-    tell_problems(shell, problems)
+    conflicts = tuple(each for row in rows for each in disagreements(row))
+    problems = _problems_of(census, key, rows)
+    warn_of_problems(shell, problems)
     if shell.is_json:
         shell.document(
-            form.show_document(rows, told, mapping, decision, key=key, problems=problems)
+            text.show_document(rows, conflicts, mapping, decision, key=key, problems=problems)
         )
     else:
-        shell.text(form.show_text(rows, told, mapping, decision, key=key))
-    return 2 if told or problems else 0
+        shell.text(text.show_text(rows, conflicts, mapping, decision, key=key))
+    return 2 if conflicts or problems else 0
 
 
-def _about(
+def _select(
     census: Census, key: str | None, number: int | None
 ) -> tuple[KeyMapping | None, tuple[IdRow, ...]]:
-    """The key's mapping, and the rows of the ids that it, its claims or its broker has."""
+    """Select the mapping of the key, and the rows of ids that it maps, claims or owns."""
     from rackwise.core.identity.operator.roster import roster, row_of
 
     if number is not None:
@@ -104,8 +95,8 @@ def _about(
     return mapping, rows
 
 
-def _about_these(census: Census, key: str | None, rows: tuple[IdRow, ...]) -> Mapping[str, str]:
-    """Nodes that cannot be read, of this key or these ids."""
+def _problems_of(census: Census, key: str | None, rows: tuple[IdRow, ...]) -> Mapping[str, str]:
+    """Select the unreadable nodes of this key or these ids."""
     names = {key, *(str(row.id) for row in rows), *(name for row in rows for name in row.keys)}
     return {
         path: text

@@ -1,4 +1,4 @@
-"""What `rackwise broker-id` prints: a table for people, documents for programs."""
+"""The output of `rackwise broker-id`: tables for people, documents for programs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ DECISIONS = {
 }
 
 
-def rows_text(rows: Sequence[IdRow], *, nobody: str) -> str:
-    """A row per id; `nobody`: what is said where there is none."""
+def rows_text(rows: Sequence[IdRow], *, empty: str) -> str:
+    """Format one row per id. `empty`: the text for no rows."""
     if not rows:
-        return nobody
+        return empty
     return columns_text(HEADER, [_cells(row) for row in rows], numbers={0})
 
 
 def rows_document(
     form: str, rows: Iterable[IdRow], problems: Mapping[str, str], now_ms: int
 ) -> dict[str, Any]:
-    """All rows; `problems`: path -> why that node cannot be read."""
+    """Build the document of all rows. `problems`: path -> why that node cannot be read."""
     return {
         "format": form,
         "now_ms": now_ms,
@@ -56,7 +56,7 @@ def rows_document(
 
 
 def row_document(row: IdRow) -> dict[str, Any]:
-    """One id; null means nobody or not known."""
+    """Build the document of one id; null means none or not known."""
     return {
         "id": row.id,
         "keys": list(row.keys),
@@ -72,19 +72,19 @@ def row_document(row: IdRow) -> dict[str, Any]:
 
 def show_text(
     rows: Sequence[IdRow],
-    told: Sequence[str],
+    conflicts: Sequence[str],
     mapping: KeyMapping | None,
     decision: Decision | None,
     *,
     key: str | None,
 ) -> str:
-    """Every node about one key or id, what disagrees, and what `acquire` would do."""
+    """Format the nodes of one key or id, their conflicts and a preview of `acquire`."""
     lines = []
     if key is not None:
         to = "no id" if mapping is None else f"id {mapping.broker_id}"
         lines.append(f"key {escaped(key)}: {to}")
-    lines.append(rows_text(rows, nobody="no node is about it"))
-    lines += [f"disagree: {escaped(each)}" for each in told]
+    lines.append(rows_text(rows, empty="no node mentions it"))
+    lines += [f"disagree: {escaped(each)}" for each in conflicts]
     if decision is not None:
         lines.append(f"acquire would {decision_text(decision)}")
     return "\n".join(lines)
@@ -92,30 +92,30 @@ def show_text(
 
 def show_document(
     rows: Sequence[IdRow],
-    told: Sequence[str],
+    conflicts: Sequence[str],
     mapping: KeyMapping | None,
     decision: Decision | None,
     *,
     key: str | None,
     problems: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The same for programs; `would` is null where no server.properties was given."""
+    """Build the same document. `preview` is null without server.properties."""
     return {
         "format": ONE,
         "key": key,
         "mapped_id": None if mapping is None else mapping.broker_id,
         "ids": [row_document(row) for row in rows],
-        "disagreements": list(told),
-        "would": None if decision is None else _decision(decision),
+        "disagreements": list(conflicts),
+        "preview": None if decision is None else _decision(decision),
         "problems": _problems(problems),
     }
 
 
 def decision_text(decision: Decision) -> str:
-    """What would be done, as it follows on `acquire would`.
+    """Say what the decision does, to follow `acquire would`.
 
     >>> decision_text(Generate(row="D36"))
-    'draw a new number (D36)'
+    'generate a new number (D36)'
     """
     match decision:
         case Take():
@@ -123,15 +123,15 @@ def decision_text(decision: Decision) -> str:
         case WaitFor():
             return f"wait for {', '.join(map(escaped, decision.on))} ({decision.row})"
         case Generate():
-            return f"draw a new number ({decision.row})"
+            return f"generate a new number ({decision.row})"
         case ReadMore():
-            return f"look at {decision.at} ({decision.row})"
+            return f"read {decision.at} ({decision.row})"
         case Refuse():
-            return f"refuse: {escaped(decision.error.message)}"
+            return f"be rejected: {escaped(decision.error.message)}"
 
 
 def assigned_document(done: Assigned) -> dict[str, Any]:
-    """What `assign` wrote."""
+    """Build the document of `assign`."""
     return {
         "format": ASSIGNED,
         "key": done.key,
@@ -142,16 +142,16 @@ def assigned_document(done: Assigned) -> dict[str, Any]:
 
 
 def assigned_text(done: Assigned) -> str:
-    """Old and new, and who lost it."""
+    """Format the old and the new id, and the keys that lost it."""
     before = "no id" if done.before is None else f"id {done.before}"
-    told = f"{escaped(done.key)}: {before} before, id {done.id} now"
+    line = f"{escaped(done.key)}: {before} before, id {done.id} now"
     if done.taken_from:
-        told += f"; taken from {', '.join(map(escaped, done.taken_from))}"
-    return told
+        line += f"; taken from {', '.join(map(escaped, done.taken_from))}"
+    return line
 
 
 def retired_document(done: Retired, *, is_retired: bool, is_unregistered: bool) -> dict[str, Any]:
-    """What `retire` did; `is_retired`: False after `--undo`."""
+    """Build the document of `retire`. `is_retired`: False after `--undo`."""
     return {
         "format": RETIRED,
         "id": done.id,
@@ -163,7 +163,7 @@ def retired_document(done: Retired, *, is_retired: bool, is_unregistered: bool) 
 
 
 def retired_text(done: Retired, *, is_retired: bool) -> str:
-    """What became of the id."""
+    """Format the state of the id."""
     state = "retired" if is_retired else "not retired"
     if not done.is_changed:
         return f"id {done.id} is {state} already"
@@ -174,7 +174,7 @@ def retired_text(done: Retired, *, is_retired: bool) -> str:
 def garbage_document(
     found: Sequence[Garbage], *, is_applied: bool, is_literal: bool, problems: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Each mapping that may go; `deleted` is false of one that was claimed meanwhile."""
+    """Build the document of `gc`. `deleted` is false for a mapping that was claimed meanwhile."""
     return {
         "format": GARBAGE,
         "applied": is_applied,
@@ -193,7 +193,7 @@ def garbage_document(
 
 
 def garbage_text(found: Sequence[Garbage], *, is_applied: bool) -> str:
-    """A row per mapping, and how to delete them."""
+    """Format one row per mapping, and how to delete them."""
     if not found:
         return "no garbage"
     rows = [
@@ -210,7 +210,7 @@ def garbage_text(found: Sequence[Garbage], *, is_applied: bool) -> str:
 
 
 def parents_document(parents: Sequence[Parent], *, is_checked: bool) -> dict[str, Any]:
-    """The nodes that must be there."""
+    """Build the document of the required nodes."""
     return {
         "format": PARENTS,
         "checked": is_checked,
@@ -222,12 +222,12 @@ def parents_document(parents: Sequence[Parent], *, is_checked: bool) -> dict[str
 
 
 def parents_text(parents: Sequence[Parent]) -> str:
-    """A row per node; an ACL where it is not as ours would be."""
+    """Format one row per node, with both ACLs if they differ."""
     rows = [
         (
             each.path,
             each.state,
-            f"wanted {each.wanted}; had {each.had}" if each.state == "differs" else "",
+            f"expected {each.wanted}; got {each.had}" if each.state == "differs" else "",
         )
         for each in parents
     ]
@@ -281,7 +281,7 @@ def _owner(owner: Owner | None) -> dict[str, Any] | None:
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
-    told = {
+    document = {
         "decision": DECISIONS[type(decision)],
         "row": decision.row,
         "id": decision.id if isinstance(decision, Take) else None,
@@ -290,9 +290,9 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "code": None,
     }
     if isinstance(decision, Refuse):
-        told["error"] = decision.error.message
-        told["code"] = getattr(decision.error, "code", None)
-    return told
+        document["error"] = decision.error.message
+        document["code"] = getattr(decision.error, "code", None)
+    return document
 
 
 def _problems(problems: Mapping[str, str]) -> list[dict[str, str]]:

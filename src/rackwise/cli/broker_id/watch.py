@@ -1,4 +1,4 @@
-"""`rackwise broker-id watch`: the daemon that sees ids go missing."""
+"""`rackwise broker-id watch`: a daemon that records which ids are missing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rackwise.cli.broker_id.options import (
-    Bootstrap,
-    CommandConfig,
-    Place,
-    ServerProperties,
-    StoreConfigFile,
-    StoreUrl,
-    opened,
+    SessionTimeout,
+    StoreOptions,
+    open_cluster,
+    with_store_options,
 )
 from rackwise.cli.shell import Shell, Terminated
 from rackwise.core.errors import Unreachable
@@ -31,84 +28,78 @@ if TYPE_CHECKING:
 
 RESCAN_S = 3600.0
 PATIENCE_S = 5.0
-"""So long a read may hang, and with it the answer to SIGTERM."""
+"""The longest time that a read may hang. SIGTERM takes effect after it."""
 
 
+@with_store_options()
 def watch(
     context: typer.Context,
     gc_every: Annotated[
         float | None,
-        typer.Option(metavar="S", min=1, help="Delete garbage each S seconds; by default never."),
+        typer.Option(
+            metavar="S",
+            min=1,
+            help="Delete garbage mappings every S seconds. The default is never.",
+        ),
     ] = None,
     rescan: Annotated[
-        float, typer.Option(metavar="S", min=1, help="Read all topics each S seconds.")
+        float, typer.Option(metavar="S", min=1, help="Read all topics every S seconds.")
     ] = RESCAN_S,
-    session_timeout: Annotated[
-        float, typer.Option(metavar="S", min=1, help="Of the session with the store.")
-    ] = 10.0,
-    store: StoreUrl = None,
-    store_config: StoreConfigFile = None,
-    server_properties: ServerProperties = None,
-    bootstrap_server: Bootstrap = None,
-    command_config: CommandConfig = None,
+    session_timeout: SessionTimeout = 10.0,
+    *,
+    options: StoreOptions,
 ) -> int:
-    """Watch for ids that go missing, and write down since when; runs until SIGTERM.
+    """Record which ids are missing, and since when. Runs until SIGTERM.
 
-    Several may run, one leads. Prints a line for each change, under --json one document. Goes on
-    where the store was away. Exit: 0 after SIGTERM, 1 error, 4 refused.
+    Several watchers may run; one of them leads. Prints a line for each change, with --json a
+    document. Continues after the store was unreachable. Exit codes: 0 after SIGTERM, 1 error, 4
+    rejected.
     """
     shell: Shell = context.obj
-    place = Place(
-        store=store,
-        store_config=store_config,
-        server_properties=server_properties,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-    )
     from rackwise.adapters.clock import monotonic_ms
     from rackwise.adapters.launch import operator
-    from rackwise.adapters.launch.watch import watch as watch_store
+    from rackwise.adapters.launch.watch import run_watcher
 
-    teller = _Teller(shell)
-    is_over = False
+    printer = _ChangePrinter(shell)
+    is_stopping = False
 
-    def end(number: int, _frame: FrameType | None) -> None:
-        """At rest the next round ends it, so that no write is cut; a second signal ends it now."""
-        nonlocal is_over
-        is_over = True
+    def stop(number: int, _frame: FrameType | None) -> None:
+        """End at the next check, so that no write is cut. A second signal ends the process now."""
+        nonlocal is_stopping
+        is_stopping = True
         signal.signal(number, signal.SIG_DFL)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = signal.signal(signal.SIGTERM, stop)
     try:
-        with opened(
+        with open_cluster(
             shell,
-            place,
+            options,
             read_only=False,
             session_timeout_s=session_timeout,
             patience_s=PATIENCE_S,
         ) as (opened_store, view):
             due_ms = monotonic_ms()
 
-            def each_round() -> None:
+            def check_stop() -> None:
                 nonlocal due_ms
-                if is_over:
-                    _end()
+                if is_stopping:
+                    _terminate()
                 if gc_every is None or monotonic_ms() < due_ms:
                     return
                 due_ms = monotonic_ms() + int(gc_every * 1000)
                 for each in operator.garbage(
-                    opened_store, view, apply=True, has_registrations=not place.is_kraft
+                    opened_store, view, apply=True, has_registrations=not options.is_kraft
                 ):
-                    teller.collected(each)
+                    printer.print_deleted(each)
 
-            watch_store(
+            run_watcher(
                 opened_store,
                 view,
                 name=f"{os.uname().nodename} {os.getpid()}",
                 rescan_ms=int(rescan * 1000),
-                tell=teller.rested,
-                each_round=each_round,
-                trouble=teller.trouble,
+                on_rest=printer.print_changes,
+                check_stop=check_stop,
+                on_error=printer.warn_once,
             )
     except Terminated:
         shell.note("stopped")
@@ -117,50 +108,50 @@ def watch(
     return 0
 
 
-def _end() -> NoReturn:
+def _terminate() -> NoReturn:
     raise Terminated
 
 
 @dataclass(slots=True)
-class _Teller:
-    """Tells what has changed since it was last told."""
+class _ChangePrinter:
+    """Prints what has changed since it printed last."""
 
     shell: Shell
     is_leading: bool | None = None
     missing: frozenset[int] = field(default_factory=frozenset)
-    outlived: frozenset[str] = field(default_factory=frozenset)
+    ongoing: frozenset[str] = field(default_factory=frozenset)
 
-    def trouble(self, error: RackwiseError) -> None:
-        """Warn, once until it is over."""
+    def warn_once(self, error: RackwiseError) -> None:
+        """Warn of an error, and not again until it is over."""
         name = f"{type(error).__name__} {error.where}"
-        if name not in self.outlived:
-            self.outlived |= {name}
-            self.shell.warn(f"{escaped(error.message)}; {error.hint}; watch goes on")
+        if name not in self.ongoing:
+            self.ongoing |= {name}
+            self.shell.warn(f"{escaped(error.message)}; {error.hint}; the watcher continues")
 
-    def rested(self, state: Watching) -> None:
-        """Tell of the lead and of ids, where they are not as before."""
-        if any(name.startswith(Unreachable.__name__) for name in self.outlived):
+    def print_changes(self, state: Watching) -> None:
+        """Print a change of the lead, and ids that are newly missing or back."""
+        if any(name.startswith(Unreachable.__name__) for name in self.ongoing):
             self.shell.note("the store answers again")
-        self.outlived = frozenset()
+        self.ongoing = frozenset()
         is_leading = state.led is not None
         if is_leading != self.is_leading:
             self.is_leading = is_leading
-            self._tell("leads" if is_leading else "follows", None, None)
+            self._print("leads" if is_leading else "follows", None, None)
         if not is_leading:
             self.missing = frozenset()
             return
         for each in sorted(state.missing - self.missing):
-            self._tell("missing", each, None)
+            self._print("missing", each, None)
         for each in sorted(self.missing - state.missing):
-            self._tell("returned", each, None)
+            self._print("returned", each, None)
         self.missing = state.missing
 
-    def collected(self, found: Garbage) -> None:
-        """Tell of a mapping that was deleted."""
+    def print_deleted(self, found: Garbage) -> None:
+        """Print a mapping that was deleted."""
         if found.is_deleted:
-            self._tell("collected", found.mapping.broker_id, found.mapping.key)
+            self._print("collected", found.mapping.broker_id, found.mapping.key)
 
-    def _tell(self, kind: str, number: int | None, key: str | None) -> None:
+    def _print(self, kind: str, number: int | None, key: str | None) -> None:
         if self.shell.is_json:
             from rackwise.cli.broker_id.text import WATCHED
 

@@ -1,15 +1,17 @@
-"""Becomes a command that ends with the process that started it.
+"""Becomes a command that ends when the process that started it ends.
 
 ```
-supervisor ──fork──> tied.py PARENT COMMAND... ──exec──> COMMAND     one process id throughout
+supervisor ──fork──> dies_with_parent.py PARENT COMMAND... ──exec──> COMMAND     one process id
 ```
 
-Linux sends SIGTERM to the command when its supervisor is gone, however that ended: no broker runs
-on that nobody watches. A broker hears it as a shutdown in order. Elsewhere nothing ties the two.
+Linux sends SIGTERM to the command when its supervisor ends for any reason, so no broker runs
+unsupervised. A broker treats SIGTERM as an orderly shutdown. On other systems the two are not
+connected.
 
-The file is run by path, alone and isolated (`python -I -S tied.py PARENT COMMAND...`), so it starts
-in milliseconds and runs no code between fork and exec of a process with threads; it must import
-nothing but the standard library. Statuses are a shell's: 127 no such command, 126 it cannot be run.
+This file is run by its path, isolated (`python -I -S dies_with_parent.py PARENT COMMAND...`). So it
+starts in milliseconds, and a process with threads runs no code between fork and exec. It may import
+only the standard library. The exit status is that of a shell: 127 for a command that does not
+exist, 126 for one that cannot be run.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126
 
 
 def main(parent: int, command: Sequence[str]) -> int:
-    """Become `command`; a status is given only where that failed."""
+    """Become `command`. Returns an exit status only if that fails."""
     if sys.platform == "linux":
         import ctypes
 
@@ -35,9 +37,9 @@ def main(parent: int, command: Sequence[str]) -> int:
     if os.getppid() != parent:
         return 128 + signal.SIGTERM
     try:
-        os.execvp(command[0], list(command))  # noqa: S606 (no shell is wanted)
+        os.execvp(command[0], list(command))  # noqa: S606 (without a shell)
     except OSError as error:
-        print(f"{command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201 (a shell's words)
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201 (as a shell does)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
 
 

@@ -1,15 +1,15 @@
-"""Read the name of this host from where the operator says it stands.
+"""The key of this host, read from the source that the operator names.
 
 ```
-hostname       the kernel's node name, lower case; no resolver is asked, an outage must not rename
+hostname       the kernel's node name, lower case; no resolver is asked: an outage must not rename
 mac:eth0       the address of an interface, lower case with colons
-env:POD_NAME   a variable, file:PATH the first line of a file, text:VALUE the value itself
+env:POD_NAME   a variable; file:PATH the first line of a file; text:VALUE the value itself
 ```
 
-Blanks at both ends go; nothing else of a variable, a file or a text is changed. An instance is put
-behind it, `h7-9092`, where several brokers share a host.
+Blanks at both ends are removed; nothing else of a variable, a file or a text is changed. If several
+brokers share a host, the instance follows the key: `h7-9092`.
 
-Source: KIP-426 names a host by its host name; the other sources are Rackwise's own.
+Source: KIP-426 identifies a host by its host name. The other sources are Rackwise's own.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ INTERFACES = Path("/sys/class/net")
 FILE_CAP = 65536
 ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 MULTICAST, LOCAL = 1, 2
-"""Bits of an address' first byte."""
+"""Bits of the first byte of an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A host's name and what is to be said of it."""
+    """The key of a host, and warnings about it."""
 
     text: str
     warnings: tuple[str, ...] = ()
@@ -52,11 +52,11 @@ def read_key(
     allow_unstable: bool = False,
     interfaces: Path = INTERFACES,
 ) -> Key:
-    """The key of this host.
+    """Read the key of this host.
 
-    Raises `KeyMissing` where the source has none, `KeyInvalid` where no node of the store could be
-    called so, `KeyUnstable` for names that change with the address unless `allow_unstable`,
-    `InvalidConfig` for a source of no known kind.
+    Raises `KeyMissing` if the source is empty, `KeyInvalid` if the key is not a valid node name,
+    `KeyUnstable` for names that change with the address unless `allow_unstable`, `InvalidConfig`
+    for an unknown kind of source.
     """
     kind, _, name = source.partition(":")
     warnings: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ def read_key(
             f"invalid --key: expected {SOURCES}, got {escaped(source)!r}",
             wanted=SOURCES,
             had=source,
-            hint="hostname is right for hosts, env:POD_NAME for pods of a stateful set",
+            hint="use hostname for hosts, env:POD_NAME for pods of a stateful set",
         )
     text = text.strip()
     if not text:
@@ -92,13 +92,13 @@ def _missing_error(source: str, had: str) -> KeyMissing:
         f"expected a name from {escaped(source)}, got {had}",
         wanted="a stable name",
         had=had,
-        hint="name another --key",
+        hint="use another --key",
         where=source,
     )
 
 
 def _address(interface: str, interfaces: Path) -> str:
-    """The address of an interface. All zeros and multicast name nobody."""
+    """Read the address of an interface. All zeros and multicast identify no interface."""
     source = f"mac:{interface}"
     if "/" in interface or interface in {".", ".."}:
         raise _missing_error(source, "no such interface")
@@ -107,14 +107,16 @@ def _address(interface: str, interfaces: Path) -> str:
     except (OSError, UnicodeDecodeError):
         raise _missing_error(source, "no such interface") from None
     if not ADDRESS.fullmatch(text):
-        raise _missing_error(source, f"{escaped(text[:100])!r}, which is no address of six bytes")
+        raise _missing_error(
+            source, f"{escaped(text[:100])!r}, which is not an address of six bytes"
+        )
     if text == "00:00:00:00:00:00" or int(text[:2], 16) & MULTICAST:
         raise KeyInvalid(
             f"invalid address of {escaped(interface)}: expected neither zero nor multicast, "
             f"got {text}",
             wanted="neither zero nor multicast",
             had=text,
-            hint="name an interface of hardware",
+            hint="use a hardware interface",
             where=source,
         )
     return text
@@ -123,8 +125,8 @@ def _address(interface: str, interfaces: Path) -> str:
 def _local_warnings(address: str, interface: str) -> tuple[str, ...]:
     if not int(address[:2], 16) & LOCAL:
         return ()
-    told = f"{address} of {escaped(interface)} is locally administered: containers draw such anew"
-    return (f"{told}; see that it stays",)
+    text = f"{address} of {escaped(interface)} is locally administered: containers get a new one"
+    return (f"{text}; make sure that it does not change",)
 
 
 def _first_line(path: Path) -> str:
@@ -135,4 +137,4 @@ def _first_line(path: Path) -> str:
     except OSError as error:
         raise _missing_error(f"file:{path}", error.strerror or "no file") from None
     except UnicodeDecodeError:
-        raise _missing_error(f"file:{path}", "no text in UTF-8") from None
+        raise _missing_error(f"file:{path}", "text that is not UTF-8") from None

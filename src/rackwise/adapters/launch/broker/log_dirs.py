@@ -1,11 +1,11 @@
-"""Log dirs: reading which id is on each, and writing the id that was won.
+"""Log dirs: reads the id on each, and writes the id that a start took.
 
-Goals, in order: a file that cannot be read is never taken for one that is not there; after a crash
-at any point a dir has a whole `meta.properties` or none; nothing that is there is overwritten.
+Goals, in order: an unreadable file is never treated as an absent one; after a crash at any point a
+dir has a whole `meta.properties` or none; nothing that exists is overwritten.
 
-Reading opens regular files alone: a symbolic link, a FIFO or a device is a problem of that dir, and
-so is more than 64 KiB, of which no more is read. A dir that does not exist is an empty one, as
-Kafka makes it.
+Reading opens regular files only. A symbolic link, a FIFO or a device is a problem of that dir. So
+is a file of more than 64 KiB, which is not read further. A dir that does not exist counts as empty,
+because Kafka creates it.
 
 Writing, for each dir without a file:
 
@@ -13,15 +13,16 @@ Writing, for each dir without a file:
 unlink meta.properties.tmp   open O_EXCL|O_NOFOLLOW   write   fsync   check()   rename   fsync dir
 ```
 
-A file of version 0 that has no id is completed the same way, and keeps what else it says: Kafka
-completes it too, but with an id of its own.
+A file of version 0 without an id is completed in the same way and keeps its other fields. Kafka
+would complete it too, but with an id of its own.
 
-`check` is the caller's last look at its claim, right before each rename; where it raises, the
-files of this run are removed again. A dir that fails does not keep the others from being written.
-The file gets owner and group of its dir, and the dir's mode without the right to execute.
+`check` is the caller's last check of its claim, right before each rename. If it raises, the files
+of this run are removed again. A dir that fails does not stop the other dirs. The file gets the
+owner and group of its dir, and the mode of the dir without the execute bits.
 
-What this does not do: judge what the files say; hold the claim. Between `check` and the rename a
-window stays; a broker that registers under an id that is taken is Kafka's to refuse.
+What this does not do: interpret the files; hold the claim. A window remains between `check` and the
+rename. Kafka itself rejects a broker that registers under a taken id.
+
 Source: org.apache.kafka.metadata.properties.MetaPropertiesEnsemble, KIP-858.
 """
 
@@ -62,7 +63,7 @@ _DIRECTORY_BYTES = 16
 
 
 def read_log_dirs(paths: Iterable[str]) -> tuple[LocalLogDir, ...]:
-    """What is on each dir, in the order given; never raises for what is on them."""
+    """Read each log dir, in the order given. Never raises for their content."""
     return tuple(map(_read, paths))
 
 
@@ -73,10 +74,11 @@ def write_metas(
     check: Callable[[], None],
     random_bytes: Callable[[int], bytes] = os.urandom,
 ) -> tuple[str, ...]:
-    """A `meta.properties` in each dir that lacks the id and has no problem: the paths that got one.
+    """Write a `meta.properties` to each dir that lacks the id; return the paths that got one.
 
-    In version 1 each gets a fresh directory.id. Raises `MetaWriteFailed` with every dir that
-    failed, after all were tried; what `check` raises, after removing the files of this run.
+    Dirs with a problem are skipped. In version 1 each file gets a new directory.id. Raises
+    `MetaWriteFailed` with every dir that failed, after all were tried. An exception of `check` is
+    raised after the files of this run are removed.
     """
     mode = Mode.ZOOKEEPER if meta.version == 0 else Mode.KRAFT
     wanted = [each for each in log_dirs if each.lacks_id(mode)]
@@ -109,7 +111,7 @@ def _complete(before: MetaProperties, meta: MetaProperties) -> MetaProperties:
 
 
 def remove_metas(paths: Iterable[str]) -> tuple[str, ...]:
-    """Remove the file of each dir that holds no partition directory: the paths that lost one."""
+    """Remove the file of each dir without partitions; return the paths that lost one."""
     removed = []
     for path in paths:
         with suppress(OSError):
@@ -139,7 +141,7 @@ def _read(path: str) -> LocalLogDir:
 
 
 def _partitions(path: str) -> frozenset[str]:
-    """Directories named as partitions; those that Kafka is deleting or filling are not."""
+    """Return the partition directories, without those that Kafka deletes or fills."""
     with os.scandir(path) as entries:
         return frozenset(
             entry.name for entry in entries if _PARTITION.fullmatch(entry.name) and entry.is_dir()
@@ -147,7 +149,7 @@ def _partitions(path: str) -> frozenset[str]:
 
 
 def _content(path: str) -> bytes | None:
-    """The bytes of a regular file up to the cap and one more; None = there is none."""
+    """Read a regular file up to one byte over the limit; None = there is no file."""
     try:
         _check_regular(os.lstat(path))
     except FileNotFoundError:
@@ -176,7 +178,7 @@ def _unreadable(wanted: str, had: str) -> MetaUnreadable:
 
 
 def _errno_name(error: OSError | ValueError) -> str:
-    """The error as its name in C: ENOSPC."""
+    """Return the name of the error in C, such as ENOSPC."""
     number = error.errno if isinstance(error, OSError) else errno.EINVAL
     return errno.errorcode.get(number or 0, "an unknown error")
 
@@ -191,9 +193,9 @@ def _fresh_directory_id(taken: set[str | None], random_bytes: Callable[[int], by
 def _write(
     path: str, data: bytes, check: Callable[[], None], *, before: MetaProperties | None
 ) -> None:
-    """One dir, whose file said `before`, None = there was none.
+    """Write one dir, whose file said `before`; None = there was no file.
 
-    Raises `OSError`, and what `check` raises; then nothing of ours is left in it.
+    Raises `OSError` and what `check` raises; then no file of this run is left in the dir.
     """
     Path(path).mkdir(parents=True, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -226,7 +228,7 @@ def _write_temporary(folder: int, data: bytes) -> None:
 
 
 def _rename(folder: int, instead_of: tuple[str, MetaProperties] | None) -> None:
-    """Put the file in its place, where nothing is, or what that path was read to say."""
+    """Move the file into place if nothing is there, or what that path said when it was read."""
     with suppress(FileNotFoundError):
         os.stat(META, dir_fd=folder, follow_symlinks=False)
         if instead_of is None or _read(instead_of[0]).meta != instead_of[1]:
@@ -243,8 +245,8 @@ def _sync(path: str) -> None:
 
 
 def _write_error(done: Sequence[str], failed: Sequence[tuple[str, str]]) -> MetaWriteFailed:
-    told = ", ".join(f"{why} in {escaped(path)}" for path, why in failed)
+    reasons = ", ".join(f"{why} in {escaped(path)}" for path, why in failed)
     wanted = counted(len(done) + len(failed), "log dir")
     return MetaWriteFailed(
-        f"expected {META} in {wanted}, wrote {len(done)}: {told}", done=done, failed=failed
+        f"expected {META} in {wanted}, wrote {len(done)}: {reasons}", done=done, failed=failed
     )

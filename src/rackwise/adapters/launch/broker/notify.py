@@ -1,7 +1,7 @@
-"""Tell the service manager that the broker serves: systemd's sd_notify, one datagram.
+"""Reports readiness to the service manager: sd_notify of systemd, one datagram.
 
-Source: sd_notify(3), `READY=1` to the socket that NOTIFY_SOCKET names; a name that begins with `@`
-is in Linux' abstract space.
+Source: sd_notify(3): `READY=1` to the socket of NOTIFY_SOCKET. A name that begins with `@` is in
+the abstract namespace of Linux.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ SEND_S = 5.0
 
 
 def notify(state: str, environment: Mapping[str, str]) -> bool:
-    """Send a state; whether somebody took it. False too where nobody asked for it.
+    """Send a state; return whether it was received. False also if NOTIFY_SOCKET is not set.
 
-    A manager that does not listen is no reason to end a broker that serves.
+    A manager that does not listen does not stop a running broker.
     """
     address = environment.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

@@ -1,18 +1,18 @@
-"""The broker's process under us: started without a shell, signalled, watched to its end.
+"""The process of the broker: started without a shell, signalled, and awaited.
 
 ```
 systemd, container ──TERM──> rackwise ──TERM──> COMMAND        its own process group
                    <──status─         <──status─
 ```
 
-Between spawn and end a signal that is meant for the broker is the broker's: TERM, INT, HUP, USR1
-and USR2 go on to its process group, so that a script between us and it does not swallow them. A
-Ctrl-C of the terminal reaches us alone, and through us the command, once. The child inherits no
-descriptor but stdout and stderr: a lock on a file that it inherited would outlive us. On Linux it
-gets SIGTERM when we are gone (`dies_with_parent.py`).
+Between start and end, signals that are meant for the broker go to the broker: TERM, INT, HUP, USR1
+and USR2 are sent on to its process group, so a script in between cannot swallow them. Ctrl-C at the
+terminal reaches only rackwise, which sends it on once. The child inherits no descriptor except
+stdout and stderr: a lock on an inherited file would outlive this process. On Linux the child gets
+SIGTERM when this process ends (`dies_with_parent.py`).
 
-`RACKWISE_BROKER_ID` is in its environment, `{broker.id}` in an argument becomes the id, and
-NOTIFY_SOCKET is taken away: readiness is ours to tell.
+The environment of the child has `RACKWISE_BROKER_ID`. `{broker.id}` in an argument becomes the id.
+NOTIFY_SOCKET is removed, because rackwise reports readiness itself.
 """
 
 from __future__ import annotations
@@ -36,47 +36,47 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Self
 
-PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-PLACE_OF_ID = "{broker.id}"
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+ID_PLACEHOLDER = "{broker.id}"
 STOP_S = 60.0
-"""A child that has not ended this long after SIGTERM is killed, where we have to leave it."""
+"""A child that still runs this long after SIGTERM is killed."""
 KILL_S = 10.0
 LOOK_S = 1.0
-"""A signal is passed on this late at the latest."""
+"""The longest time until a signal is sent on."""
 
 
 def check_command(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Raise `InvalidConfig` where the command cannot be found; nothing is started."""
+    """Raise `InvalidConfig` if the command cannot be found. Starts nothing."""
     if not command:
         raise InvalidConfig(
             "expected a command after --, got none",
             wanted="COMMAND",
             had="",
-            hint="-- bin/kafka-server-start.sh server.properties",
+            hint="add -- bin/kafka-server-start.sh server.properties",
         )
     if shutil.which(command[0], path=environment.get("PATH", os.defpath)) is None:
         raise InvalidConfig(
             f"invalid command: expected an executable file, got {escaped(command[0])!r}",
             wanted="an executable file",
             had=command[0],
-            hint="give its whole path, and look at its mode",
+            hint="use the full path, and check the mode of the file",
         )
 
 
 def with_id(command: Sequence[str], broker_id: int) -> tuple[str, ...]:
-    """The command with the id where it says `{broker.id}`.
+    """Return the command with the id in place of `{broker.id}`.
 
     >>> with_id(("start", "--override", "node.id={broker.id}"), 7)
     ('start', '--override', 'node.id=7')
     """
-    return tuple(each.replace(PLACE_OF_ID, str(broker_id)) for each in command)
+    return tuple(each.replace(ID_PLACEHOLDER, str(broker_id)) for each in command)
 
 
 class Child:
-    """One run of a command; `with Child(...) as child` starts it and never leaves it behind.
+    """One run of a command. `with Child(...) as child` starts it and never leaves it behind.
 
-    `command`: its argument vector; `environment`: ours, as a mapping. Signals are passed on where
-    the main thread starts it: another thread gets none.
+    `command` is the argument vector, `environment` the environment of this process. Signals are
+    sent on only if the main thread starts the child, because other threads receive none.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Its process id, which is its group's too; None before it was started."""
+        """The process id, which is also its group id; None before the start."""
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start it; signals are its own from before it exists. Raises `InvalidConfig`."""
+        """Start the child. From now on it receives the signals. Raises `InvalidConfig`."""
         check_command(self.command, self._environment)
-        self._take_signals()
+        self._install_handlers()
         try:
             self._process = subprocess.Popen(  # noqa: S603 (the operator's own command)
                 [
@@ -116,13 +116,13 @@ class Child:
                 process_group=0,
             )
         except BaseException:
-            self._give_signals_back()
+            self._restore_handlers()
             raise
         for number in self._early:
             self.send(number)
 
     def status(self, timeout_s: float = 0.0) -> int | None:
-        """What it ended with, 128 + n for signal n; None where it still runs after that time."""
+        """Return the exit status, 128 + n for signal n; None if it still runs after that time."""
         if self._process is None:
             return None
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -131,24 +131,24 @@ class Child:
         return status if status is None or status >= 0 else 128 - status
 
     def wait(self) -> int:
-        """Wait for its end, however long; its status as `status` gives it.
+        """Wait for the end, however long, and return the exit status as `status` does.
 
-        A signal that another thread gets, or that comes between Python's last look for one and a
-        system call, is heard only after that call: none lasts longer than `LOOK_S`.
+        A signal that another thread gets, or that arrives between Python's last check and a system
+        call, is handled only after that call. No call lasts longer than `LOOK_S`.
         """
         while self._process is not None and self.status() is None:
             self._wait_a_while()
         return self.status() or 0
 
     def send(self, number: int) -> None:
-        """Signal its whole group; nothing where it has ended."""
+        """Send a signal to the whole group. Does nothing after the end of the child."""
         process = self._process
         if process is not None and process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
 
     def stop(self, timeout_s: float = STOP_S) -> int:
-        """SIGTERM, then SIGKILL after `timeout_s`; its status. Raises `ServerDied`."""
+        """Send SIGTERM, and SIGKILL after `timeout_s`; return the status. Raises `ServerDied`."""
         self.send(signal.SIGTERM)
         if self.status(timeout_s) is None:
             self.send(signal.SIGKILL)
@@ -158,17 +158,17 @@ class Child:
                 f"the command still runs {KILL_S:.0f} s after SIGKILL",
                 wanted="ended",
                 had="running",
-                hint=f"look at process {self.pid}",
+                hint=f"inspect process {self.pid}",
             )
         return status
 
     def close(self) -> None:
-        """Stop it where it runs, and hear signals ourselves again."""
+        """Stop the child if it runs, and handle signals in this process again."""
         try:
             if self._process is not None and self.status() is None:
                 self.stop()
         finally:
-            self._give_signals_back()
+            self._restore_handlers()
 
     def __enter__(self) -> Self:
         self.start()
@@ -183,7 +183,7 @@ class Child:
         self.close()
 
     def _wait_a_while(self) -> None:
-        """Until the child has ended, but no longer than `LOOK_S`."""
+        """Wait until the child has ended, at most `LOOK_S`."""
         if self._process is None:
             return
         if not hasattr(os, "pidfd_open"):
@@ -199,19 +199,19 @@ class Child:
             finally:
                 os.close(handle)
 
-    def _take_signals(self) -> None:
+    def _install_handlers(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
-        for number in PASSED_ON:
-            self._handlers[number] = signal.signal(number, self._pass_on)
+        for number in FORWARDED:
+            self._handlers[number] = signal.signal(number, self._send_on)
 
-    def _give_signals_back(self) -> None:
+    def _restore_handlers(self) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # as signal.signal gave it
         self._handlers.clear()
 
-    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        """Not a method that may block: it runs between two lines of whatever we do."""
+    def _send_on(self, number: int, _frame: FrameType | None) -> None:
+        """Send a signal on. Must not block: it runs between any two lines of this process."""
         if self._process is None:
             self._early.append(number)
         else:

@@ -1,7 +1,7 @@
-r"""What a broker's configuration says about its id, before the broker reads it itself.
+"""The settings of a broker that concern its id, read before the broker reads them.
 
-Goals, in order: the values that Kafka will see; a value that Kafka would refuse is refused with its
-name; nothing else of the file is kept, passwords least.
+Goals, in order: the values are those that Kafka will see; a value that Kafka rejects is rejected
+with its name; nothing else of the file is kept, passwords least of all.
 
 ```
 server.properties                              COMMAND
@@ -10,13 +10,14 @@ log.dirs=/a,/b                                    --override broker.rack=a
 advertised.listeners=PLAINTEXT://kafka1:9092      --override node.id={broker.id}
 ```
 
-`--override KEY=VALUE` behind the file wins over the file. `{broker.id}` in a value of the command
-is where the id will be put: it sets nothing. `broker.id` and `node.id` are two names of one; so are
-`log.dirs` and `log.dir`, of which the first wins. Without `process.roles` a broker is in ZooKeeper
-mode. Endpoints are those of `advertised.listeners`, else of `listeners`, without the controller's;
-one without a host is not known: Kafka asks the resolver for it.
+`--override KEY=VALUE` wins over the file. `{broker.id}` in a value of the command is the place of
+the id: it sets nothing. `broker.id` and `node.id` are two names of one setting. So are `log.dirs`
+and `log.dir`, of which the first wins. Without `process.roles` a broker is in ZooKeeper mode.
+Endpoints are those of `advertised.listeners`, else of `listeners`, without those of the controller.
+An endpoint without a host is not known: Kafka asks the resolver for it.
 
 What this does not do: read a file that COMMAND names itself; resolve config providers.
+
 Source: kafka.server.KafkaConfig, kafka.Kafka (`--override`), 3.9 and 4.x.
 """
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CARRIER = "{broker.id}"
-"""Where the id is put into an argument of COMMAND."""
+"""The place of the id in an argument of COMMAND."""
 
 _OVERRIDE = "--override"
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -48,39 +49,38 @@ _ROLES = ("broker", "controller")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerProperties:
-    """Settings that decide about an id.
-
-    `configured`: broker.id or node.id, None where it is not set or -1. `dirs`: log.dirs, and
-    metadata.log.dir where the mode has one. `endpoints`: `host:port` that the broker will
-    advertise, as far as they are known. `session_timeout_ms`: how long a dead predecessor may stay
-    registered. `has_carrier`: COMMAND takes the id.
-    """
+    """Settings that decide about an id."""
 
     mode: Mode
     configured: int | None = None
+    """broker.id or node.id; None = not set, or -1."""
     dirs: tuple[str, ...]
+    """log.dirs, and metadata.log.dir if the mode has one."""
     endpoints: frozenset[str] = frozenset()
+    """`host:port` that the broker will advertise, as far as they are known."""
     migrating: bool = False
     is_controller: bool = False
     generation: bool = True
     reserved_max: int = 1000
     zookeeper_connect: str | None = None
     session_timeout_ms: int
+    """How long a dead predecessor may stay registered."""
     has_carrier: bool = False
+    """Whether COMMAND has a place for the id."""
 
 
 def read_server_properties(path: str | Path, command: Sequence[str] = ()) -> ServerProperties:
-    """The settings in a file and in the overrides of a command.
+    """Read the settings of a file and of the overrides of a command.
 
-    Raises `InvalidConfig` for a file that cannot be read and for a value that Kafka refuses,
-    `InvalidProperties` for one that Java cannot read.
+    Raises `InvalidConfig` for a file that cannot be read and for a value that Kafka rejects,
+    `InvalidProperties` for a file that Java cannot read.
     """
     settings = parse_properties(read_bytes(path, error=InvalidConfig, max_bytes=MAX_BYTES))
     return server_properties(settings, command)
 
 
 def server_properties(settings: Mapping[str, str], command: Sequence[str] = ()) -> ServerProperties:
-    """`read_server_properties` of keys and values. Raises `InvalidConfig`."""
+    """Read the settings from keys and values. Raises `InvalidConfig`."""
     merged = {key: value.strip() for key, value in settings.items()}
     merged |= {key: value for key, value in _overrides(command) if CARRIER not in value}
     roles = _csv(merged.get("process.roles", ""))
@@ -107,7 +107,7 @@ def server_properties(settings: Mapping[str, str], command: Sequence[str] = ()) 
 
 
 def _overrides(command: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """KEY and VALUE of each override, in order."""
+    """Return key and value of each override, in order."""
     arguments = iter(command)
     for argument in arguments:
         if argument == _OVERRIDE:
@@ -180,6 +180,6 @@ def _invalid(key: str, wanted: str, had: str) -> InvalidConfig:
         f"invalid {key}: expected {wanted}, got {shown}",
         wanted=wanted,
         had=shown,
-        hint="mend server.properties, or the overrides of the command",
+        hint="correct server.properties, or the overrides of the command",
         where=key,
     )

@@ -1,1 +1,1 @@
-"""What a start reads of the store and of the cluster."""
+"""Readers of the store and of the cluster."""

@@ -1,7 +1,6 @@
-"""Read all that a store and a cluster say about ids; a node that cannot be read stops nobody.
+"""Reads every node about ids from a store and a cluster. Unreadable nodes are reported, not raised.
 
-Reads are not atomic together: a table of them is of a moment, not of one instant. Only a commit
-that checks versions is sure of what was read.
+The reads are not one atomic snapshot. Only a commit that checks versions can rely on them.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ if TYPE_CHECKING:
 
 
 def read_census(store: IdentityStore, view: ClusterView, *, topics: bool = True) -> Census:
-    """Everything about every id. `topics`: whether replica lists are read, which takes longest.
+    """Read everything about every id. `topics`: whether to read replica lists, the slowest part.
 
-    What cannot be read stands in `problems`. Raises `StoreNotReady`, `StoreCorrupt` where a
-    registration is not one.
+    `problems` of the result lists the unreadable nodes. Raises `StoreNotReady`, and `StoreCorrupt`
+    for an unreadable registration.
     """
     require_fence(store)
     problems: dict[str, str] = {}
@@ -82,10 +81,10 @@ def read_ledger(
     has_registrations: bool,
     replicas: int = 0,
 ) -> Ledger:
-    """What an operator's command on one id rests on; the fence is read first.
+    """Read what a command about one id depends on; the fence is read first.
 
-    `has_registrations`: the store holds `/brokers/ids`; `replicas`: how many the id has.
-    The time is this machine's, as reading the store's would write to it; it is for people. Raises
+    `has_registrations`: the store holds `/brokers/ids`. `replicas`: how many the id has. `now_ms`
+    is the clock of this machine, since reading the clock of the store would write to it. Raises
     `StoreNotReady`, `StoreCorrupt`.
     """
     version = require_fence(store).version
@@ -97,7 +96,7 @@ def read_ledger(
             f"the claim on id {broker_id} cannot be read",
             wanted="a claim",
             had=problems[f"{CLAIMS}/{broker_id}"],
-            hint="it goes with the session of who wrote it",
+            hint="wait until the session that wrote it ends",
             where=f"{CLAIMS}/{broker_id}",
         )
     marker = f"{MISSING}/{broker_id}"
@@ -118,7 +117,7 @@ def read_ledger(
 
 
 def require_fence(store: IdentityStore) -> StoredNode:
-    """The node that orders decisions. Raises `StoreNotReady`."""
+    """Read the fence, the node that orders decisions. Raises `StoreNotReady`."""
     node = store.read((FENCE,))[FENCE]
     if node is None:
         raise not_ready(FENCE)
@@ -126,7 +125,7 @@ def require_fence(store: IdentityStore) -> StoredNode:
 
 
 def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMapping, ...]:
-    """All mappings, by key."""
+    """Read all mappings, by key."""
     names = store.children(HOSTS)
     found = _parse_all(
         store, HOSTS, names, lambda node, key: parse_mapping(node, key=key), problems
@@ -135,17 +134,17 @@ def read_mappings(store: IdentityStore, problems: dict[str, str]) -> tuple[KeyMa
 
 
 def read_claims(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Claim]:
-    """All claims, by id."""
+    """Read all claims, by id."""
     return _read_by_id(store, CLAIMS, lambda node, name: parse_claim(node, id=int(name)), problems)
 
 
 def read_owners(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, Owner]:
-    """All owners, by id."""
+    """Read all owners, by id."""
     return _read_by_id(store, OWNERS, lambda node, name: parse_owner(node, id=int(name)), problems)
 
 
 def read_markers(store: IdentityStore, problems: dict[str, str]) -> Mapping[int, MissingMarker]:
-    """All markers of missing ids, by id."""
+    """Read all markers of missing ids, by id."""
     return _read_by_id(
         store, MISSING, lambda node, name: parse_missing(node, id=int(name)), problems
     )
@@ -169,7 +168,7 @@ def _parse_all(
     parse: Callable[[StoredNode, str], T],
     problems: dict[str, str],
 ) -> dict[str, T]:
-    """Name -> value; those that have gone meanwhile are left out."""
+    """Parse name -> value. Nodes that were deleted meanwhile are omitted."""
     nodes = store.read([f"{parent}/{name}" for name in names])
     found = {}
     for name in names:

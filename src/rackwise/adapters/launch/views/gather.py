@@ -1,4 +1,4 @@
-"""Read what a start asks for, from a store and from a cluster."""
+"""Answers what a start asks for, from a store and a cluster."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def observe(
     *,
     is_alone: bool = False,
 ) -> Observation:
-    """The observation that an action asks for.
+    """Read the observation that an action asks for.
 
-    `is_alone`: where the cluster answers nobody, nobody is registered and no id is used: true of a
-    new cluster and of one that starts as a whole. Raises what the store and the view raise.
+    `is_alone`: if no broker answers, treat the cluster as empty: no broker is registered and no id
+    is used. This is true of a new cluster, and of one that starts as a whole. Raises what the store
+    and the view raise.
     """
     reading = gather(host, action)
     answer: Answer = None
@@ -100,7 +101,7 @@ def _ask_cluster(view: ClusterView, ask: Ask, *, is_alone: bool) -> Answer:
 
 
 def _set_watches(store: IdentityStore, paths: tuple[str, ...]) -> frozenset[str]:
-    """Ends with a round in which every watch is set and none has fired."""
+    """Set the watches, and repeat until a round in which none has fired."""
     if not paths:
         return frozenset()
     changed: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
-"""A cluster in KRaft mode, asked over its brokers once one of them answers.
+"""A view of a KRaft cluster that connects when it is first used.
 
-Where all brokers start at once nobody answers the first of them; later somebody does.
+When all brokers of a cluster start at once, no broker answers the first of them yet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AGAIN_S = 1.0
 
 
 class LazyView:
-    """`ClusterView` that connects when it is asked; each call raises `Unreachable` until then."""
+    """`ClusterView` that connects on demand. Raises `Unreachable` until a broker answers."""
 
     def __init__(self, stack: ExitStack, bootstrap: str, command_config: Path | None) -> None:
         self._stack = stack
@@ -34,23 +34,23 @@ class LazyView:
         self._timeout_s = FIRST_S
 
     def cluster_id(self) -> str | None:
-        """The cluster's own id."""
+        """Return the id of the cluster."""
         return self._connected().cluster_id()
 
     def registered(self) -> Mapping[int, Registration]:
-        """Brokers that live."""
+        """Return the registered brokers."""
         return self._connected().registered()
 
     def used(self) -> frozenset[int]:
-        """Ids in replica lists."""
+        """Return the ids in replica lists."""
         return self._connected().used()
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
-        """Partitions whose only live in-sync replica is this id's."""
+        """Return the partitions whose only live in-sync replica has this id."""
         return self._connected().at_risk(id, present)
 
     def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
-        """Where this id has replicas, and who is in sync."""
+        """Return each partition with a replica of this id."""
         return self._connected().partitions_of(id)
 
     def _connected(self) -> AdminView:

@@ -1,4 +1,4 @@
-"""Which store an address means: `zookeeper://h:2181,h2:2181/chroot`, or `file:///dir`."""
+"""Opens the store of an address: `zookeeper://h:2181,h2:2181/chroot` or `file:///dir`."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def open_store(
 
 
 def read_store_config(path: str | Path) -> StoreConfig:
-    """The settings of `--store-config`; raises what `adapters.zookeeper.read_store_config` does."""
+    """Read the settings of `--store-config`. See `adapters.zookeeper.read_store_config`."""
     return _zookeeper(ZOOKEEPER).read_store_config(path)  # type: ignore[no-any-return]
 
 
 def init_store(
     url: str, config: StoreConfig | None = None, *, check: bool = False
 ) -> tuple[Parent, ...]:
-    """Make the nodes that must be there, or only look with `check`; the state of each."""
+    """Create the required nodes, or only check them; return the state of each."""
     if url.startswith(FILE):
         from rackwise.adapters.files.identity.store import check_parents, make_parents
 
@@ -68,14 +68,14 @@ def init_store(
 
 
 def store_warnings(url: str, config: StoreConfig | None) -> tuple[str, ...]:
-    """What an operator should know before the store is opened."""
+    """Return warnings for the operator, before the store is opened."""
     if config is None or url.startswith(FILE):
         return ()
     return config.warnings(_zookeeper(url).Address.parse(url))
 
 
 def directory_of(url: str) -> str:
-    """The path of `file:///dir`. Raises `InvalidConfig`.
+    """Return the path of `file:///dir`. Raises `InvalidConfig`.
 
     >>> directory_of("file:///var/lib/rackwise%20ids")
     '/var/lib/rackwise ids'
@@ -105,8 +105,8 @@ def _zookeeper(url: str) -> ModuleType:
 
 def _invalid(url: str) -> InvalidConfig:
     return InvalidConfig(
-        f"expected a store zookeeper://HOST:PORT/CHROOT or file:///DIR, got {escaped(url)}",
+        f"invalid store: expected zookeeper://HOST:PORT/CHROOT or file:///DIR, got {escaped(url)}",
         wanted="zookeeper://HOST:PORT/CHROOT or file:///DIR",
         had=url,
-        hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
+        hint="use for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
     )
