@@ -313,7 +313,7 @@ def test_a_password_file_without_a_password_is_refused(settings, tmp_path, data)
 
 def test_settings_that_are_no_file_are_refused(tmp_path):
     assert "cannot be read" in refused_with(tmp_path / "gone").message
-    assert "no regular file" in refused_with(tmp_path).message
+    assert "not a regular file" in refused_with(tmp_path).message
 
 
 def test_a_password_comes_from_a_variable_or_a_file(settings, monkeypatch):

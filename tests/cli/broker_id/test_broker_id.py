@@ -128,7 +128,12 @@ def test_show_tells_what_acquire_would_decide_and_does_not_do_it(nodes, tmp_path
     file = properties(tmp_path)
     before = nodes.dump()
     preview = document(nodes, "show", "--key", "h7", "--server-properties", file)["preview"]
-    assert (preview["decision"], preview["row"], preview["id"], preview["how"]) == ("take", "D27", 7, "a")
+    assert (preview["decision"], preview["row"], preview["id"], preview["how"]) == (
+        "take",
+        "D27",
+        7,
+        "a",
+    )
     new = document(nodes, "show", "--key", "new", "--server-properties", file)["preview"]
     assert (new["decision"], new["row"]) == ("generate", "D36")
     _, out, _ = run(nodes, "show", "--key", "new", "--server-properties", file)
@@ -141,7 +146,11 @@ def test_show_tells_that_acquire_would_refuse_and_why(nodes, tmp_path):
     nodes.state("orders", 0, leader=7, isr=[7])
     words = ("show", "--key", "h7", "--server-properties", properties(tmp_path))
     preview = document(nodes, *words)["preview"]
-    assert (preview["decision"], preview["row"], preview["code"]) == ("refuse", "D26", "LAST_IN_SYNC")
+    assert (preview["decision"], preview["row"], preview["code"]) == (
+        "refuse",
+        "D26",
+        "LAST_IN_SYNC",
+    )
     assert "orders-0" in preview["error"]
     _, out, _ = run(nodes, *words)
     assert "\nacquire would be rejected: " in out
@@ -159,7 +168,7 @@ def test_assign_takes_an_id_from_another_key_only_by_force(nodes):
     before = nodes.dump()
     code, out, err = run(nodes, "assign", "h8", "7")
     assert (code, out) == (4, "")
-    assert err.startswith("error: id 7 must be free for key h8, and is mapped to h7\n")
+    assert err.startswith("error: cannot assign id 7 to key h8: it is mapped to h7\n")
     assert nodes.dump() == before
     assert document(nodes, "assign", "h8", "7", "--force")["took_from"] == ["h7"]
     assert nodes.children(HOSTS) == ["h1", "h8"]

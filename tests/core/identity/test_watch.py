@@ -91,7 +91,7 @@ class TestWhoLeads:
         assert played(seen(), Slept(at_ms=3_600_000))[1] == Survey(topics=True)
 
     def test_what_answers_nothing_is_refused(self):
-        with pytest.raises(LocalProtocolError, match="a watcher asks while it is looking"):
+        with pytest.raises(LocalProtocolError, match="while looking: got Slept"):
             played(Slept(at_ms=0))
 
 

@@ -1,4 +1,4 @@
-"""The store of identities in ZooKeeper: sessions, logins, nodes, the cluster's view."""
+"""The store of identities in ZooKeeper, and the view of the cluster there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a store in ZooKeeper is: `zookeeper://host:2181,host2:2181/chroot`."""
+"""The address of a store in ZooKeeper: `zookeeper://host:2181,host2:2181/chroot`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DOTS = {".", ".."}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`connect`: hosts and chroot as `zookeeper.connect` has them."""
+    """An address. `connect`: hosts and chroot, as in `zookeeper.connect`."""
 
     connect: str
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """Read an address. Raises `InvalidConfig`.
+        """Parse an address. Raises `InvalidConfig`.
 
         >>> Address.parse("zookeeper://a:2181,b:2181/kafka/").connect
         'a:2181,b:2181/kafka'
@@ -48,7 +48,7 @@ class Address:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Without their ports.
+        """The hosts without their ports.
 
         >>> Address.parse("zookeeper://[::1]:2181,b").hosts
         ('::1', 'b')
@@ -58,7 +58,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether what is sent there cannot leave this machine."""
+        """Whether all hosts are this machine, so that no traffic leaves it."""
         return all(_is_loopback(host) for host in self.hosts)
 
     @override
@@ -75,8 +75,8 @@ def _is_loopback(host: str) -> bool:
 
 def _invalid(url: str) -> InvalidConfig:
     return InvalidConfig(
-        f"expected a store {SCHEME}{_FORM}, got {escaped(url)}",
+        f"invalid store: expected {SCHEME}{_FORM}, got {escaped(url)}",
         wanted=SCHEME + _FORM,
         had=url,
-        hint="for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
+        hint="use for example --store zookeeper://zk-1:2181,zk-2:2181/kafka",
     )

@@ -1,22 +1,22 @@
-"""How to log in to a secured ZooKeeper, and who may see what we write there.
+"""The settings of `--store-config`: login to a secured ZooKeeper, and the ACLs of our nodes.
 
 ```
-tls.ca=/etc/rackwise/ca.pem                 authorities; TLS is on where it is set
-tls.certificate=/etc/rackwise/host.pem      our own, where ZooKeeper asks for one
+tls.ca=/etc/rackwise/ca.pem                 certificate authorities; TLS is on if it is set
+tls.certificate=/etc/rackwise/host.pem      our own certificate, if ZooKeeper asks for one
 tls.key=/etc/rackwise/host-key.pem          not encrypted
 auth.scheme=digest                          digest, sasl (DIGEST-MD5)
 auth.user=kafka
 auth.password.file=/etc/rackwise/password   or auth.password.env=ZK_PASSWORD
 acl.kafka=sasl:kafka                        a principal that may read our nodes
-acl.world.read=true                         everybody may
+acl.world.read=true                         all clients may read our nodes
 ```
 
-Host names are checked and nodes get an ACL, neither of which the client does by itself: with a
-login they are its own (all rights), `acl.kafka` and, if wanted, the world may read. Without a login
-they are open, as Kafka's own are.
+Host names are checked and nodes get an ACL. The client does neither by itself. With a login, our
+nodes belong to that login (all permissions); `acl.kafka` and, if set, the world may read them.
+Without a login they are open, as Kafka's own nodes are.
 
-A password never stands in this file nor on a command line: a file of its own or a variable holds
-it. This file, that one and the key may be read by their owner alone.
+A password is never in this file or on a command line: a file of its own or a variable holds it.
+Only the owner may read this file, the password file and the key.
 
 What this does not do: GSSAPI; encrypted keys; JKS stores.
 """
@@ -63,10 +63,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
-    """Settings of `--store-config`; the default is for a ZooKeeper that asks nobody who he is.
-
-    `reader`: (scheme, id) of a principal that may read what we write.
-    """
+    """Settings of `--store-config`. The default is for a ZooKeeper without login."""
 
     ca: str | None = None
     certificate: str | None = None
@@ -75,20 +72,21 @@ class StoreConfig:
     user: str | None = None
     password: Secret | None = None
     reader: tuple[str, str] | None = None
+    """(scheme, id) of a principal that may read our nodes."""
     is_world_readable: bool = False
 
     @property
     def has_tls(self) -> bool:
-        """Whether the connection is encrypted, and the server has to prove its name."""
+        """Whether the connection is encrypted, and the server must prove its name."""
         return self.ca is not None
 
     @property
     def has_login(self) -> bool:
-        """Whether ZooKeeper knows who we are, so that nodes can be ours."""
+        """Whether ZooKeeper knows our identity, so that nodes can belong to us."""
         return self.scheme is not None or self.certificate is not None
 
     def acl(self) -> list[ACL]:
-        """Who may do what with the nodes that we make."""
+        """Return the ACL of the nodes that we create."""
         if not self.has_login:
             return [ACL(Permissions.ALL, ANYONE_ID_UNSAFE)]
         granted = [ACL(Permissions.ALL, Id("auth", ""))]
@@ -99,7 +97,7 @@ class StoreConfig:
         return granted
 
     def client_arguments(self) -> dict[str, Any]:
-        """What the client is made with."""
+        """Return the arguments for the client."""
         arguments: dict[str, Any] = {"default_acl": self.acl()}
         if self.has_tls:
             arguments |= {
@@ -124,7 +122,7 @@ class StoreConfig:
         }
 
     def warnings(self, address: Address) -> tuple[str, ...]:
-        """What an operator should know before a session with it is opened."""
+        """Return warnings for the operator, before a session is opened."""
         if self.scheme == "digest" and not self.has_tls and not address.is_loopback:
             return ("the password goes over the network unencrypted: set tls.ca",)
         return ()
@@ -133,10 +131,11 @@ class StoreConfig:
 def read_store_config(
     path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None
 ) -> StoreConfig:
-    """The settings in a file. `environ`: where variables are looked up, `os.environ` by default.
+    """Read the settings of a file. `environ`: the variables, by default `os.environ`.
 
-    Raises `InvalidConfig` (`InvalidProperties`) for what is not understood or cannot be loaded,
-    `SecretExposed` where others may read a secret, `MissingDependency` for sasl without pure-sasl.
+    Raises `InvalidConfig` (`InvalidProperties`) for an unknown setting and for files that cannot be
+    loaded, `SecretExposed` if other users may read a secret, `MissingDependency` for sasl without
+    pure-sasl.
     """
     name = os.fspath(path)
     settings = {key: value.strip() for key, value in parse_properties(_read(name, name)).items()}
@@ -164,7 +163,7 @@ def read_store_config(
 
 
 def _read(name: str, where: str, what: str = "a properties file") -> bytes:
-    """A small regular file that its owner alone may read."""
+    """Read a small regular file that only its owner may read."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
@@ -173,7 +172,7 @@ def _read(name: str, where: str, what: str = "a properties file") -> bytes:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            _reject(f"{escaped(name)} is no regular file", what, "no regular file", where)
+            _reject(f"{escaped(name)} is not a regular file", what, "not a regular file", where)
         _check_private(status, name)
         data = os.read(handle, MAX_BYTES + 1)
     finally:
@@ -301,7 +300,7 @@ def _check_sasl(name: str) -> None:
 
 
 def _check_tls(config: StoreConfig, name: str) -> None:
-    """Load what the client will load: it would try a file that is not there until its time ends."""
+    """Load what the client will load: it would retry an absent file until its timeout."""
     if not config.has_tls and (config.certificate or config.key):
         _reject(
             "expected tls.ca beside tls.certificate and tls.key, got none", "tls.ca", "none", name

@@ -1,17 +1,17 @@
-"""What ZooKeeper refused, or did not answer, in the words of our own errors.
+"""Translates the errors of the ZooKeeper client into those of `core.errors`.
 
 ```
 seen by the client                        becomes
 NoNode of a parent, of the fence          StoreNotReady
-NoAuth                                    MissingPermission, naming right and node
+NoAuth                                    MissingPermission, with the permission and the node
 BadVersion, NodeExists, NoNode            Conflict, within a commit
-connection or session lost, no answer     OutcomeUnknown of a commit; else tried again, Unreachable
+connection or session lost, no answer     OutcomeUnknown of a commit; else a retry, then Unreachable
 AuthFailed                                AuthenticationFailed
 InvalidACL                                InvalidConfig: of --store-config
 anything else                             ServerRefused
 ```
 
-A commit's answer has one result for each operation. Where one failed, those before it were rolled
+The answer to a commit has one result for each operation. If one failed, those before it were rolled
 back and those after it were not tried: the real error is the one that says neither.
 """
 
@@ -71,14 +71,14 @@ TRANSIENT = (
     RequestTimeoutError,
     KazooTimeoutError,
 )
-"""Errors after which a session comes back; what was asked may have been done."""
+"""Errors after which a session may come back. The request may have been executed."""
 
 _CONFLICTS = (BadVersionError, NodeExistsError, NoNodeError, NotEmptyError)
 _RIGHTS = {Check: "READ", Absent: "CREATE and DELETE", Create: "CREATE", Put: "WRITE"}
 
 
 def read_error(error: Exception, path: str, *, right: str = "READ") -> RackwiseError:
-    """The error for one node that could not be read, or written alone."""
+    """Translate the error of one node that could not be read, or written alone."""
     if isinstance(error, NoAuthError):
         return permission_error(right, path)
     if isinstance(error, AuthFailedError):
@@ -95,17 +95,17 @@ def read_error(error: Exception, path: str, *, right: str = "READ") -> RackwiseE
     if isinstance(error, NoNodeError):
         return not_ready(path)
     return ServerRefused(
-        f"ZooKeeper would not give {escaped(path)}: {type(error).__name__}",
+        f"ZooKeeper rejected a request for {escaped(path)}: {type(error).__name__}",
         had=type(error).__name__,
-        hint="look into ZooKeeper's log",
+        hint="see the log of ZooKeeper",
         where=path,
     )
 
 
 def commit_error(error: Exception, op: Op, *, is_parent: bool) -> RackwiseError:
-    """The error for the operation of a commit that does not hold.
+    """Translate the error of a failed operation of a commit.
 
-    `is_parent`: the node that is not there may only be a parent, or one that `init` makes.
+    `is_parent`: the absent node may only be a parent, or a node that `init` creates.
     """
     if isinstance(error, NoAuthError):
         right = _RIGHTS.get(type(op), "DELETE")
@@ -120,7 +120,7 @@ def commit_error(error: Exception, op: Op, *, is_parent: bool) -> RackwiseError:
 
 
 def failed_operation(results: Sequence[object]) -> int | None:
-    """Which result of a commit is its real error; None = all held."""
+    """Return the index of the real error of a commit; None = all operations succeeded."""
     for number, result in enumerate(results):
         passive = (RolledBackError, RuntimeInconsistency)
         if isinstance(result, ZookeeperError) and not isinstance(result, passive):
@@ -129,7 +129,7 @@ def failed_operation(results: Sequence[object]) -> int | None:
 
 
 def permission_error(right: str, path: str) -> MissingPermission:
-    """The refusal for a node whose ACL does not let us."""
+    """Build the error for a node whose ACL denies the access."""
     return MissingPermission(
         f"ZooKeeper denies {right} on {escaped(path)}",
         wanted=f"{right} on {path}",
@@ -140,29 +140,29 @@ def permission_error(right: str, path: str) -> MissingPermission:
 
 
 def login_error() -> AuthenticationFailed:
-    """The error for a login that ZooKeeper refuses."""
+    """Build the error for a login that ZooKeeper rejects."""
     return AuthenticationFailed(
-        "ZooKeeper refuses the login",
+        "ZooKeeper rejects the login",
         had="AuthFailed",
         hint="check auth.scheme, auth.user and the password of --store-config",
     )
 
 
 def outcome_unknown(error: Exception) -> OutcomeUnknown:
-    """The error for a commit that was sent and not answered."""
+    """Build the error for a commit that was sent and not answered."""
     return OutcomeUnknown(
         "the session was lost before ZooKeeper answered the commit",
         wanted="an answer",
         had=type(error).__name__,
-        hint="gather again and look",
+        hint="read again to see whether the commit took effect",
     )
 
 
 def unreachable_error(where: str, seconds: float, last: str | None) -> Unreachable:
-    """The error for a store in which no session is to be had; `last`: what the client heard."""
-    told = f": {escaped(last)}" if last else ""
+    """Build the error for a store without a session. `last`: the last warning of the client."""
+    reason = f": {escaped(last)}" if last else ""
     return Unreachable(
-        f"expected a session of ZooKeeper within {seconds:.0f} s, got none{told}",
+        f"expected a session of ZooKeeper within {seconds:.0f} s, got none{reason}",
         wanted="a session",
         had=last or "no answer",
         hint="check the address of --store, whether ZooKeeper runs, and tls.ca of --store-config",

@@ -1,20 +1,20 @@
-"""A session in ZooKeeper that is held: lost connections come back, what may be repeated is.
+"""A session with ZooKeeper: it survives lost connections and repeats what may be repeated.
 
-The client reconnects by itself, and where a session has expired it begins a new one. What is asked
-meanwhile waits in its queue in the order it was asked, so that a read that follows a commit of
-unknown outcome shows that outcome.
+The client reconnects by itself, and begins a new session after one has expired. Requests meanwhile
+wait in its queue, in their order. So a read that follows a commit of unknown outcome shows that
+outcome.
 
 ```
-asked ── answered ─────────────────────────────────> value
-      ├─ connection or session lost, no answer ────> asked again until patience ends: Unreachable
-      └─ refused ──────────────────────────────────> an error of ours, at once
+request ── answered ───────────────────────────────> value
+        ├─ connection or session lost, no answer ──> repeated until patience ends: Unreachable
+        └─ rejected ───────────────────────────────> one of our errors, at once
 ```
 
-Its log is its own and goes nowhere: at DEBUG the client would write `auth='user:password'`, and
-nobody's logging configuration can reach this one. The last warning is kept for the error that says
+Its logger is private and writes nowhere: at DEBUG the client would write `auth='user:password'`,
+and no logging configuration can reach this logger. The last warning is kept for the error that says
 why there is no session.
 
-What this does not do: repeat commits; those are the caller's to look after.
+What this does not do: repeat commits. The caller does.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 Client: TypeAlias = Any
 """A `KazooClient`, which has no types."""
 Answer: TypeAlias = Any
-"""What the client hands back for a request: a result that will be there later."""
+"""What the client returns for a request: a result that arrives later."""
 
 CONNECT_S = 10.0
-"""Without a session this long after the start the store is unreachable."""
+"""A store without a session this long after the start is unreachable."""
 PATIENCE_S = 30.0
-"""The same for a session that was there and was lost."""
+"""The same for a session that existed and was lost."""
 IN_FLIGHT = 500
-"""Reads that are on their way at once."""
+"""How many reads run at once."""
 CLOSE_S = 2.0
-"""How long a server may take to hear that we go."""
+"""How long to wait for the server to end a session."""
 RETRY = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_delay": 1.0}
 RETRY_S = 0.01
 
 
 class Session:
-    """One client, connected. `where`: its address, for messages."""
+    """One connected client. `where`: its address, for messages."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class Session:
 
     @property
     def id(self) -> int:
-        """Of the session that was there last."""
+        """The id of the latest session."""
         return self._id
 
     def call(self, send: Callable[[], Answer], path: str, *, right: str = "READ") -> Answer:
-        """One answer to what may be repeated. `path`, `right`: for errors.
+        """Send a request that may be repeated, and return its answer. `path`, `right`: for errors.
 
-        `NoNodeError` and `NodeExistsError` pass: where an answer was lost, what is there may be
+        `NoNodeError` and `NodeExistsError` are raised: after a lost answer the existing node may be
         our own.
         """
         deadline: float | None = None
@@ -113,9 +113,9 @@ class Session:
         send: Callable[[str], Answer],
         advance: Callable[[int], None] | None = None,
     ) -> dict[str, Answer]:
-        """Path -> answer, None = no such node; up to `IN_FLIGHT` at once, none older than now.
+        """Read path -> answer, None = no such node. Up to `IN_FLIGHT` requests run at once.
 
-        `advance` hears how many more are there.
+        No answer is older than this call. `advance` receives how many more are there.
         """
         wanted = dict.fromkeys(paths)
         found: dict[str, Answer] = {}
@@ -135,16 +135,16 @@ class Session:
             self._check(deadline, self.patience_s)
 
     def close(self) -> None:
-        """End the session; its ephemeral nodes go at once where ZooKeeper can still be told.
+        """End the session. Its ephemeral nodes vanish at once if ZooKeeper can still be told.
 
-        The client would wait for a server that does not answer as long as a session lasts; it is
-        left to end by itself then.
+        The client would wait for a silent server as long as a session lasts; it is left to end by
+        itself then.
         """
         ending = threading.Thread(target=self._end, daemon=True)
         ending.start()
         try:
             ending.join(CLOSE_S)
-        except BaseException:  # a signal; while the session is there its claims are
+        except BaseException:  # a signal: a session that stays open keeps its claims
             ending.join(CLOSE_S)
             raise
 
@@ -155,7 +155,7 @@ class Session:
             self.client.close()
 
     def _connect(self, connect_s: float) -> None:
-        """Connected and believed: the first answer proves both."""
+        """Connect and log in: the first answer proves both."""
         deadline = time.monotonic() + connect_s
         self.client.start_async()
         try:
@@ -184,7 +184,7 @@ class Session:
             raise unreachable_error(self.where, patience_s, self._last_warning.text)
 
     def _wait_for_connection(self, error: Exception, deadline: float | None) -> float:
-        """Wait for the connection after a loss; the patience began with the first one.
+        """Wait for the connection after a loss. The patience began with the first loss.
 
         An answer that did not come in time has used it up.
         """
@@ -239,7 +239,7 @@ class Session:
 
 
 class _LastWarning(logging.Handler):
-    """Keeps the last warning: why there is no connection."""
+    """Keeps the last warning, which says why there is no connection."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -252,7 +252,7 @@ class _LastWarning(logging.Handler):
 
 
 def _private_logger(handler: logging.Handler) -> logging.Logger:
-    """A log that no configuration knows: it has no parent, and takes nothing below INFO."""
-    log = logging.Logger("rackwise.zookeeper", logging.INFO)  # noqa: LOG001 (apart from the tree)
+    """Return a logger without a parent that takes nothing below INFO."""
+    log = logging.Logger("rackwise.zookeeper", logging.INFO)  # noqa: LOG001 (outside the tree of loggers)
     log.addHandler(handler)
     return log

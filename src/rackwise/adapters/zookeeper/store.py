@@ -1,20 +1,21 @@
 """The store of identities in ZooKeeper.
 
-Goals, in order: a commit is all or nothing and its outcome is never guessed; what is read is not
-older than the moment it was asked for; many reads cost one round trip, not many.
+Goals, in order: a commit is all or nothing and its outcome is never guessed; an answer is never
+older than its request; many reads cost one round trip.
 
 ```
 read, children   sync, then up to 500 gets in flight; the order of the session makes them follow it
 commit           one multi; Absent(p) = create p, delete p: ZooKeeper has no "must not exist"
 next_number      setData of /brokers/seqid at any version; the number is the version after it
-now_ms           setData of /brokers/id_clock; the time is its mtime: the leader's clock
-wait             watches, and a look whether anything has changed since we last read it
+now_ms           setData of /brokers/id_clock; the time is its mtime: the clock of the leader
+wait             watches, and a comparison with what was last read
 ```
 
-A watch that is set after a node was read misses what came between. So each node's last change is
+A watch that is set after a read misses the changes in between. So the last change of each node is
 kept when it is read, and `wait` compares it while it sets the watch. A watch that fires between two
-waits is told by the next one. Watches of a lost connection are gone: then all paths may have
-changed. They are hints, and `Absent` fires them though nothing remains: read again after each.
+waits is reported by the next one. The watches of a lost connection are gone: then all paths may
+have changed. Changes are hints, and `Absent` fires them though nothing remains: read again after
+each.
 
 What this does not do: decide; retry commits.
 
@@ -73,11 +74,11 @@ def open_zookeeper(
     connect_s: float = CONNECT_S,
     patience_s: float = PATIENCE_S,
 ) -> ZooKeeperStore:
-    """The store at `zookeeper://host:2181,host2:2181/chroot`; close it.
+    """Open the store at `zookeeper://host:2181,host2:2181/chroot`; the caller closes it.
 
-    `read_only`: refuse to write, and tell the time by this machine's clock. `connect_s`: how long a
-    session may take; `patience_s`: how long a lost one is waited for. Raises `InvalidConfig` for
-    the address, `Unreachable`, `AuthenticationFailed`, `StoreNotReady` where the chroot is absent.
+    `read_only`: reject writes, and use the clock of this machine. `connect_s`: how long to wait for
+    a session; `patience_s`: how long to wait for a lost one. Raises `InvalidConfig` for the
+    address, `Unreachable`, `AuthenticationFailed`, `StoreNotReady` if the chroot does not exist.
     """
     session = Session(
         Address.parse(url),
@@ -96,7 +97,7 @@ def open_zookeeper(
 
 @final
 class ZooKeeperStore:
-    """`IdentityStore` on a `Session`; made by `open_zookeeper`. For one thread."""
+    """`IdentityStore` on a `Session`, created by `open_zookeeper`. For one thread."""
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
         self._session = session
@@ -109,26 +110,26 @@ class ZooKeeperStore:
 
     @property
     def session(self) -> int:
-        """The session that ephemeral nodes of ours carry; changes where one was lost."""
+        """The session of our ephemeral nodes. It changes after a session is lost."""
         return self._session.id
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> dict[str, StoredNode | None]:
-        """Each path's node, None = there is none; `advance` hears how many more are there."""
+        """Read each node, None = no such node; `advance` receives how many more are read."""
         found = self._session.gather(paths, self._client.get_async, advance)
         for path, answer in found.items():
             self._seen[path] = None if answer is None else _last_change(answer[1])
         return {path: answer and _node(*answer) for path, answer in found.items()}
 
     def children(self, path: str) -> list[str]:
-        """Names below a node, sorted; empty where the node is not there."""
+        """List the names below a node, sorted; empty if the node does not exist."""
         answer = self._session.gather([path], self._list)[path]
         self._listed[path] = answer and _last_child(answer[1])
         return sorted(answer[0]) if answer else []
 
     def commit(self, ops: Sequence[Op]) -> None:
-        """All or nothing. Raises `Conflict`; `OutcomeUnknown` where the answer was lost."""
+        """Commit all or nothing. Raises `Conflict`; `OutcomeUnknown` if the answer is lost."""
         self._check_writable()
         if not ops:
             return
@@ -146,7 +147,7 @@ class ZooKeeperStore:
             _raise_for(results[number], parts[number])
 
     def next_number(self) -> int:
-        """1, 2, 3, ...; never one twice. A lost answer costs a number."""
+        """Return 1, 2, 3, ...; never one twice. A lost answer loses a number."""
         self._check_writable()
         while True:
             try:
@@ -157,7 +158,7 @@ class ZooKeeperStore:
                 return int(stat.version)
 
     def now_ms(self) -> int:
-        """The clock of ZooKeeper's leader."""
+        """Return the time of ZooKeeper's leader."""
         if self._is_read_only:
             return time.time_ns() // 1_000_000
         try:
@@ -167,9 +168,9 @@ class ZooKeeperStore:
         return int(stat.mtime)
 
     def wait(self, paths: Sequence[str], timeout_ms: int) -> frozenset[str]:
-        """Paths whose node, or whose list of children, may have changed since we last read them.
+        """Return the paths whose node or list of children may have changed since the last read.
 
-        All of them where the connection is lost meanwhile. Empty after the time.
+        All of them if the connection is lost meanwhile. Empty after the timeout.
         """
         wanted = frozenset(paths)
         if events := self._take_events(wanted):
@@ -185,7 +186,7 @@ class ZooKeeperStore:
         return self._take_events(wanted, timeout_ms / 1000)
 
     def close(self) -> None:
-        """End the session: its ephemeral nodes go."""
+        """End the session: its ephemeral nodes vanish."""
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -214,7 +215,7 @@ class ZooKeeperStore:
             raise read_error(error, SEQUENCE, right="CREATE") from None
 
     def _set_watches(self, wanted: frozenset[str]) -> frozenset[str]:
-        """Watch each path; those that are no more as they were read."""
+        """Watch each path; return those that differ from the last read."""
         nodes = {each: self._client.exists_async(each, self._changed) for each in sorted(wanted)}
         lists = {
             each: self._client.get_children_async(each, self._changed, include_data=True)
@@ -239,13 +240,13 @@ class ZooKeeperStore:
         return frozenset(changed)
 
     def _changed(self, event: WatchedEvent) -> None:
-        """One watcher for all, so that those which never fire do not pile up."""
+        """One watcher for all paths, so that unfired watches do not pile up."""
         with self._changes:
             self._events.add(event.path)
             self._changes.notify_all()
 
     def _take_events(self, wanted: frozenset[str], timeout_s: float = 0.0) -> frozenset[str]:
-        """What watches have told, each told once: also of a node that was there for a moment."""
+        """Return the fired watches, each once, also of a node that existed for a moment."""
         with self._changes:
             self._changes.wait_for(lambda: {None, *wanted} & self._events, timeout_s)
             told = wanted if None in self._events else wanted & self._events
@@ -268,7 +269,7 @@ def _check_chroot(session: Session) -> None:
 
 
 def _add(transaction: Any, op: Op) -> int:  # noqa: ANN401 (a multi of the client)
-    """Put an operation into a multi; how many of its own it became."""
+    """Add an operation to a multi; return how many operations of ZooKeeper it became."""
     match op:
         case Check(path, version):
             transaction.check(path, version)

@@ -1,17 +1,17 @@
-"""What the cluster itself says of its ids, read from ZooKeeper: the KIP's scan, and the guard.
+"""The view of the cluster in ZooKeeper: the scan of KIP-426, and the data guard.
 
 ```
-registered   /brokers/ids/*                             who lives
-used         /brokers/topics/*                          ids in replica lists
-standings    .../partitions/<n>/state of those          who is in sync, where an id has replicas
-at_risk      standings + registered                     what an empty disk under that id would lose
+registered      /brokers/ids/*                             registered brokers
+used            /brokers/topics/*                          ids in replica lists
+partitions_of   .../partitions/<n>/state of those          in-sync replicas of each
+at_risk         partitions_of + registered                 what an empty disk would lose
 ```
 
-The scan reads one node for each topic, 500 at a time. A topic that is deleted meanwhile is passed
-over; one that cannot be read makes the answer incomplete and is an error. Nothing is kept: each
-call reads anew.
+The scan reads one node for each topic, 500 at a time. A topic that is deleted meanwhile is skipped.
+A topic that cannot be read makes the answer incomplete, so it is an error. Nothing is cached: each
+call reads again.
 
-What this does not do: lock. A member of the ISR may die right after the look.
+What this does not do: lock. An ISR member may die right after the read.
 
 Source: KIP-426 (b), `kafka.zk.TopicZNode`, `TopicPartitionStateZNode`.
 """
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from rackwise.core.identity.nodes.store import StoredNode
 
 AT_ONCE = 2000
-"""Nodes that are held before they are parsed."""
+"""How many nodes are read before they are parsed."""
 
 
 class NodeReader(Protocol):
-    """What a view needs of a store."""
+    """The methods that the view needs of a store."""
 
     def read(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> Mapping[str, StoredNode | None]:
-        """Each path's node; `advance` hears how many more are there."""
+        """Read each node; `advance` receives how many more are read."""
 
     def children(self, path: str) -> list[str]:
-        """Names below a node."""
+        """List the names below a node."""
 
 
 @final
 class ZooKeeperView:
-    """`ClusterView` on Kafka's own nodes. `progress(done, of)` hears of the topics of a scan."""
+    """`ClusterView` on Kafka's own nodes. `progress` receives `(done, of)` topics of a scan."""
 
     def __init__(
         self, store: NodeReader, *, progress: Callable[[int, int], None] | None = None
@@ -59,7 +59,7 @@ class ZooKeeperView:
         self._progress = progress
 
     def registered(self) -> dict[int, Registration]:
-        """Brokers that are registered now. Raises `StoreCorrupt` and what the store raises."""
+        """Return the registered brokers. Raises `StoreCorrupt` and what the store raises."""
         found = {id_: f"{IDS}/{id_}" for id_ in sorted(self._registered_ids())}
         nodes = self._store.read(list(found.values()))
         return {
@@ -69,16 +69,16 @@ class ZooKeeperView:
         }
 
     def used(self) -> frozenset[int]:
-        """Ids in replica lists, those of running reassignments with them. As `registered`."""
+        """Return the ids in replica lists, with those of running reassignments."""
         return used_ids(replicas for _, replicas in self._topics())
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
-        """Partitions, as `orders-4`, whose only live in-sync replica is this id's."""
+        """Return the partitions, such as `orders-4`, that only this id keeps alive and in sync."""
         partitions = self.partitions_of(id)
         return guard.at_risk(partitions, id, registered=self._registered_ids(), present=present)
 
     def partitions_of(self, id: int) -> tuple[PartitionReplicas, ...]:  # noqa: A002, the word
-        """Where this id has replicas: each partition's replicas and who is in sync."""
+        """Return each partition with a replica of this id: its replicas and its ISR."""
         wanted = {
             state_path(topic, partition): (topic, partition, ids)
             for topic, replicas in self._topics()
@@ -116,7 +116,7 @@ class ZooKeeperView:
     def _nodes(
         self, paths: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> Iterator[tuple[str, StoredNode]]:
-        """Those that are there."""
+        """Return the nodes that exist."""
         for start in range(0, len(paths), AT_ONCE):
             found = self._store.read(paths[start : start + AT_ONCE], advance)
             yield from ((path, node) for path, node in found.items() if node is not None)

@@ -1,15 +1,15 @@
-"""The nodes that must be there before an identity can be kept: looked at, or made.
+"""The nodes that must exist before the store can be used: checked or created.
 
 ```
-/brokers  /brokers/ids  /brokers/topics  /brokers/seqid     Kafka's; made where Kafka has not yet
+/brokers  /brokers/ids  /brokers/topics  /brokers/seqid     Kafka's; created if Kafka has not yet
 /brokers/hosts  claims  id_owners  missing_ids  known_ids  retired_ids  id_alloc  id_clock    ours
 ```
 
-In a secured cluster only Kafka's own principal may create below `/brokers`, and what it creates is
-its own. So this is done once, logged in as Kafka. What is there is left as it is, its ACL too: a
-difference is told, for the operator to judge.
+In a secured cluster only Kafka's own principal may create nodes below `/brokers`, and it owns what
+it creates. So this is done once, logged in as Kafka. Existing nodes and their ACLs stay unchanged.
+A different ACL is reported, for the operator to judge.
 
-What this does not do: change ACLs; write anything when it only looks.
+What this does not do: change ACLs; write anything when it only checks.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _LETTERS = (
 def check_znodes(
     url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
 ) -> tuple[Parent, ...]:
-    """Each node's state, nothing written. Raises what `open_zookeeper` raises."""
+    """Return the state of each node. Writes nothing. Raises what `open_zookeeper` raises."""
     settings = config or StoreConfig()
     session = Session(Address.parse(url), settings, timeout_s=CONNECT_S, connect_s=connect_s)
     try:
-        return _looked_at(session, settings)
+        return _states(session, settings)
     finally:
         session.close()
 
@@ -51,29 +51,29 @@ def check_znodes(
 def create_znodes(
     url: str, config: StoreConfig | None = None, *, connect_s: float = CONNECT_S
 ) -> tuple[Parent, ...]:
-    """Make what is missing, the chroot too; each node's state after it.
+    """Create the missing nodes and the chroot; return the state of each node afterwards.
 
-    Raises what `open_zookeeper` raises, `MissingPermission` where a node may not be made.
+    Raises what `open_zookeeper` raises, and `MissingPermission` if a node may not be created.
     """
     settings = config or StoreConfig()
     address = Address.parse(url)
     hosts, slash, below = address.connect.partition("/")
-    _make_chroot(Address(hosts), slash + below, settings, connect_s)
+    _create_chroot(Address(hosts), slash + below, settings, connect_s)
     session = Session(address, settings, timeout_s=CONNECT_S, connect_s=connect_s)
     try:
-        made = {path for path in (*KAFKAS, *OURS) if _make(session, path, settings.acl())}
+        made = {path for path in (*KAFKAS, *OURS) if _create(session, path, settings.acl())}
         return tuple(
             Parent(path=each.path, state="made", wanted=each.wanted, had=each.had)
             if each.path in made
             else each
-            for each in _looked_at(session, settings)
+            for each in _states(session, settings)
         )
     finally:
         session.close()
 
 
-def _make_chroot(root: Address, chroot: str, settings: StoreConfig, connect_s: float) -> None:
-    """Every node down to the chroot, open to all who come, as Kafka makes it."""
+def _create_chroot(root: Address, chroot: str, settings: StoreConfig, connect_s: float) -> None:
+    """Create every node down to the chroot, readable by all, as Kafka does."""
     if not chroot:
         return
     session = Session(root, settings, timeout_s=CONNECT_S, connect_s=connect_s)
@@ -82,19 +82,20 @@ def _make_chroot(root: Address, chroot: str, settings: StoreConfig, connect_s: f
         path = ""
         for name in chroot.strip("/").split("/"):
             path += f"/{name}"
-            _make(session, path, anyone if settings.has_login else settings.acl())
+            _create(session, path, anyone if settings.has_login else settings.acl())
     finally:
         session.close()
 
 
-def _make(session: Session, path: str, acl: list[ACL]) -> bool:
-    """Whether we made it: it may be there, and we need not be allowed to create then.
+def _create(session: Session, path: str, acl: list[ACL]) -> bool:
+    """Create a node if it is missing; return whether this call created it.
 
-    False too where another made it meanwhile, or where our answer was lost and nobody can say.
+    An existing node needs no right to create. False also if another client created it meanwhile, or
+    if the answer was lost.
     """
     if session.gather([path], session.client.exists_async)[path] is not None:
         return False
-    acl = _kafkas(acl) if path in KAFKAS else acl
+    acl = _readable_by_all(acl) if path in KAFKAS else acl
 
     def create() -> Any:  # noqa: ANN401 (a result of the client)
         return session.client.create_async(path, b"", acl=acl)
@@ -108,14 +109,14 @@ def _make(session: Session, path: str, acl: list[ACL]) -> bool:
     return True
 
 
-def _kafkas(acl: list[ACL]) -> list[ACL]:
-    """Kafka's nodes are for the world to read: clients and tools do."""
+def _readable_by_all(acl: list[ACL]) -> list[ACL]:
+    """Add read access for all: clients and tools read Kafka's nodes."""
     anyone = ACL(Permissions.READ, ANYONE_ID_UNSAFE)
     is_open = any(each.id == ANYONE_ID_UNSAFE for each in acl)
     return acl if is_open else [*acl, anyone]
 
 
-def _looked_at(session: Session, settings: StoreConfig) -> tuple[Parent, ...]:
+def _states(session: Session, settings: StoreConfig) -> tuple[Parent, ...]:
     found = session.gather((*KAFKAS, *OURS), session.client.exists_async)
     present = [path for path in OURS if found[path] is not None]
     acls = session.gather(present, session.client.get_acls_async)
@@ -129,7 +130,7 @@ def _looked_at(session: Session, settings: StoreConfig) -> tuple[Parent, ...]:
 
 def _compared(path: str, had: Sequence[ACL], settings: StoreConfig) -> Parent:
     wanted = settings.acl()
-    is_same = _told(wanted, settings) == _told(had, settings)
+    is_same = _entries(wanted, settings) == _entries(had, settings)
     return Parent(
         path=path,
         state="present" if is_same else "differs",
@@ -138,22 +139,22 @@ def _compared(path: str, had: Sequence[ACL], settings: StoreConfig) -> Parent:
     )
 
 
-def _told(acl: Sequence[ACL], settings: StoreConfig) -> frozenset[tuple[str, int]]:
-    """(who, rights); whoever is logged in as us is `self`."""
+def _entries(acl: Sequence[ACL], settings: StoreConfig) -> frozenset[tuple[str, int]]:
+    """Return (who, permissions) of each entry; our own login is `self`."""
     return frozenset((_who(each, settings), each.perms) for each in acl)
 
 
 def _who(entry: ACL, settings: StoreConfig) -> str:
     scheme, name = entry.id.scheme, entry.id.id
-    if scheme == "auth" or (scheme, name) in _selves(settings):
+    if scheme == "auth" or (scheme, name) in _own_identities(settings):
         return "self"
     if scheme == "x509" and settings.certificate is not None:
         return "self"
     return f"{scheme}:{name}"
 
 
-def _selves(settings: StoreConfig) -> set[tuple[str, str]]:
-    """What ZooKeeper writes for us where the ACL says `auth`."""
+def _own_identities(settings: StoreConfig) -> set[tuple[str, str]]:
+    """Return the identities that ZooKeeper writes for us where the ACL says `auth`."""
     if settings.user is None or settings.password is None:
         return set()
     if settings.scheme == "sasl":
@@ -163,7 +164,7 @@ def _selves(settings: StoreConfig) -> set[tuple[str, str]]:
 
 
 def _text(acl: Sequence[ACL], settings: StoreConfig) -> str:
-    """For people: `self=CDRWA, sasl:kafka=R`; of a digest the user alone."""
+    """Format an ACL, such as `self=CDRWA, sasl:kafka=R`; of a digest only the user."""
     shown = []
     for each in acl:
         who = _who(each, settings)

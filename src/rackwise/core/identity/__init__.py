@@ -1,15 +1,15 @@
-"""Which id a broker has: KIP-426, from outside, for brokers that were not changed.
+"""The broker id of each host: KIP-426 from outside, for unmodified brokers.
 
 ```
-what is known        Observation  LogDir  MetaProperties  Registration  Claim  Owner  KeyMapping
-what follows         decide(observation, rules) -> Take | Wait | Generate | Look | Refuse
-what is written      operations(take, observation) -> Check | Absent | Create | Put | Delete
-a whole start        step(state, event); of a watcher: watch_step(state, event)
-bytes and values     parse_properties  parse_meta  parse_mapping  parse_registration  format_...
-where it is kept     IdentityStore, ClusterView: protocols; adapters implement them
+facts              Observation  LocalLogDir  MetaProperties  Registration  Claim  Owner  KeyMapping
+the decision       decide(observation, rules) -> Take | WaitFor | Generate | ReadMore | Refuse
+its commit         operations(take, observation) -> Check | Absent | Create | Put | Delete
+a whole start      step(state, event); of a watcher: watch_step(state, event)
+bytes and values   parse_properties  parse_meta  parse_mapping  parse_registration  format_...
+the store          IdentityStore, ClusterView: protocols that the adapters implement
 ```
 
-All of it is pure: time is an argument, nothing is read or written here.
+All of it is pure: time is an argument, and nothing is read or written here.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""What is known before a broker starts, and what can follow from it.
+"""The values of a decision: what is known before a broker starts, and what can follow.
 
 ```
-Observation   all that a decision may know   log dirs, own mapping, who is registered, who claims
-Rules         what the operator wants        spares, waiting, limits
-Decision      Take | Wait | Generate | Look | Refuse
+Observation   all that a decision may know   log dirs, own mapping, registrations, claims
+Rules         what the operator permits      spares, waiting, limits
+Decision      Take | WaitFor | Generate | ReadMore | Refuse
 ```
 
-A *key* names a host. A *claim* is key -> id, asserted now: it goes with its session. A *mapping* is
-key -> id, remembered. The *fence* is a node whose version orders decisions. A *spare* is an id that
-replicas use and that is neither registered nor claimed nor retired. An *incarnation* is one
-registration: the czxid of `/brokers/ids/N`, Kafka's broker epoch. Ids are 0..2**31-1; times are
-milliseconds of the store's clock.
+A *key* identifies a host. A *claim* is key -> id, asserted now: it ends with its session. A
+*mapping* is key -> id, remembered. The *fence* is a node whose version orders decisions. A *spare*
+is an id that replicas use and that is neither registered nor claimed nor retired. An *incarnation*
+is one registration: the czxid of `/brokers/ids/N`, Kafka's broker epoch. Ids are 0..2**31-1; times
+are milliseconds of the store's clock.
 
 Source: KIP-426.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from rackwise.core.errors import RackwiseError
 
 How: TypeAlias = Literal["configured", "meta", "already", "a", "b1", "gen"]
-"""Where an id comes from: the configuration, the disk, an earlier commit of this very start, the
-own mapping (the KIP's a), a spare (b.1), a new number."""
+"""The source of an id: the configuration, the disk, an earlier commit of this start, the own
+mapping (the KIP's a), a spare (b.1), a generated number."""
 Spare: TypeAlias = Literal["never", "unmapped", "any"]
 OnBlocked: TypeAlias = Literal["error", "wait", "generate"]
 Watch: TypeAlias = Literal["scan", "led", "leaderless"]
@@ -41,7 +41,7 @@ _NO_NAMES: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
 
 class Mode(StrEnum):
-    """Who keeps a cluster's metadata."""
+    """Where a cluster keeps its metadata."""
 
     ZOOKEEPER = "zookeeper"
     KRAFT = "kraft"
@@ -49,32 +49,33 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """One `meta.properties`; None = the file does not say. `extra`: keys that are not Kafka's."""
+    """One `meta.properties`. None = the file does not say."""
 
     version: int
     broker_id: int | None = None
     cluster_id: str | None = None
     directory_id: str | None = None
     extra: Mapping[str, str] = field(default_factory=lambda: _NO_TEXTS)
+    """Keys that are not Kafka's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalLogDir:
-    """One of `log.dirs`. `meta`: None = no file. `problem`: why its file cannot be read.
-
-    `partitions`: names of partition directories, as `orders-4`.
-    """
+    """One of `log.dirs` on this host."""
 
     path: str
     meta: MetaProperties | None = None
+    """None = there is no file, or it cannot be read."""
     problem: str | None = None
+    """Why the file cannot be read."""
     partitions: frozenset[str] = frozenset()
+    """Names of partition directories, such as `orders-4`."""
 
     def lacks_id(self, mode: Mode) -> bool:
-        """Whether the id has still to be written here: there is no file.
+        """Return whether the id must still be written here, because there is no file.
 
-        Nor does a file of version 0 without an id carry one in ZooKeeper mode: Kafka completes it
-        with whatever id it starts under, a new one if need be.
+        In ZooKeeper mode this includes a file of version 0 without an id: Kafka completes it with
+        the id under which it starts, even a new one.
         """
         if self.meta is None:
             return self.problem is None
@@ -84,21 +85,21 @@ class LocalLogDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A broker that is registered now.
-
-    `endpoints`: `host:port`; `session`, `incarnation`: None where the cluster has no ZooKeeper.
-    """
+    """A broker that is registered now."""
 
     broker_id: int
     endpoints: frozenset[str] = frozenset()
+    """`host:port` of its listeners."""
     session: int | None = None
+    """None without ZooKeeper."""
     incarnation: int | None = None
+    """None without ZooKeeper."""
     registered_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """An id asserted now, by a start that still lives."""
+    """An id that a running start asserts now."""
 
     broker_id: int
     key: str
@@ -108,7 +109,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """The last start of this id that Rackwise has seen registered."""
+    """The last start of this id that Rackwise saw registered."""
 
     broker_id: int
     key: str
@@ -118,31 +119,21 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyMapping:
-    """`hosts/<key>`: which id a key has. `node_version`: of the node, for conditional writes.
-
-    `version`: of its format; `extra`: what else stands in it, kept when it is written again.
-    """
+    """`hosts/<key>`: the id of a key."""
 
     key: str
     broker_id: int
     version: int = 0
+    """Of the format."""
     node_version: int = 0
+    """Of the node, for conditional writes."""
     extra: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    """Other fields of the node, kept when it is written again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """All that `decide` may know. None = not read yet, where a field says so.
-
-    `configured`: broker.id or node.id, None or -1 = not set. `registered`, `claims`, `owners`: by
-    id. `reserved`: id -> mappings of other keys. `fence`: its version, read before all else.
-    `used`: ids in replica lists, None = not read. `missing_since_ms`: id -> since when it is seen
-    missing without a break, None = not read. `at_risk`: id -> partitions whose only live in-sync
-    replica it is; an id that is not in it has none, None = not read. `generated`: a number
-    drawn, None = none was. `skipped`: numbers drawn in vain. `waited_ms`: so far, in this start.
-    `lost`: id -> partitions whose one replica was its, for a warning. `host`, `pid`: of this start,
-    for people who read its claim.
-    """
+    """All that `decide` may know. None = not read yet, where a field says so."""
 
     mode: Mode
     key: str
@@ -151,46 +142,64 @@ class Observation:
     endpoints: frozenset[str] = frozenset()
     cluster_id: str | None = None
     configured: int | None = None
+    """broker.id or node.id; None or -1 = not set."""
     log_dirs: tuple[LocalLogDir, ...] = ()
     migrating: bool = False
     is_controller: bool = False
     mapping: KeyMapping | None = None
     mapping_problem: str | None = None
+    """Why the own mapping cannot be read."""
     registered: Mapping[int, Registration]
+    """By id."""
     claims: Mapping[int, Claim]
+    """By id."""
     owners: Mapping[int, Owner]
+    """By id."""
     retired: frozenset[int] = frozenset()
     reserved: Mapping[int, tuple[KeyMapping, ...]]
+    """Id -> mappings of other keys."""
     fence: int = 0
+    """The version of the fence, read before all else."""
     used: frozenset[int] | None = None
+    """Ids in replica lists; None = not read."""
     missing_since_ms: Mapping[int, int] | None = None
+    """Id -> since when it is missing without a break; None = not read."""
     at_risk: Mapping[int, tuple[str, ...]] | None = None
+    """Id -> partitions whose only live in-sync replica it is. An absent id has none. None = not
+    read."""
     generated: int | None = None
+    """A generated number; None = none was generated."""
     skipped: int = 0
+    """How many generated numbers were in use."""
     waited_ms: int = 0
+    """How long this start has waited for a stale registration."""
     now_ms: int = 0
     watch: Watch = "scan"
+    """The source of `missing_since_ms`: an own scan, or a watcher with or without a leader."""
     lost: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: _NO_NAMES)
+    """Id -> partitions whose only replica it had, for a warning."""
     host: str = ""
+    """The name of this host, for people who read the claim."""
     pid: int = 0
+    """The process of this start, for people who read the claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the operator wants.
-
-    `spare`: which spare ids may be taken (the KIP's optional step b). `on_blocked`: what to do
-    where every spare is reserved. `grace_ms`: how long a spare was seen missing before it may be
-    taken. `wait_ms`: how long a stale registration is waited for. `generation`:
-    broker.id.generation.enable. `reserved_max`: reserved.broker.max.id, None = no limit.
-    """
+    """What the operator permits."""
 
     spare: Spare = "never"
+    """Which spare ids may be taken (the KIP's optional step b)."""
     on_blocked: OnBlocked = "error"
+    """What to do if every spare is reserved."""
     grace_ms: int = 300_000
+    """How long a spare must be missing before it may be taken."""
     wait_ms: int = 27_000
+    """How long to wait for a stale registration."""
     generation: bool = True
+    """broker.id.generation.enable."""
     reserved_max: int | None = 1000
+    """reserved.broker.max.id; None = no limit."""
     ignore_unreadable: bool = False
     adopt_data: bool = False
     accept_loss: bool = False
@@ -199,7 +208,7 @@ class Rules:
 
     @classmethod
     def literal_kip(cls, *, step_b: bool = True) -> Rules:
-        """The KIP's text to the letter: no claim, no fence, no waiting, no guard, no grace."""
+        """Return the rules of the literal KIP: no claim, fence, waiting, guard or grace."""
         return cls(
             spare="any" if step_b else "never",
             grace_ms=0,
@@ -214,45 +223,50 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Take:
-    """Take this id. `row`: of the decision table, as `D27`. `takes_from`: mappings that lose it."""
+    """Take this id."""
 
     id: int
     how: How
     row: str
+    """The row of the decision table, such as `D27`."""
     takes_from: tuple[KeyMapping, ...] = ()
+    """The mappings that lose the id."""
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitFor:
-    """Wait until a node changes, at most until a time. `on`: paths of nodes."""
+    """Wait until a node changes, at most until a time."""
 
     on: tuple[str, ...]
+    """Paths of nodes."""
     until_ms: int
     row: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generate:
-    """Draw a number, and decide again."""
+    """Generate a number, and decide again."""
 
     row: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMore:
-    """Read what has not been read, and decide again. `id`: of whom, for `at_risk`."""
+    """Read what has not been read yet, and decide again."""
 
     at: LookAt
     row: str
     id: int | None = None
+    """The id to read about, for `at_risk`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
-    """No id. `error`: a leaf of `IdentityRefused`, or the house's own refusal."""
+    """Take no id."""
 
     error: RackwiseError
+    """A leaf of `IdentityRefused`, or another error of Rackwise."""
     row: str
 
 

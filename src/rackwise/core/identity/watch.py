@@ -1,27 +1,28 @@
-"""The watcher: writes down which ids are missing, so that starts need not scan topics.
+"""The watcher: it records which ids are missing, so that starts need not scan topics.
 
-Goals, in order: a marker is never older than its id is missing; it appears soon; the work grows
+Goals, in order: a marker is never older than the absence of its id; it appears soon; the work grows
 with the ids, not with the topics.
 
-Algorithm. Several may run; who made the ephemeral leader node leads, the others wait for it to go.
+Algorithm. Several watchers may run. The one that created the ephemeral leader node leads; the
+others wait until it vanishes.
 
 ```
- new -> looking -> leading (make the node) -> looking
+ new -> looking -> leading (create the node) -> looking
            |  ^
            |  |  nothing to write: sleep until something may have changed, 60 s at most
            v  |
         writing (known ids, markers)
 ```
 
-1. Events are hints. At each one, in each new session and every 60 s all is computed anew:
+1. Events are hints. After each one, in each new session and every 60 s all is computed again:
    missing = known - registered - retired.
-2. Known ids are stored. Registered ones are added always, those in replica lists at the start and
+2. Known ids are stored. Registered ones are always added; those in replica lists at the start and
    at each rescan.
-3. A marker carries the czxid of its leader's node. A new leader writes all of them again, so their
-   time begins again: the id may have been back while nobody looked.
-4. After writing markers it looks again, so that an id that came back between look and write loses
-   its marker.
-5. An id whose own watch fired and which is missing again or still gets its marker written again.
+3. A marker carries the czxid of its leader's node. A new leader writes all markers again, so their
+   time begins again: an id may have returned while no watcher looked.
+4. After writing markers the watcher looks again, so that an id that returned between look and write
+   loses its marker.
+5. If the watch of an id fired and the id is missing again or still, its marker is written again.
 
 Example, ids 1 and 7 known:
 
@@ -33,8 +34,9 @@ registered  markers (leader)   then
 1           7 (40), we are 55  Put(missing_ids/7), leader 55
 ```
 
-What this does not do: input and output, clocks; deleting garbage. Source: KIP-426 ("a process that
-watches for missing brokers").
+What this does not do: input and output, clocks; deleting garbage.
+
+Source: KIP-426 ("a process that watches for missing brokers").
 """
 
 from __future__ import annotations
@@ -66,34 +68,34 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_MS = 60_000
 OPS_AT_ONCE = 100
-"""Of one commit: a conflict costs so many, and a request stays far below ZooKeeper's 1 MB."""
+"""Operations in one commit: a conflict repeats only these, and a request stays far below the 1 MB
+limit of ZooKeeper."""
 
 WatchPhase: TypeAlias = Literal["new", "looking", "leading", "writing", "sleeping"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """Read all that a watcher needs; ids in replica lists only where `topics`."""
+    """Read all that a watcher needs; ids in replica lists only if `topics`."""
 
     topics: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surveyed:
-    """What stands. `leader`: session and czxid of the leader's node, None = nobody leads.
-
-    `used`: None = was not read.
-    """
+    """The result of a survey."""
 
     at_ms: int
     session: int
     leader: tuple[int, int] | None
+    """Session and czxid of the leader's node; None = no watcher leads."""
     known: frozenset[int]
     registered: frozenset[int]
     retired: frozenset[int]
     markers: Mapping[int, MissingMarker]
     owners: Mapping[int, Owner]
     used: frozenset[int] | None = None
+    """Ids in replica lists; None = not read."""
 
 
 WatchAction: TypeAlias = Survey | Commit | Sleep
@@ -102,17 +104,17 @@ WatchEvent: TypeAlias = Started | Surveyed | CommitEnded | Slept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
-    """One watcher. `led`: czxid of our leader's node. `scanned_ms`: when topics were read last.
-
-    `fired`: ids whose watch fired and whose marker was not written since.
-    """
+    """The state of one watcher."""
 
     name: bytes
     rescan_ms: int = 3_600_000
     phase: WatchPhase = "new"
     led: int | None = None
+    """The czxid of our leader node; None = we do not lead."""
     scanned_ms: int | None = None
+    """When topics were read last."""
     fired: frozenset[int] = frozenset()
+    """Ids whose watch fired and whose marker was not written since."""
     missing: frozenset[int] = frozenset()
 
 
@@ -120,16 +122,16 @@ WatchStep: TypeAlias = tuple[Watching, WatchAction]
 
 
 def watch_step(state: Watching, event: WatchEvent) -> WatchStep:
-    """What to do next; it never ends by itself.
+    """Return what to do next. It never ends by itself.
 
-    Raises `LocalProtocolError` for an event that answers nothing that was asked.
+    Raises `LocalProtocolError` for an event that does not answer the last action.
 
     Source: KIP-426.
     """
     row = _ROWS.get((state.phase, type(event)))
     if row is None:
         raise LocalProtocolError(
-            f"{type(event).__name__} answers nothing that a watcher asks while it is {state.phase}",
+            f"unexpected event while {state.phase}: got {type(event).__name__}",
             had=type(event).__name__,
         )
     return row(state, event)
@@ -169,8 +171,8 @@ def _lead(state: Watching, event: Surveyed, czxid: int) -> WatchStep:
     if ops:
         now = ops[:OPS_AT_ONCE]
         paths = {op.path for op in now}
-        told = {each for each in missing if f"{MISSING}/{each}" in paths}
-        state = replace(state, phase="writing", fired=state.fired - told)
+        written = {each for each in missing if f"{MISSING}/{each}" in paths}
+        state = replace(state, phase="writing", fired=state.fired - written)
         return state, Commit(ops=(Check(MISSING_LEADER, 0), *now))
     on = (MISSING_LEADER, IDS, RETIRED, *(f"{IDS}/{each}" for each in sorted(missing)))
     return replace(state, phase="sleeping", fired=frozenset()), Sleep(on=on, most_ms=LOOK_AGAIN_MS)
@@ -214,7 +216,7 @@ def _on_slept(state: Watching, event: Slept) -> WatchStep:
 
 
 def _on_written(state: Watching, event: CommitEnded) -> WatchStep:
-    """What a commit that failed was to tell is told by the next one."""
+    """Look again. The next commit repeats what a failed one was to write."""
     if event.outcome != "done":
         state = replace(state, fired=state.fired | state.missing)
     return _survey(state, event)

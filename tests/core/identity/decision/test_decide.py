@@ -84,9 +84,7 @@ class TestEitherOneOrTwoIsSet:
     def test_an_id_mapped_by_another_key_is_taken_and_told(self):
         decision = decided(log_dirs=(disk(number=1),), registered={})
         assert told(decision) == "TAKE 1 meta"
-        assert decision.warnings == (
-            "MAPPED_TWICE: id 1 is mapped to h1 too; broker-id gc settles",
-        )
+        assert decision.warnings == ("MAPPED_TWICE: id 1 is mapped to h1 too; run broker-id gc",)
 
     @pytest.mark.parametrize("generation", [True, False])
     def test_the_greatest_id_is_the_configurations_or_that_of_a_number(self, generation):
@@ -149,7 +147,7 @@ class TestEitherOneOrTwoIsSet:
         dirs = (disk("/a", number=7, cluster="A"), disk("/b", number=7, cluster="B"))
         decision = decided(log_dirs=dirs, cluster_id=None)
         assert told(decision) == "WRONG_CLUSTER"
-        assert "must be A, as in /a, and is B in /b" in str(decision.error)
+        assert "cluster.id in /b: expected A, as in /a, got B" in str(decision.error)
         assert isinstance(decision.error, HouseWrongCluster)
 
     def test_a_directory_id_that_is_there_twice_is_refused(self):
@@ -297,7 +295,9 @@ class TestGuard:
 
     def test_what_had_one_replica_is_told(self):
         decision = decided(configured=7, lost={7: ("logs-0", "logs-1")})
-        assert decision.warnings == ("DATA_GONE: 2 partitions had one replica, and it is gone",)
+        assert decision.warnings == (
+            "DATA_GONE: 2 partitions had this replica only, and it is lost",
+        )
 
     def test_nothing_is_asked_where_every_dir_has_its_file(self):
         assert told(decided(log_dirs=(disk(number=7),), at_risk=None)) == "TAKE 7 meta"
@@ -322,7 +322,10 @@ class TestDisks:
     def test_what_cannot_be_read_is_listed_by_path(self):
         dirs = (LocalLogDir(path="/a", problem="EIO"), LocalLogDir(path="/b\x1b", problem="70 KiB"))
         decision = decided(log_dirs=dirs)
-        assert "2 files that cannot be read: /a: EIO; /b\\x1b: 70 KiB (D18)" in str(decision.error)
+        assert (
+            "cannot read 2 meta.properties files, which may hold the id: /a: EIO; /b\\x1b: 70 KiB (D18)"
+            in str(decision.error)
+        )
         assert decision.error.details == {"paths": ["/a", "/b\x1b"]}
 
     def test_partitions_without_a_file_are_counted(self):
@@ -336,7 +339,9 @@ class TestDisks:
         assert told(decided(**mapped)) == "TAKE 7 a"
         assert told(decided(**mapped, at_risk=None)) == "LOOK at_risk"
         with_data = replace(nameless, partitions=frozenset({"orders-4"}))
-        assert "with an id must lie" in str(decided(log_dirs=(with_data,)).error)
+        assert "expected a meta.properties with an id beside" in str(
+            decided(log_dirs=(with_data,)).error
+        )
         assert told(decided(log_dirs=(disk(number=7), with_data))) == "TAKE 7 meta"
 
     def test_in_kraft_mode_it_is_left_to_kafka(self):

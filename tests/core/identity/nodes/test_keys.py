@@ -20,10 +20,10 @@ def test_a_key(key):
         ("", "it is empty"),
         (".", "it is a path, not a name"),
         ("..", "it is a path, not a name"),
-        ("a/b", "it holds /"),
+        ("a/b", "it contains /"),
         ("x" * 250, "it has 250 characters"),
-        ("h7\n", "it holds \\x0a"),
-        ("h\u0660", "it holds \u0660"),
+        ("h7\n", "it contains \\x0a"),
+        ("h\u0660", "it contains \u0660"),
     ],
 )
 def test_what_is_no_key(key, problem):
@@ -37,13 +37,13 @@ def test_what_is_no_key(key, problem):
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        ("localhost", "every host is called so"),
-        ("LOCALHOST.localdomain", "every host is called so"),
+        ("localhost", "every host has this name"),
+        ("LOCALHOST.localdomain", "every host has this name"),
         ("10.0.0.1", "it is an address"),
         ("::1", "it is an address"),
-        ("ip-10-0-0-1", "it is made of an address"),
-        ("ip-10-0-0-1.ec2.internal", "it is made of an address"),
-        ("0123456789ab", "containers draw such names"),
+        ("ip-10-0-0-1", "it is derived from an address"),
+        ("ip-10-0-0-1.ec2.internal", "it is derived from an address"),
+        ("0123456789ab", "containers get such random names"),
     ],
 )
 def test_a_key_that_changes_with_the_address(key, reason):

@@ -35,7 +35,9 @@ class TestAssign:
         assert NOT_LIVE not in assign("h7", ledger(has_registrations=False))
 
     def test_an_id_mapped_elsewhere_is_taken_only_by_force(self):
-        with pytest.raises(NotFree, match="free for key h7, and is mapped to g") as caught:
+        with pytest.raises(
+            NotFree, match="cannot assign id 7 to key h7: it is mapped to g"
+        ) as caught:
             assign("h7", ledger(mappings=(G,)))
         assert caught.value.hint == "--force takes it from that key"
         assert caught.value.details == {"id": 7, "key": "h7"}
@@ -63,7 +65,7 @@ class TestAssign:
     def test_an_id_that_is_retired_is_not_taken(self):
         with pytest.raises(NotFree, match="is retired") as caught:
             assign("h7", ledger(is_retired=True), force=True)
-        assert caught.value.hint == "take it back: broker-id retire --undo 7"
+        assert caught.value.hint == "undo it: broker-id retire --undo 7"
         assert caught.value.where == "/brokers/retired_ids/7"
 
     @pytest.mark.parametrize(
@@ -84,7 +86,9 @@ class TestAssign:
 
     def test_a_mapping_that_cannot_be_read_is_replaced_only_by_force(self):
         problem = {"problem": "not JSON", "problem_version": 8}
-        with pytest.raises(MappingCorrupt, match="and cannot be read: not JSON") as caught:
+        with pytest.raises(
+            MappingCorrupt, match="cannot read the mapping of key h7: not JSON"
+        ) as caught:
             assign("h7", ledger(), **problem)
         assert caught.value.hint == "write it anew: broker-id assign h7 7 --force"
         written = assign("h7", ledger(), **problem, force=True)[-1]

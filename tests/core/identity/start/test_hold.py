@@ -139,13 +139,13 @@ class TestALostSession:
         assert played(*events)[1] == Signal()
         action = played(*events, ChildEnded(at_ms=20))[1]
         assert isinstance(action.error, ClaimLost)
-        assert "nobody has it" in str(action.error)
+        assert "nobody holds it" in str(action.error)
         assert action.unwrite == ("/a",)
 
     def test_a_second_start_of_the_key_keeps_the_files(self):
         second = Claim(broker_id=7, key="h7", nonce="m", session=OTHER)
         action = played(*HOLDING, held(claim=second), ChildEnded(at_ms=20))[1]
-        assert "h7 has it" in str(action.error)
+        assert "h7 holds it" in str(action.error)
         assert action.unwrite == ()
 
     def test_without_a_child_it_is_over_at_once(self):

@@ -137,7 +137,7 @@ class TestUntilTheIdIsTaken:
         assert isinstance(played(gathered(configured=7), rules=rules)[1], Commit)
 
     def test_what_answers_nothing_is_refused(self):
-        with pytest.raises(LocalProtocolError, match="while it is gathering"):
+        with pytest.raises(LocalProtocolError, match="while gathering: got Spawned"):
             played(Spawned(at_ms=0))
         with pytest.raises(LocalProtocolError):
             require_take(Starting(rules=Rules(), launch=COMMAND))

@@ -1,21 +1,21 @@
-"""Who holds an id: the broker that is registered, the start that claims it, and who they are.
+"""The holder of an id: the registered broker or the claiming start, and which key it has.
 
-A registration does not say which key it was started under. Three things tell, best first:
+A registration does not say under which key it was started. Three sources tell, the best first:
 
 ```
-the Owner of this very incarnation   written by us when that broker registered: its key
-endpoints                            host:port, where both sides are known
-nothing                              then it may as well be ourselves, a moment ago
+the Owner of this very incarnation   written by Rackwise when that broker registered: its key
+endpoints                            host:port, if both sides are known
+nothing                              then it may be this broker itself, a moment ago
 ```
 
 An incarnation is one registration (the czxid of `/brokers/ids/N`). An Owner of an earlier one says
-nothing of this one. Without ZooKeeper a registration has no incarnation: there the Owner is taken
-whose endpoints are the same.
+nothing about this one. Without ZooKeeper a registration has no incarnation: there the Owner with
+the same endpoints counts.
 
-What this does not do: decide. A stale registration of this host and a second broker on it look
-alike; only waiting tells them apart.
+What this does not do: decide. A stale registration of this host and a second broker on it look the
+same; only waiting distinguishes them.
 
-Source: KIP-426 says "if the broker fails to register itself"; the rest is Rackwise's.
+Source: KIP-426 says "if the broker fails to register itself". The rest is Rackwise's own.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _SECOND = 1000
 _LAST_MS = 253_402_300_799_000
-"""The end of the year 9999, the last that has a name."""
+"""The end of the year 9999, the last year that `datetime` has."""
 
 
 def owner_of(registration: Registration, owners: Mapping[int, Owner]) -> Owner | None:
-    """Whom we saw starting this very registration; None = it was not us, or long ago."""
+    """Return the owner of this very registration; None = not started by us, or long ago."""
     owner = owners.get(registration.broker_id)
     if owner is None:
         return None
@@ -55,7 +55,7 @@ def looks_like(
     claim: Claim | None,
     owners: Mapping[int, Owner],
 ) -> bool:
-    """Whether who holds an id may be the broker of this key, a moment ago."""
+    """Return whether the holder of an id may be the broker of this key, a moment ago."""
     if claim is not None and claim.key == key:
         return True
     if registration is None:
@@ -75,7 +75,7 @@ def describe_holder(
     owners: Mapping[int, Owner],
     now_ms: int,
 ) -> str:
-    """The holder for people: `the broker of key h9 at h9:9092, session 0x1f, for 40 s`."""
+    """Describe the holder: `the broker of key h9 at h9:9092, session 0x1f, for 40 s`."""
     if registration is not None:
         owner = owner_of(registration, owners)
         name = f"the broker of key {escaped(owner.key)}" if owner else "a broker"
@@ -89,7 +89,7 @@ def describe_holder(
 
 
 def wait_reason(seen: Observation, broker_id: int) -> str:
-    """Why an id is waited for: `held by session 0x1f, same key`, `reserved for h9`."""
+    """Say why an id is waited for: `held by session 0x1f, same key`, `reserved for h9`."""
     registration, claim = seen.registered.get(broker_id), seen.claims.get(broker_id)
     holder = registration or claim
     if holder is None:
@@ -106,7 +106,7 @@ def wait_reason(seen: Observation, broker_id: int) -> str:
 
 
 def _age(registered_ms: int | None, now_ms: int) -> list[str]:
-    """How long it has been there, or since when, where the store's clock was not read."""
+    """Say for how long it is registered, or since when if the time of the store is not known."""
     if registered_ms is None:
         return []
     if now_ms >= registered_ms:

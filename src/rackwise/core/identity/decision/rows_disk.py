@@ -1,7 +1,7 @@
-"""Rows D1 to D8: the configuration and the disks must make sense, whoever this broker is.
+"""Rows D1 to D8: the configuration and the disks must be consistent, whatever broker this is.
 
-Kafka checks the same when it starts (`MetaPropertiesEnsemble.verify`, `KafkaConfig`). It is said
-here first: after the decision a claim and a mapping would have been written in vain.
+Kafka checks the same when it starts (`MetaPropertiesEnsemble.verify`, `KafkaConfig`). The checks
+come first here, because after a decision a claim and a mapping would be written for nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _inconsistent(situation: Situation, row: str) -> Verdict:
         return refuse(
             row,
             MetaInconsistent,
-            f"all log dirs must say one id, and say {had}",
+            f"expected one id in all log dirs, got {had}",
             wanted="one id in all log dirs",
             had=had,
             ids=sorted(first),
@@ -64,7 +64,7 @@ def _twice(situation: Situation, row: str) -> Verdict:
             return refuse(
                 row,
                 MetaInconsistent,
-                f"each log dir must have a directory.id of its own, and it is {had}",
+                f"expected a directory.id of its own in each log dir, got {had}",
                 wanted="one directory.id for each log dir",
                 had=had,
                 directory_id=directory,
@@ -85,8 +85,8 @@ def _foreign(situation: Situation, row: str) -> Verdict:
             return refuse(
                 row,
                 ClusterMismatch,
-                f"cluster.id must be {escaped(wanted)}, as in {escaped(source)}, and is "
-                f"{escaped(found)} in {escaped(each.path)}",
+                f"invalid cluster.id in {escaped(each.path)}: expected {escaped(wanted)}, as in "
+                f"{escaped(source)}, got {escaped(found)}",
                 wanted=wanted,
                 had=found,
                 where=each.path,
@@ -104,8 +104,8 @@ def _version(situation: Situation, row: str) -> Verdict:
             return refuse(
                 row,
                 MetaVersion,
-                f"meta.properties must have version 0 in ZooKeeper mode, and has "
-                f"{each.meta.version} in {escaped(each.path)}",
+                f"invalid version of meta.properties in {escaped(each.path)}: expected 0 in "
+                f"ZooKeeper mode, got {each.meta.version}",
                 wanted=0,
                 had=each.meta.version,
                 where=each.path,
@@ -123,8 +123,8 @@ def _incomplete(situation: Situation, row: str) -> Verdict:
             return refuse(
                 row,
                 MetaIncomplete,
-                f"meta.properties of version 1 must have node.id and cluster.id, and there is no "
-                f"{lacking} in {escaped(each.path)}",
+                f"incomplete meta.properties in {escaped(each.path)}: expected node.id and "
+                f"cluster.id in version 1, got no {lacking}",
                 wanted=lacking,
                 had=None,
                 where=each.path,
@@ -141,7 +141,7 @@ def _mismatch(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         IdMismatch,
-        f"broker.id must be the stored id {stored}, and is {configured}",
+        f"invalid broker.id: expected the stored id {stored}, got {configured}",
         wanted=stored,
         had=configured,
         where=path,
@@ -174,7 +174,7 @@ def _out_of_range(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         IdRange,
-        f"broker.id must be {wanted}, and is {configured}",
+        f"invalid broker.id: expected {wanted}, got {configured}",
         wanted=wanted,
         had=configured,
         upstream=(_REQUIREMENT, f"requirement failed: {said}"),
@@ -191,7 +191,7 @@ def _migration(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         Migration,
-        f"a broker that migrates to KRaft must have broker.id set and generation off, and has "
+        f"expected broker.id set and generation off while migrating to KRaft, got "
         f"{'no broker.id' if situation.configured is None else had}",
         wanted="broker.id set, generation off",
         had=had,
@@ -207,7 +207,7 @@ def _controller(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         ControllerDisk,
-        f"a node without its disk must be a broker alone, and this one is a controller with no "
+        f"expected a node with the role broker only, got a controller with no "
         f"meta.properties in {escaped(path)}",
         wanted="a broker-only node",
         had="role controller",

@@ -4,8 +4,8 @@
 bypass the following procedure unconditionally. If the broker fails to register itself in ZooKeeper,
 an error will be thrown and human intervention is needed." Here n is C, else m.
 
-Two things are not in the KIP: a stale registration of this very broker is waited for, and an empty
-disk does not come back as the last in-sync replica of anything.
+Two rules are not in the KIP: a start waits for a stale registration of this very broker, and an
+empty disk does not return as the last in-sync replica of a partition.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 def refuse_retired(situation: Situation, broker_id: int | None, row: str) -> Verdict:
-    """A refusal of an id that was given up."""
+    """Reject a retired id."""
     if broker_id is None or broker_id not in situation.retired:
         return None
     return refuse(
         row,
         IdRetired,
-        f"the id must be in use, and {broker_id} was retired",
+        f"expected an id in use, got {broker_id}, which is retired",
         wanted="an id in use",
         had="retired",
-        hint=f"take it back: broker-id retire --undo {broker_id}",
+        hint=f"undo it: broker-id retire --undo {broker_id}",
         where=f"{RETIRED}/{broker_id}",
         id=broker_id,
     )
@@ -73,7 +73,7 @@ def _in_use(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         IdInUse,
-        f"id {n} of the {source} must be free, and is held by {holder}",
+        f"id {n} of the {source} is held by {holder}",
         wanted=f"id {n} free",
         had=f"held by {holder}",
         where=f"{IDS}/{n}",

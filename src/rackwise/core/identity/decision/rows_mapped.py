@@ -1,11 +1,12 @@
-"""Rows D18 to D27: no id is configured and none on the disks, the KIP's a.
+"""Rows D18 to D27: no id is configured and none is on the disks, the KIP's a.
 
 "If the hostname has been assigned a broker id previously, try registering with the id. If succeeds,
 use it; otherwise ..."
 
-Not in the KIP: a disk that cannot be read, or holds partitions without saying whose, may carry
-another id; a stale registration of this host is waited for; a second broker of this host is told
-so; and a mapped id that another broker holds is a question for people, not a reason for a new id.
+Not in the KIP: a disk that cannot be read, or that holds partitions without an id, may carry
+another id; a start waits for a stale registration of this host; a second broker of this host is
+reported; a mapped id that another broker holds needs a person's decision, so it is no reason for a
+new id.
 """
 
 from __future__ import annotations
@@ -46,8 +47,7 @@ def _unreadable(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         MetaUnreadable,
-        f"every log dir must have a readable meta.properties or none, and the id may stand in "
-        f"{counted(len(bad), 'file')} that cannot be read: {had}",
+        f"cannot read {counted(len(bad), 'meta.properties file')}, which may hold the id: {had}",
         wanted="a readable file",
         had=had,
         where=bad[0].path,
@@ -60,13 +60,12 @@ def _orphaned(situation: Situation, row: str) -> Verdict:
     if not bad or situation.rules.adopt_data or situation.rules.literal:
         return None
     number = len(bad[0].partitions)
-    told = f"{number} partition director{'y' if number == 1 else 'ies'}"
+    data = f"{number} partition director{'y' if number == 1 else 'ies'}"
     return refuse(
         row,
         DataWithoutMeta,
-        f"a meta.properties with an id must lie beside {told} in {escaped(bad[0].path)}, and there "
-        "is none",
-        wanted=f"a file beside {told}",
+        f"expected a meta.properties with an id beside {data} in {escaped(bad[0].path)}, got none",
+        wanted=f"a file beside {data}",
         had="none",
         where=bad[0].path,
         paths=[each.path for each in bad],
@@ -80,11 +79,10 @@ def _corrupt(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         MappingCorrupt,
-        f'the mapping of key {escaped(key)} must be {{"version":0,"broker.id":int}} and cannot be '
-        f"read: {escaped(problem)}",
+        f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
         wanted='{"version":0,"broker.id":int}',
         had=problem,
-        hint=f"write it anew: broker-id assign {escaped(key)} ID --force",
+        hint=f"write the mapping again: broker-id assign {escaped(key)} ID --force",
         where=f"{HOSTS}/{escaped(key)}",
         key=key,
     )
@@ -119,8 +117,7 @@ def _second(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         HostHasLiveBroker,
-        f"id {h} of key {escaped(situation.seen.key)} must be free after {waited}, and is still "
-        f"held by {holder}",
+        f"id {h} of key {escaped(situation.seen.key)} is still held by {holder} after {waited}",
         wanted=f"id {h} free after {waited}",
         had=f"still held by {holder}",
         where=f"{IDS}/{h}",
@@ -140,10 +137,10 @@ def _held(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         MappedIdHeld,
-        f"id {h} of key {key} must be free, and is held by {holder}",
+        f"id {h} of key {key} is held by {holder}",
         wanted=f"id {h} free",
         had=f"held by {holder}",
-        hint=f"stop that broker, or: broker-id assign {key} another id",
+        hint=f"stop that broker, or assign another id: broker-id assign {key} ID",
         where=f"{IDS}/{h}",
         id=h,
         holder=holder,

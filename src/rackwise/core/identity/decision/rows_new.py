@@ -5,12 +5,12 @@ is exactly one, use it; if there are more than one, throw error; if there are no
 generating a new broker id."
 
 Whether a newcomer replaces a broker or joins the cluster cannot be known. So a spare is taken only
-where the operator says so, only after it was seen missing without a break for the time of grace,
-and under `unmapped` only where no other key is mapped to it: grace covers unmapped ids too, since
-in a fleet that has just adopted mappings a rolling restart would look like spares.
+if the operator permits it, only after it was missing without a break for the time of grace, and
+under `unmapped` only if no other key is mapped to it. The grace applies to unmapped ids, too: in a
+fleet that has just adopted mappings, brokers in a rolling restart would look like spares.
 
-A number that is drawn is held against all that is known: where the sequence was recreated it
-starts anew, and its numbers meet old replicas.
+A generated number is compared with all known ids: if the sequence was recreated, it starts again,
+and its numbers match old replicas.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from rackwise.core.identity.decision.verdicts import Verdict
 
 MOST_SKIPS = 10_000
-"""Numbers drawn in vain before it is given up."""
+"""How many generated numbers may be in use before the start gives up."""
 
 _SECOND = 1000
 _LISTED = 20
 _LOOK_AGAIN_MS = 60_000
 
 
-def _never(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
+def _never(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row gets its name
     rules = situation.rules
     is_off = not rules.literal_step_b if rules.literal else rules.spare == "never"
     return SkipTo("D35") if is_off else None
@@ -63,14 +63,14 @@ def _not_looked(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         WatcherAbsent,
-        "somebody must watch which ids are missing, and nobody does",
+        "expected a watcher that leads, got none",
         wanted="a leader",
         had="none",
         where=MISSING_LEADER,
     )
 
 
-def _no_spare(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row is told its name
+def _no_spare(situation: Situation, row: str) -> Verdict:  # noqa: ARG001, every row gets its name
     return None if situation.spares else SkipTo("D35")
 
 
@@ -82,10 +82,10 @@ def _ambiguous(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         AmbiguousSpare,
-        f"there must be one spare id, and there are {len(several)}: {had}",
+        f"expected one spare id, got {len(several)}: {had}",
         wanted="one spare id",
         had=had,
-        hint=f"start the other brokers first, or: broker-id assign {key} ID",
+        hint=f"start the other brokers first, or run: broker-id assign {key} ID",
         ids=list(several),
     )
 
@@ -105,14 +105,14 @@ def _blocked(situation: Situation, row: str) -> Verdict:
         f"expected a spare id that may be taken, got none: {had}",
         wanted="a free id",
         had=had,
-        hint=f"--on-blocked wait, or: broker-id assign {escaped(seen.key)} ID",
+        hint=f"use --on-blocked wait, or run: broker-id assign {escaped(seen.key)} ID",
         ids=list(situation.spares),
         grace_left_ms={str(each): situation.grace_left_ms(each) for each in situation.spares},
     )
 
 
 def _wait(situation: Situation, row: str) -> WaitFor:
-    """Until a spare comes back, its mapping goes or its grace is over, then a new look."""
+    """Wait until a spare returns, its mapping is deleted or its grace ends; then decide again."""
     on = [f"{IDS}/{each}" for each in situation.spares]
     for each in situation.spares:
         on += [f"{HOSTS}/{m.key}" for m in situation.seen.reserved.get(each, ())]
@@ -123,7 +123,7 @@ def _wait(situation: Situation, row: str) -> WaitFor:
 
 
 def _listed(situation: Situation, ids: tuple[int, ...]) -> str:
-    """As `7 (h7, missing for 40 s), 9 (unmapped, 212 s of grace left)`."""
+    """Format ids, such as `7 (h7, missing for 40 s), 9 (unmapped, 212 s of grace left)`."""
     shown = ", ".join(f"{each} ({_state(situation, each)})" for each in ids[:_LISTED])
     return shown + (f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else "")
 
@@ -157,11 +157,11 @@ def _no_source(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         NoId,
-        f"somebody must give key {key} an id: it is not configured, on no disk, not mapped, and "
+        f"no source gives key {key} an id: it is not configured, not on a disk and not mapped, and "
         "broker.id.generation.enable is off",
         wanted="a source of ids",
         had="generation off",
-        hint=f"set broker.id, turn generation on, or: broker-id assign {key} ID",
+        hint=f"set broker.id, turn generation on, or run: broker-id assign {key} ID",
         upstream=(
             "java.lang.IllegalArgumentException",
             "requirement failed: broker.id must be greater than or equal to 0",
@@ -189,8 +189,8 @@ def _taken(situation: Situation, row: str) -> Verdict:
     return refuse(
         row,
         NoIdLeft,
-        f"a free number must come within {MOST_SKIPS} draws, and {seen.skipped} were in vain, the "
-        f"last {number}",
+        f"expected a free number within {MOST_SKIPS} tries, got {seen.skipped} in use, last "
+        f"{number}",
         wanted="a free number",
         had=f"{seen.skipped} skips",
         skipped=seen.skipped,

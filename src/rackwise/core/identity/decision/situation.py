@@ -1,4 +1,4 @@
-"""What follows from an observation before any row of the table is asked.
+"""The facts that follow from an observation, before any row of the table is checked.
 
 ```
 C   configured id          L   registered ids      T   ids in replica lists
@@ -6,7 +6,7 @@ m   id on the disks        K   claimed ids         R   ids mapped by other keys
 h   id of the own mapping  Z   retired ids         S   spares: T - L - K - Z
 ```
 
-To the letter of the KIP there are no claims and no retired ids: K and Z are empty.
+The literal KIP has no claims and no retired ids: K and Z are empty.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import Claim, LocalLogDir, Observation, Rules
 
 UNSET = -1
-"""What Kafka's configuration says where an id is not set."""
+"""The value of an id that is not set in Kafka's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """An observation under rules, with what the rows ask of both."""
+    """An observation under rules, with the facts that the rows need."""
 
     seen: Observation
     rules: Rules
@@ -39,7 +39,7 @@ class Situation:
 
     @property
     def stored(self) -> tuple[tuple[int, str], ...]:
-        """Id and path of each file that says one, in the order of log dirs."""
+        """The id and path of each file that holds an id, in the order of log dirs."""
         return tuple(
             (each.meta.broker_id, each.path)
             for each in self.seen.log_dirs
@@ -48,7 +48,7 @@ class Situation:
 
     @property
     def on_disk(self) -> int | None:
-        """m, where the files agree; None = no file says one."""
+        """m, if the files agree; None = no file holds an id."""
         return self.stored[0][0] if self.stored else None
 
     @property
@@ -63,12 +63,12 @@ class Situation:
 
     @property
     def empty_dirs(self) -> tuple[LocalLogDir, ...]:
-        """Log dirs that lack the id; what cannot be read is not known to be without."""
+        """The log dirs that lack the id. An unreadable dir is not known to lack it."""
         return tuple(each for each in self.seen.log_dirs if each.lacks_id(self.seen.mode))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether an id that is given back may come back with less than it had."""
+        """Whether an id that returns may come back with less data than it had."""
         return not self.rules.literal and bool(self.empty_dirs)
 
     @property
@@ -82,17 +82,17 @@ class Situation:
         return frozenset() if self.rules.literal else self.seen.retired
 
     def is_ours(self, broker_id: int) -> bool:
-        """Whether an earlier commit of this very start claimed it."""
+        """Return whether an earlier commit of this start claimed it."""
         claim = self.claims.get(broker_id)
         return claim is not None and claim.session == self.seen.session
 
     def is_held(self, broker_id: int) -> bool:
-        """Whether it is registered, or claimed under another session."""
+        """Return whether it is registered, or claimed under another session."""
         is_claimed = broker_id in self.claims and not self.is_ours(broker_id)
         return is_claimed or broker_id in self.seen.registered
 
     def looks_like_me(self, broker_id: int) -> bool:
-        """Whether who holds it may be this broker, a moment ago."""
+        """Return whether its holder may be this broker, a moment ago."""
         return holders.looks_like(
             self.seen.key,
             self.seen.endpoints,
@@ -102,7 +102,7 @@ class Situation:
         )
 
     def holder(self, broker_id: int) -> str:
-        """Who holds it, for people."""
+        """Describe the holder for people."""
         return holders.describe_holder(
             registration=self.seen.registered.get(broker_id),
             claim=self.claims.get(broker_id),
@@ -112,24 +112,24 @@ class Situation:
 
     @property
     def spares(self) -> tuple[int, ...]:
-        """S, ascending; empty where T was not read."""
+        """S, ascending; empty if T was not read."""
         taken = self.seen.registered.keys() | self.claims.keys() | self.retired
         return tuple(sorted((self.seen.used or frozenset()) - taken))
 
     def grace_left_ms(self, broker_id: int) -> int:
-        """How long it must still be seen missing before it may be taken."""
+        """Return how long it must still be missing before it may be taken."""
         if self.rules.grace_ms == 0:
             return 0
         since = (self.seen.missing_since_ms or {}).get(broker_id, self.seen.now_ms)
         return max(0, self.rules.grace_ms - (self.seen.now_ms - since))
 
     def is_allowed(self, broker_id: int) -> bool:
-        """Whether the policy lets a spare be taken, grace aside."""
+        """Return whether the rules permit this spare, grace aside."""
         return self.rules.spare == "any" or broker_id not in self.seen.reserved
 
     @property
     def candidates(self) -> tuple[int, ...]:
-        """Spares that the policy lets go, ascending."""
+        """The spares that the rules permit, ascending."""
         return tuple(
             each
             for each in self.spares

@@ -1,4 +1,4 @@
-"""The decision table: 38 rows, the first that holds decides.
+"""The decision table: 38 rows; the first that holds decides.
 
 ```
 C configured   m on the disks   h mapped to my key   n = C, else m   W = the time to wait
@@ -6,8 +6,8 @@ L registered   K claimed   T used   R mapped by other keys   Z retired   S = T -
 ```
 
 `held(n)`: n in L, or in K under another session. *looks like me*: the claim has my key, or the
-Owner of this very incarnation has, or endpoints meet, or nothing is known to compare. *cand*: those
-of S that the policy lets go. D9 to D17 hold where C or m is set, D18 to D38 where neither is.
+Owner of this very incarnation has, or endpoints overlap, or nothing is known to compare. *cand*:
+the ids of S that the rules permit. D9 to D17 apply if C or m is set, D18 to D38 if neither is.
 
 Source: KIP-426, "Determining Broker Id on Broker Startup".
 """
@@ -27,4 +27,4 @@ ROWS: tuple[DecisionRow, ...] = (
     *rows_mapped.ROWS,
     *rows_new.ROWS,
 )
-"""In the order in which they are asked."""
+"""In the order in which they are checked."""

@@ -1,4 +1,4 @@
-"""What a row of the table can say, and the sentences that rows share."""
+"""The verdicts of a row, and the checks and sentences that rows share."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from rackwise.core.identity.model import How, KeyMapping
 
 LISTED = 20
-"""Partitions that a refusal names; it counts the others."""
+"""How many partitions a rejection names; it counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkipTo:
-    """The rows up to this one are passed over."""
+    """Continue with this row."""
 
     row: str
 
 
 Verdict: TypeAlias = Decision | SkipTo | None
-"""None: the row does not hold, the next is asked."""
+"""None: the row does not hold; the next row is checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
-    """One row: what the reference prints of it, and the row itself as a function of its name."""
+    """One row: its text for the reference page, and its function."""
 
     name: str
     when: str
@@ -55,8 +55,8 @@ def refuse(
     upstream: tuple[str, str] | None = None,
     **details: object,
 ) -> Refuse:
-    """A refusal that names its row at the end of the sentence."""
-    told = error(
+    """Build a rejection whose sentence ends with the row."""
+    built = error(
         f"{message} ({row})",
         wanted=wanted,
         had=had,
@@ -66,11 +66,11 @@ def refuse(
         row=row,
         details=details,
     )
-    return Refuse(error=told, row=row)
+    return Refuse(error=built, row=row)
 
 
 def wait_for(situation: Situation, broker_id: int, row: str) -> WaitFor:
-    """Until whatever holds the id is gone, for what is left of the waiting time."""
+    """Wait until the holder of the id is gone, for the rest of the waiting time."""
     seen = situation.seen
     on = [f"{IDS}/{broker_id}"] if broker_id in seen.registered else []
     on += [f"{CLAIMS}/{broker_id}"] if broker_id in situation.claims else []
@@ -79,9 +79,9 @@ def wait_for(situation: Situation, broker_id: int, row: str) -> WaitFor:
 
 
 def look_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
-    """A look at what an empty disk would lose, where it has not been looked at.
+    """Read which partitions an empty disk would lose, if that is not read yet.
 
-    Nothing is asked where every dir has its file.
+    Nothing is read if every dir has its file.
     """
     if not situation.is_guarded or situation.seen.at_risk is not None:
         return None
@@ -89,7 +89,7 @@ def look_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
 
 
 def refuse_last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdict:
-    """A refusal where an empty disk would come back as the last in-sync replica of anything."""
+    """Reject an empty disk that would return as the last in-sync replica of a partition."""
     lost = (situation.seen.at_risk or {}).get(broker_id, ())
     if not lost or not situation.is_guarded or situation.rules.accept_loss:
         return None
@@ -99,8 +99,8 @@ def refuse_last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdi
     return refuse(
         row,
         LastInSync,
-        f"id {broker_id} must have another live in-sync copy of every partition before it comes "
-        f"back with an empty disk, and has none of {number}: {named}{more}",
+        f"id {broker_id} cannot return with an empty disk: expected another live in-sync copy of "
+        f"every partition, got none of {number}: {named}{more}",
         wanted="another in-sync copy",
         had=f"none for {number}",
         id=broker_id,
@@ -110,7 +110,7 @@ def refuse_last_in_sync(situation: Situation, broker_id: int, row: str) -> Verdi
 
 
 def check_at_risk(situation: Situation, broker_id: int, row: str) -> Verdict:
-    """Both, as one row."""
+    """Apply both checks as one row."""
     return look_at_risk(situation, broker_id, row) or refuse_last_in_sync(situation, broker_id, row)
 
 
@@ -122,7 +122,7 @@ def take(
     *,
     takes_from: tuple[KeyMapping, ...] = (),
 ) -> Take:
-    """The id, with what somebody should know of it."""
+    """Take the id, with warnings for the operator."""
     return Take(
         id=broker_id,
         how=how,
@@ -137,22 +137,22 @@ def _warnings(
 ) -> list[str]:
     seen = situation.seen
     key = escaped(seen.key)
-    told = []
+    warnings = []
     if how in {"configured", "meta"} and seen.mapping_problem is not None:
-        told.append(f"MAPPING_OVERWRITTEN: the mapping of key {key} could not be read")
+        warnings.append(f"MAPPING_OVERWRITTEN: the mapping of key {key} could not be read")
     elif how in {"configured", "meta"} and situation.mapped not in {None, broker_id}:
-        told.append(f"MAPPING_OVERWRITTEN: key {key} was mapped to {situation.mapped}")
+        warnings.append(f"MAPPING_OVERWRITTEN: key {key} was mapped to {situation.mapped}")
     others = [m for m in seen.reserved.get(broker_id, ()) if m not in takes_from]
     if how != "already" and others:
         names = ", ".join(escaped(each.key) for each in others)
-        told.append(f"MAPPED_TWICE: id {broker_id} is mapped to {names} too; broker-id gc settles")
+        warnings.append(f"MAPPED_TWICE: id {broker_id} is mapped to {names} too; run broker-id gc")
     if how in {"already", "gen"} or not situation.is_guarded:
-        return told
+        return warnings
     at_risk = (seen.at_risk or {}).get(broker_id, ())
     if at_risk:
-        told.append(f"LOSS_ACCEPTED: {counted(len(at_risk), 'partition')} may lose records")
+        warnings.append(f"LOSS_ACCEPTED: {counted(len(at_risk), 'partition')} may lose records")
     if alone := seen.lost.get(broker_id, ()):
-        told.append(
-            f"DATA_GONE: {counted(len(alone), 'partition')} had one replica, and it is gone"
+        warnings.append(
+            f"DATA_GONE: {counted(len(alone), 'partition')} had this replica only, and it is lost"
         )
-    return told
+    return warnings

@@ -1,23 +1,23 @@
-"""The guard: an id is not given back to an empty disk that would lead with an empty log.
+"""The data guard: an id does not return to an empty disk that would lead with an empty log.
 
-Kafka elects a returning member of the ISR. If it comes back empty under its old id while no other
-member of the ISR lives, it leads with an empty log, and the other replicas truncate to it: giving
-the id back is then the loss of the data.
+Kafka elects a returning ISR member. If it returns empty under its old id while no other ISR member
+is alive, it leads with an empty log, and the other replicas truncate their logs to it. Giving the
+id back then loses the data.
 
 ```
-orders-4   replicas 7 1   isr 7 1   1 lives        safe: 1 leads, 7 refills itself
-orders-4   replicas 7 1   isr 7     1 lives        at risk: 1 would truncate to nothing
+orders-4   replicas 7 1   isr 7 1   1 is alive     safe: 1 leads, 7 refills itself
+orders-4   replicas 7 1   isr 7     1 is alive     at risk: 1 would truncate to nothing
 orders-4   replicas 7 1   isr 7 1   1 is dead      at risk
 orders-4   replicas 7     isr 7                    lost already: a warning
 orders-4   any, its directory on a second disk     safe
 ```
 
-A partition is at risk of n where n is in its ISR, no other member of the ISR is registered, it has
-more than one replica, and no log dir has a directory of its name.
+A partition is at risk of n if n is in its ISR, no other ISR member is registered, it has more than
+one replica, and no log dir has a directory of its name.
 
-What this does not do: lock. A member of the ISR may die right after the look; that window stays.
+What this does not do: lock. An ISR member may die right after the read; that window remains.
 
-Source: Kafka's leader election from the ISR; KIP-426 does not speak of it.
+Source: Kafka's leader election from the ISR. KIP-426 does not mention it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PartitionReplicas:
 
     @property
     def name(self) -> str:
-        """As its directory is called: `orders-4`."""
+        """The name of its directory, such as `orders-4`."""
         return f"{self.topic}-{self.partition}"
 
 
@@ -52,9 +52,9 @@ def at_risk(
     registered: AbstractSet[int],
     present: AbstractSet[str],
 ) -> tuple[str, ...]:
-    """Partitions that would lose records if this id came back with what is `present` alone.
+    """Return the partitions that would lose records if this id returned with its disks as they are.
 
-    `present`: names of partition directories on its disks. By topic, then number.
+    `present`: names of the partition directories on its disks. Sorted by topic, then number.
     """
     others = registered - {broker_id}
     return _names(
@@ -70,7 +70,7 @@ def at_risk(
 def lost(
     partitions: Iterable[PartitionReplicas], broker_id: int, *, present: AbstractSet[str]
 ) -> tuple[str, ...]:
-    """Partitions whose one replica was this id's, and whose directory is gone."""
+    """Return the partitions whose only replica had this id, and whose directory is gone."""
     return _names(
         each for each in partitions if each.replicas == {broker_id} and each.name not in present
     )

@@ -1,11 +1,12 @@
-"""Keys: the names under which hosts are remembered, and names that are none.
+"""Keys: the names under which hosts are remembered, and names that are not keys.
 
-A key is the last part of `/brokers/hosts/<key>`, unescaped, as tools read that path: 1 to 249 of
-`A-Z a-z 0-9 . _ : -`, and not `.` or `..`.
+A key is the last part of `/brokers/hosts/<key>`, not escaped, because tools read that path: 1 to
+249 of `A-Z a-z 0-9 . _ : -`, and not `.` or `..`.
 
-A name that changes with the address of a machine is no memory: the next machine would not have it,
-or another one would. `localhost` and what begins with it, addresses, `ip-10-0-0-1` as clouds give
-it, and twelve hexadecimal digits, as containers are called, are refused unless they are allowed.
+A name that changes with the address of a machine cannot identify it: the next machine would have
+another name, or another machine would have this one. Rejected unless they are permitted: names that
+begin with `localhost`, addresses, `ip-10-0-0-1` as clouds assign it, and twelve hexadecimal digits,
+as containers are named.
 
 Source: KIP-426: "the default hostname is generated from IP address, while IP address changes".
 """
@@ -28,10 +29,10 @@ _SHOWN = 60
 
 
 def key_problem(key: str) -> str | None:
-    """Why it is no key; None = it is one.
+    """Return why a text is not a key; None = it is one.
 
     >>> key_problem("a/b")
-    'it holds /'
+    'it contains /'
     """
     if key in {"", ".", ".."}:
         return "it is a path, not a name" if key else "it is empty"
@@ -40,26 +41,26 @@ def key_problem(key: str) -> str | None:
     if _KEY.fullmatch(key):
         return None
     odd = next(character for character in key if not _KEY.fullmatch(character))
-    return f"it holds {escaped(odd)}"
+    return f"it contains {escaped(odd)}"
 
 
 def unstable_reason(key: str) -> str | None:
-    """Why a key may change with the address; None = nothing says so.
+    """Return why a key may change with the address; None = nothing suggests it.
 
     >>> unstable_reason("ip-10-0-0-1.ec2.internal")
-    'it is made of an address'
+    'it is derived from an address'
     """
     if key.casefold().startswith("localhost"):
-        return "every host is called so"
+        return "every host has this name"
     if _is_address(key):
         return "it is an address"
     if _OF_AN_ADDRESS.fullmatch(key):
-        return "it is made of an address"
-    return "containers draw such names" if _OF_A_CONTAINER.fullmatch(key) else None
+        return "it is derived from an address"
+    return "containers get such random names" if _OF_A_CONTAINER.fullmatch(key) else None
 
 
 def check_key(key: str, *, allow_unstable: bool = False) -> str:
-    """The key. Raises `KeyInvalid`, `KeyUnstable`."""
+    """Return the key. Raises `KeyInvalid`, `KeyUnstable`."""
     shown = escaped(key if len(key) <= _SHOWN else key[:_SHOWN] + "...")
     if problem := key_problem(key):
         raise KeyInvalid(

@@ -1,7 +1,7 @@
 """`meta.properties`: the id that a log dir belongs to.
 
-Goals, in order: an id is read only where the file says it without doubt; what Kafka's own reader
-takes from a sound file is what comes out; what is written is what Kafka would write.
+Goals, in order: an id is read only if the file states it without doubt; the result for a sound file
+is that of Kafka's own reader; a written file is what Kafka would write.
 
 ```
 version=0            version=1
@@ -10,13 +10,14 @@ cluster.id=YSBj..    cluster.id=YSBj..
                      directory.id=hZdB..
 ```
 
-Version 0 is ZooKeeper mode's, version 1 KRaft's; no version is 0. Each field may be missing here;
-which ones must be there is the decision table's business. Refused are: more than 64 KiB, a NUL
-byte, a byte order mark, a broken escape, a key twice with different values, a version that is not
-0 or 1, an id that is no decimal number in 0..2^31-1, a directory.id that is no 16 bytes in
-base64url or begins with `-` or is one of those that Kafka reserves.
+Version 0 is ZooKeeper mode's, version 1 KRaft's. A missing version is 0. Each field may be missing
+here; the decision table checks which ones are required. Rejected are: more than 64 KiB, a NUL byte,
+a byte order mark, a broken escape, a key twice with different values, a version other than 0 or 1,
+an id that is not a decimal number in 0..2^31-1, a directory.id that is not 16 bytes in base64url,
+begins with `-`, or is reserved by Kafka.
 
 What this does not do: read or write disks; compare log dirs with each other.
+
 Source: org.apache.kafka.metadata.properties.MetaProperties and common.DirectoryId, KIP-631,
 KIP-858.
 """
@@ -45,15 +46,15 @@ _ID_KEYS = ("broker.id", "node.id")
 _NUMBER = re.compile(r"\+?[0-9]{1,20}")
 _DIRECTORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}")
 _RESERVED_DIRECTORIES = 100
-"""As Java compares: the lower half as a signed number, where the upper half is 0."""
+"""Java compares the lower half as a signed number, if the upper half is 0."""
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _SHOWN = 200
 
 
 def parse_meta(data: bytes) -> MetaProperties:
-    r"""What a `meta.properties` says.
+    r"""Parse a `meta.properties`.
 
-    Raises `MetaUnreadable` for all that is refused above.
+    Raises `MetaUnreadable` for all that is rejected above.
 
     >>> parse_meta(b"version=0\nbroker.id=7\n").broker_id
     7
@@ -78,7 +79,7 @@ def parse_meta(data: bytes) -> MetaProperties:
 
 
 def format_meta(meta: MetaProperties) -> bytes:
-    r"""The file, its keys in Kafka's order, others after them by name; no comment, no time.
+    r"""Format the file: Kafka's keys in its order, then the others by name; no comment, no time.
 
     >>> format_meta(MetaProperties(version=0, broker_id=7))
     b'version=0\nbroker.id=7\n'
@@ -94,7 +95,7 @@ def format_meta(meta: MetaProperties) -> bytes:
 
 
 def format_directory_id(raw: bytes) -> str | None:
-    """16 random bytes as Kafka writes a directory.id; None = draw again, it would be refused."""
+    """Format 16 random bytes as a directory.id; None = rejected, draw again."""
     text = base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
     return text if _expected_directory(text) is None else None
 
@@ -142,7 +143,7 @@ def _directory(text: str | None) -> str | None:
 
 
 def _expected_directory(text: str) -> str | None:
-    """What a directory.id should be and this one is not."""
+    """Return what a directory.id should be; None = it is valid."""
     if not _DIRECTORY.fullmatch(text):
         return "a directory.id of 16 bytes in base64url that does not begin with -"
     raw = base64.urlsafe_b64decode(text + "==")

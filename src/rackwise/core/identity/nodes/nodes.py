@@ -1,4 +1,4 @@
-"""Nodes about brokers and their ids: bytes of a store to values, and back.
+"""Nodes about brokers and their ids: from the bytes of a store to values, and back.
 
 ```
 /brokers/ids/7            versions 1..5 and later   ->  Registration   endpoints, session, czxid
@@ -9,15 +9,15 @@
 /cluster/id               {"version":"1","id":..}    ->  text
 ```
 
-Goals, in order: an id is read only where the node says it without doubt; nodes of later Kafka
-versions are read as far as they mean the same; what is written is byte for byte the same for the
-same value.
+Goals, in order: an id is read only if the node states it without doubt; nodes of later Kafka
+versions are read as far as they mean the same; one value is always written as the same bytes.
 
-A registration's endpoints are `host:port` of all its listeners that have both. A mapping of a later
-version keeps what else stands in it.
+The endpoints of a registration are the `host:port` of all its listeners that have both. A mapping
+of a later version keeps its other fields.
 
 What this does not do: read a store; parse a registration (see `core.wire.registration`); decide
-what a corrupt node stands in the way of.
+which commands a corrupt node blocks.
+
 Source: KIP-426, kafka.zk.BrokerIdZNode and ClusterIdZNode, KIP-226 (the versions).
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MAPPING_BYTES = 4 * 2**10
 NODE_BYTES = 64 * 2**10
-"""Of claims, owners, markers and the cluster's id."""
+"""The limit for claims, owners, markers and the id of the cluster."""
 
 _GREATEST = 2**63 - 1
 _PORTS = 2**16 - 1
@@ -54,21 +54,21 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingMarker:
-    """An id that a watcher sees missing. `leader`: czxid of the watcher's node.
-
-    `since_ms`: when this leader wrote it. `node_version`: for conditional writes.
-    """
+    """An id that a watcher sees missing."""
 
     broker_id: int
     leader: int
+    """The czxid of the node of the watcher that leads."""
     last_key: str | None = None
     last_endpoints: frozenset[str] = frozenset()
     since_ms: int = 0
+    """When this leader wrote the marker."""
     node_version: int = 0
+    """For conditional writes."""
 
 
 def parse_mapping(node: StoredNode, *, key: str) -> KeyMapping:
-    """The mapping that `hosts/<key>` holds. Raises `MappingCorrupt`; nothing is guessed."""
+    """Parse the mapping of `hosts/<key>`. Raises `MappingCorrupt`; guesses nothing."""
     fields = read_fields(
         node.data, path=f"{store.HOSTS}/{key}", most=MAPPING_BYTES, error=MappingCorrupt
     )
@@ -83,9 +83,9 @@ def parse_mapping(node: StoredNode, *, key: str) -> KeyMapping:
 
 
 def format_mapping(m: KeyMapping) -> bytes:
-    """The node of a mapping: the KIP's two keys, then all others by name.
+    """Format the node of a mapping: the two keys of the KIP, then all others by name.
 
-    Raises `MappingCorrupt` where it would be larger than what is read again.
+    Raises `MappingCorrupt` if the node is too large to be read again.
 
     >>> format_mapping(KeyMapping(key="h7", broker_id=10))
     b'{"version":0,"broker.id":10}'
@@ -99,9 +99,9 @@ def format_mapping(m: KeyMapping) -> bytes:
 
 
 def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A002, the word
-    """A broker as it registered itself, of any version from 1 on. Raises `StoreCorrupt`.
+    """Parse the registration of a broker, of any version from 1 on. Raises `StoreCorrupt`.
 
-    `registered_ms` is the store's clock, not the broker's.
+    `registered_ms` is the time of the store, not of the broker.
     """
     path = f"{store.IDS}/{id}"
     try:
@@ -121,7 +121,9 @@ def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A
 
 
 def endpoint(host: str, port: int) -> str:
-    """`host:port`, an IPv6 address in brackets: the one way that endpoints are compared.
+    """Format `host:port`, with an IPv6 address in brackets.
+
+    All endpoints are compared in this form.
 
     >>> endpoint("kafka1", 9092), endpoint("::1", 9092)
     ('kafka1:9092', '[::1]:9092')
@@ -130,9 +132,9 @@ def endpoint(host: str, port: int) -> str:
 
 
 def listener_endpoint(uri: str) -> str | None:
-    """The endpoint of a listener as `SSL://kafka1:9093`; None = it names no host or no port.
+    """Return the endpoint of a listener such as `SSL://kafka1:9093`; None = no host or no port.
 
-    Raises `ValueError` where it is no listener.
+    Raises `ValueError` if it is not a listener.
     """
     found = read_endpoint(uri)
     if found is None or found.port > _PORTS:
@@ -141,7 +143,7 @@ def listener_endpoint(uri: str) -> str | None:
 
 
 def parse_claim(node: StoredNode, *, id: int) -> Claim:  # noqa: A002, the word
-    """Who asserts this id now. Raises `StoreCorrupt`, also for a node that outlives its session."""
+    """Parse a claim. Raises `StoreCorrupt`, also for a node that is not ephemeral."""
     fields = _ours(node, f"{store.CLAIMS}/{id}")
     if node.session is None:
         raise fields.corrupt("an ephemeral node")
@@ -151,12 +153,12 @@ def parse_claim(node: StoredNode, *, id: int) -> Claim:  # noqa: A002, the word
 
 
 def format_claim(*, key: str, host: str, pid: int, nonce: str, since_ms: int) -> bytes:
-    """The node of a claim; `host`, `pid` and `since_ms` are for people."""
+    """Format the node of a claim. `host`, `pid` and `since_ms` are for people."""
     return _written({"key": key, "host": host, "pid": pid, "nonce": nonce, "since_ms": since_ms})
 
 
 def parse_owner(node: StoredNode, *, id: int) -> Owner:  # noqa: A002, the word
-    """Who last registered this id through us. Raises `StoreCorrupt`."""
+    """Parse the last start of this id that registered through us. Raises `StoreCorrupt`."""
     fields = _ours(node, f"{store.OWNERS}/{id}")
     fields.number("version")
     has_incarnation = fields.members.get("incarnation") is not None
@@ -169,7 +171,7 @@ def parse_owner(node: StoredNode, *, id: int) -> Owner:  # noqa: A002, the word
 
 
 def format_owner(owner: Owner) -> bytes:
-    """The node of an owner."""
+    """Format the node of an owner."""
     return _written(
         {
             "version": 0,
@@ -181,7 +183,7 @@ def format_owner(owner: Owner) -> bytes:
 
 
 def parse_missing(node: StoredNode, *, id: int) -> MissingMarker:  # noqa: A002, the word
-    """A watcher's marker. Raises `StoreCorrupt`."""
+    """Parse the marker of a watcher. Raises `StoreCorrupt`."""
     fields = _ours(node, f"{store.MISSING}/{id}")
     fields.number("version")
     has_key = fields.members.get("last_key") is not None
@@ -196,7 +198,7 @@ def parse_missing(node: StoredNode, *, id: int) -> MissingMarker:  # noqa: A002,
 
 
 def format_missing(marker: MissingMarker) -> bytes:
-    """The node of a marker; its times are the store's own."""
+    """Format the node of a marker. Its times are those of the store."""
     return _written(
         {
             "version": 0,
@@ -208,12 +210,12 @@ def format_missing(marker: MissingMarker) -> bytes:
 
 
 def parse_cluster_id(node: StoredNode) -> str:
-    """The id of the cluster. Raises `StoreCorrupt`."""
+    """Parse the id of the cluster. Raises `StoreCorrupt`."""
     return read_fields(node.data, path=store.CLUSTER_ID, most=NODE_BYTES).text("id")
 
 
 def format_cluster_id(cluster_id: str) -> bytes:
-    """`/cluster/id` as Kafka writes it."""
+    """Format `/cluster/id` as Kafka writes it."""
     return _written({"version": "1", "id": cluster_id})
 
 
@@ -226,7 +228,7 @@ def _written(members: dict[str, object]) -> bytes:
 
 
 def ids_in_names(names: Iterable[str]) -> frozenset[int]:
-    """Broker ids among the names of child nodes; other names are nobody's id.
+    """Return the broker ids among the names of child nodes; other names are ignored.
 
     >>> sorted(ids_in_names(["7", "10", "07", "x"]))
     [7, 10]

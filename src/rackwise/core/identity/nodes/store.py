@@ -1,4 +1,4 @@
-"""What a store of identities is to the core: nodes in, operations out.
+"""The interface of a store of identities: nodes in, operations out.
 
 ```
 path                        kind         content
@@ -6,17 +6,17 @@ path                        kind         content
 /brokers/claims/<N>         ephemeral    {"key","host","pid","nonce","since_ms"}
 /brokers/id_owners/<N>      persistent   {"version":0,"key","incarnation","endpoints"}
 /brokers/missing_ids/<N>    persistent   {"version":0,"leader":czxid,"last_key","last_endpoints"}
-/brokers/missing_ids_leader ephemeral    who writes the line above
-/brokers/known_ids/<N>      persistent   empty: ids ever seen
-/brokers/retired_ids/<N>    persistent   empty: ids given up
+/brokers/missing_ids_leader ephemeral    the watcher that writes the markers above
+/brokers/known_ids/<N>      persistent   empty: ids that were ever seen
+/brokers/retired_ids/<N>    persistent   empty: retired ids
 /brokers/id_alloc           persistent   empty: the fence is its data version
-/brokers/id_clock           persistent   empty: writing it reads the store's clock
+/brokers/id_clock           persistent   empty: writing it reads the clock of the store
 ```
 
-A commit is all or nothing: `Check`, `Absent`, `Create`, `Put` and `Delete` in one step. An answer
-that is lost leaves its outcome unknown; who asked gathers again and sees.
+A commit is all or nothing: `Check`, `Absent`, `Create`, `Put` and `Delete` in one step. A lost
+answer leaves the outcome unknown; the caller reads again to see it.
 
-Source: KIP-426; the nodes beside `hosts` are Rackwise's own.
+Source: KIP-426. The nodes beside `hosts` are Rackwise's own.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ RETIRED = "/brokers/retired_ids"
 FENCE = "/brokers/id_alloc"
 CLOCK = "/brokers/id_clock"
 PARENTS = (HOSTS, CLAIMS, OWNERS, MISSING, KNOWN, RETIRED)
-"""Nodes that `broker-id init` makes, beside `FENCE` and `CLOCK`."""
+"""Nodes that `broker-id init` creates, beside `FENCE` and `CLOCK`."""
 ROOT = "/brokers"
 KAFKAS = (ROOT, IDS, TOPICS, SEQUENCE)
-"""Nodes that are Kafka's; `broker-id init` makes them where there is no Kafka yet."""
+"""Nodes of Kafka. `broker-id init` creates them if Kafka has not yet."""
 OURS = (*PARENTS, FENCE, CLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredNode:
-    """A node as it was read. `session`: of an ephemeral node, None = persistent."""
+    """A node as it was read."""
 
     data: bytes
     version: int
@@ -65,11 +65,12 @@ class StoredNode:
     modified_ms: int
     czxid: int
     session: int | None = None
+    """The session of an ephemeral node; None = persistent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The node has this version."""
+    """Require that the node has this version."""
 
     path: str
     version: int
@@ -77,14 +78,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """There is no such node."""
+    """Require that the node does not exist."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a node that is not there."""
+    """Create a node that does not exist."""
 
     path: str
     data: bytes
@@ -93,7 +94,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write a node that is there, at this version; None = at any."""
+    """Write an existing node at this version; None = at any version."""
 
     path: str
     data: bytes
@@ -102,7 +103,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove a node at this version; None = at any."""
+    """Delete a node at this version; None = at any version."""
 
     path: str
     version: int | None = None
@@ -113,19 +114,19 @@ Op: TypeAlias = Check | Absent | Create | Put | Delete
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """A node that must be there. `wanted`, `had`: its ACL as text, empty where it is not looked at.
-
-    `state`: `made` just now; `differs`: there, with another ACL than ours would be.
-    """
+    """A node that must exist."""
 
     path: str
     state: Literal["present", "missing", "differs", "made"]
+    """`made`: created just now. `differs`: it exists with another ACL than ours would be."""
     wanted: str = ""
+    """The ACL that we would set, as text; empty = not compared."""
     had: str = ""
+    """The ACL of the node, as text; empty = not compared."""
 
 
 def parent_of(path: str) -> str:
-    """The node above.
+    """Return the path of the parent node.
 
     >>> parent_of("/brokers/ids/7"), parent_of("/brokers")
     ('/brokers/ids', '/')
@@ -134,7 +135,7 @@ def parent_of(path: str) -> str:
 
 
 def conflict(op: Op) -> Conflict:
-    """The error for an operation that does not hold; its `had` is that operation.
+    """Build the error for an operation that failed; its `had` is that operation.
 
     >>> conflict(Absent("/brokers/ids/7")).message
     'expected /brokers/ids/7 to be absent, but it exists'
@@ -149,11 +150,17 @@ def conflict(op: Op) -> Conflict:
             message = f"expected {path} to exist, but it does not"
         case _:
             message = f"expected {path} at version {op.version}, got no node or another version"
-    return Conflict(message, wanted=type(op).__name__, had=op, where=op.path, hint="decide again")
+    return Conflict(
+        message,
+        wanted=type(op).__name__,
+        had=op,
+        where=op.path,
+        hint="read the store and decide again",
+    )
 
 
 def not_ready(path: str) -> StoreNotReady:
-    """The refusal for a store that was never prepared."""
+    """Build the error for a store that was not initialized."""
     return StoreNotReady(
         f"the store is not initialized: {escaped(path)} does not exist",
         wanted=path,
@@ -163,56 +170,56 @@ def not_ready(path: str) -> StoreNotReady:
 
 
 class IdentityStore(Protocol):
-    """Where mappings and claims are kept: ZooKeeper, or a directory.
+    """The store of mappings and claims: ZooKeeper, or a directory.
 
-    No exception of a client library leaves it: `Unreachable`, `MissingPermission`,
-    `StoreNotReady`, `StoreCorrupt` do, and `Conflict` and `OutcomeUnknown` of `commit` alone.
+    It raises no exception of a client library. It raises `Unreachable`, `MissingPermission`,
+    `StoreNotReady`, `StoreCorrupt`, and from `commit` only `Conflict` and `OutcomeUnknown`.
     """
 
     @property
     def session(self) -> int:
-        """The session that ephemeral nodes of ours carry; changes where one was lost."""
+        """The session of our ephemeral nodes. It changes after a session is lost."""
 
     def read(self, paths: Sequence[str]) -> dict[str, StoredNode | None]:
-        """Each path's node, None = there is none; up to 500 reads in flight."""
+        """Read each node, None = no such node; up to 500 reads run at once."""
 
     def children(self, path: str) -> list[str]:
-        """Names below a node, sorted; empty where the node is not there."""
+        """List the names below a node, sorted; empty if the node does not exist."""
 
     def commit(self, ops: Sequence[Op]) -> None:
-        """All or nothing.
+        """Commit all or nothing.
 
-        Raises `Conflict` where an operation does not hold, and nothing was done; `OutcomeUnknown`
-        where the answer was lost: gather again to see.
+        Raises `Conflict` if an operation fails and nothing was done; `OutcomeUnknown` if the answer
+        is lost: read again to see the outcome.
         """
 
     def next_number(self) -> int:
-        """1, 2, 3, ...; never one twice."""
+        """Return 1, 2, 3, ...; never one twice."""
 
     def now_ms(self) -> int:
-        """The store's clock."""
+        """Return the time of the store."""
 
     def wait(self, paths: Sequence[str], timeout_ms: int) -> frozenset[str]:
-        """Paths that may have changed; a hint: read again after it. Empty after the time."""
+        """Return the paths that may have changed: read them again. Empty after the timeout."""
 
     def close(self) -> None:
-        """End the session: its ephemeral nodes go."""
+        """End the session: its ephemeral nodes vanish."""
 
 
 class ClusterView(Protocol):
-    """What the cluster itself says: ZooKeeper's nodes, or an admin client in KRaft mode."""
+    """What the cluster itself reports: nodes of ZooKeeper, or an admin client in KRaft mode."""
 
     def registered(self) -> Mapping[int, Registration]:
-        """Brokers that are registered now, by id."""
+        """Return the registered brokers, by id."""
 
     def used(self) -> frozenset[int]:
-        """Ids in replica lists, those of running reassignments with them."""
+        """Return the ids in replica lists, with those of running reassignments."""
 
     def at_risk(self, id: int, present: frozenset[str]) -> tuple[str, ...]:  # noqa: A002, the word
-        """Partitions, as `orders-4`, whose only live in-sync replica is this id's.
+        """Return the partitions, such as `orders-4`, whose only live in-sync replica has this id.
 
         `present`: partition directories that its disks still hold.
         """
 
     def partitions_of(self, id: int) -> Sequence[PartitionReplicas]:  # noqa: A002, the word
-        """One for each partition with a replica of this id."""
+        """Return each partition with a replica of this id."""

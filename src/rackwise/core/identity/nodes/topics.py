@@ -1,15 +1,16 @@
-"""Topic nodes: which ids replicas use, and who is in sync.
+"""Topic nodes: the ids that replicas use, and the in-sync replicas.
 
 ```
 /brokers/topics/orders                       {"version":3,"partitions":{"4":[7,1]},..}
 /brokers/topics/orders/partitions/4/state    {"version":1,"leader":7,"isr":[7,1],..}
 ```
 
-An id that comes or goes in a reassignment is used too. A topic that is corrupt, or of no version,
-makes every answer about used ids incomplete, so it is an error and never passed over.
+An id that a reassignment adds or removes is used, too. A corrupt topic makes every answer about
+used ids incomplete, so it is an error and never skipped.
 
 What this does not do: parse a topic node (see `core.wire.topic_node`); read a store; say what is at
 risk.
+
 Source: kafka.zk.TopicZNode and TopicPartitionStateZNode, KIP-455.
 """
 
@@ -38,14 +39,14 @@ NO_LEADER = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """Who leads, `NO_LEADER` = nobody, and who is in sync."""
+    """The leader, `NO_LEADER` = none, and the in-sync replicas."""
 
     leader: int
     isr: tuple[int, ...]
 
 
 def parse_topic(node: StoredNode, *, topic: str) -> dict[int, tuple[int, ...]]:
-    """Partition -> replicas, those being added and removed with them. Raises `StoreCorrupt`."""
+    """Return partition -> replicas, with those being added and removed. Raises `StoreCorrupt`."""
     path = f"{store.TOPICS}/{topic}"
     try:
         read = read_topic_node(topic, node.data)
@@ -53,26 +54,26 @@ def parse_topic(node: StoredNode, *, topic: str) -> dict[int, tuple[int, ...]]:
         raise corrupt(path, node.data, str(error.wanted), StoreCorrupt) from None
     if read.version == NO_VERSION:
         raise corrupt(path, node.data, "a version from 1 on", StoreCorrupt)
-    return {partition: _used(told) for partition, told in read.partitions.items()}
+    return {partition: _all_replicas(replicas) for partition, replicas in read.partitions.items()}
 
 
 def used_ids(topics: Iterable[Mapping[int, tuple[int, ...]]]) -> frozenset[int]:
-    """Ids that some replica of these topics has."""
+    """Return the ids of all replicas of these topics."""
     return frozenset(id_ for topic in topics for replicas in topic.values() for id_ in replicas)
 
 
 def state_path(topic: str, partition: int) -> str:
-    """Where the state of a partition stands."""
+    """Return the path of the state of a partition."""
     return f"{store.TOPICS}/{topic}/partitions/{partition}/state"
 
 
 def parse_state(node: StoredNode, *, topic: str, partition: int) -> PartitionState:
-    """Leader and in-sync replicas of a partition. Raises `StoreCorrupt`."""
+    """Parse leader and in-sync replicas of a partition. Raises `StoreCorrupt`."""
     fields = read_fields(node.data, path=state_path(topic, partition), most=STATE_BYTES)
     return PartitionState(
         leader=fields.number("leader", least=NO_LEADER, most=GREATEST_ID), isr=fields.ids("isr")
     )
 
 
-def _used(told: ReplicaSet) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(told.replicas + told.adding + told.removing))
+def _all_replicas(replicas: ReplicaSet) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(replicas.replicas + replicas.adding + replicas.removing))

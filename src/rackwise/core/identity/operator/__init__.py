@@ -1,1 +1,1 @@
-"""What an operator does by hand: assign, retire, collect garbage."""
+"""The commands of an operator: assign, retire, clean up, and the table of all ids."""

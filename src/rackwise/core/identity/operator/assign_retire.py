@@ -1,15 +1,15 @@
-"""What an operator settles by hand: who has which id, and which ids are given up.
+"""The commits of an operator: which key has which id, and which ids are retired.
 
 ```
-assign KEY ID           hosts/KEY says ID from now on; a live broker of another key is in the way
-assign KEY ID --force   ... a mapping of another key is not: it goes in the same commit
-retire ID               no mapping, no marker, and retired_ids/ID: never given to anybody
-retire --undo ID        the id may be given again
+assign KEY ID           maps KEY to ID; rejected while a broker of another key holds ID
+assign KEY ID --force   also removes the mapping of another key, in the same commit
+retire ID               removes mapping and marker, creates retired_ids/ID: never assigned again
+retire --undo ID        the id may be assigned again
 ```
 
-Goals, in order: the operator's word does not take an id from a broker that lives; what was read is
-what is changed; starts that run at the same time see it. Both commands rest on what other hosts
-wrote, therefore they put the fence at the version that was read, as b.1 does.
+Goals, in order: the operator's command does not take an id from a live broker; the commit changes
+what was read and nothing newer; starts that run at the same time notice it. Both commands depend on
+nodes of other hosts, so they write the fence at the version that was read, as b.1 does.
 
 What this does not do: stop a broker, move replicas, write.
 
@@ -49,28 +49,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What the store and the cluster say of one id, and of the key that it is for.
-
-    `fence`: its version, read before all else. `mappings`: of this id, those of all keys.
-    `replicas`: partitions with a replica of this id. `marker_version`: of `missing_ids/ID`, None =
-    there is none. `has_registrations`: whether the store itself holds `/brokers/ids`.
-    """
+    """What the store and the cluster hold about one id, and about its new key."""
 
     broker_id: int
     fence: int
+    """The version of the fence, read before all else."""
     now_ms: int
     registration: Registration | None = None
     claim: Claim | None = None
     owners: Mapping[int, Owner]
     mappings: Sequence[KeyMapping] = ()
+    """The mappings of all keys to this id."""
     is_retired: bool = False
     replicas: int = 0
+    """How many partitions have a replica of this id."""
     marker_version: int | None = None
+    """The version of `missing_ids/ID`; None = no such node."""
     has_registrations: bool = True
+    """Whether the store itself holds `/brokers/ids`."""
 
     @property
     def holder(self) -> str:
-        """Who holds the id, for people."""
+        """The holder of the id, as text for people."""
         return holders.describe_holder(
             registration=self.registration,
             claim=self.claim,
@@ -79,7 +79,7 @@ class Ledger:
         )
 
     def holds(self, key: str) -> bool:
-        """Whether what is registered or claimed is this key's broker, as far as that is known."""
+        """Return whether the current holder belongs to this key, as far as is known."""
         if self.claim is not None and self.claim.key != key:
             return False
         if self.registration is None:
@@ -97,19 +97,19 @@ def assign(
     problem_version: int | None = None,
     force: bool = False,
 ) -> tuple[Op, ...]:
-    """The commit that maps a key to an id.
+    """Build the commit that maps a key to an id.
 
-    `before`: the key's own mapping; `problem`: why it cannot be read, `problem_version`: of that
-    node. Raises `NotFree`, `MappingCorrupt`.
+    `before`: the mapping of the key. `problem`: why it cannot be read; `problem_version`: the
+    version of that node. Raises `NotFree`, `MappingCorrupt`.
     """
     _check_free(key, ledger, force=force)
     if problem is not None and not force:
         raise MappingCorrupt(
-            f'the mapping of key {escaped(key)} must be {{"version":0,"broker.id":int}} and cannot '
-            f"be read: {escaped(problem)}",
+            f"cannot read the mapping of key {escaped(key)}: {escaped(problem)}",
             wanted='{"version":0,"broker.id":int}',
             had=problem,
-            hint=f"write it anew: broker-id assign {escaped(key)} {ledger.broker_id} --force",
+            hint="write the mapping again: "
+            f"broker-id assign {escaped(key)} {ledger.broker_id} --force",
             where=f"{HOSTS}/{escaped(key)}",
             details={"key": key},
         )
@@ -130,37 +130,36 @@ def assign(
 
 
 def retire(ledger: Ledger, *, force: bool = False) -> tuple[Op, ...]:
-    """The commit that gives an id up; nothing where it is given up already.
+    """Build the commit that retires an id; empty if it is retired already.
 
-    `force`: though replicas are still assigned to it. Raises `StillUsed`.
+    `force`: retire it even if it has replicas. Raises `StillUsed`.
     """
     is_held = ledger.registration is not None or ledger.claim is not None
     if is_held or (ledger.replicas and not force):
         had = f"held by {ledger.holder}" if is_held else counted(ledger.replicas, "replica")
         raise StillUsed(
-            f"id {ledger.broker_id} must have no broker and no replica, and "
-            f"{'is' if is_held else 'has'} {had}",
+            f"cannot retire id {ledger.broker_id}: it {'is' if is_held else 'has'} {had}",
             wanted="no broker" if is_held else "no replica",
             had=had,
             hint=(
                 "stop that broker first"
                 if is_held
-                else "reassign its partitions first, or --force: what it had stays without it"
+                else "reassign its partitions first, or use --force and lose those replicas"
             ),
             where=f"{IDS}/{ledger.broker_id}",
             details={"id": ledger.broker_id, "replicas": ledger.replicas},
         )
-    gone = [Delete(f"{HOSTS}/{m.key}", m.node_version) for m in ledger.mappings]
+    deletes = [Delete(f"{HOSTS}/{m.key}", m.node_version) for m in ledger.mappings]
     if ledger.marker_version is not None:
-        gone.append(Delete(f"{MISSING}/{ledger.broker_id}", ledger.marker_version))
-    made = [] if ledger.is_retired else [Create(f"{RETIRED}/{ledger.broker_id}", b"")]
-    if not gone and not made:
+        deletes.append(Delete(f"{MISSING}/{ledger.broker_id}", ledger.marker_version))
+    creates = [] if ledger.is_retired else [Create(f"{RETIRED}/{ledger.broker_id}", b"")]
+    if not deletes and not creates:
         return ()
-    return (Put(FENCE, b"", ledger.fence), *_free(ledger), *gone, *made)
+    return (Put(FENCE, b"", ledger.fence), *_free(ledger), *deletes, *creates)
 
 
 def undo(ledger: Ledger) -> tuple[Op, ...]:
-    """The commit that takes a retired id back; nothing where it is not retired."""
+    """Build the commit that puts a retired id into use again; empty if it is not retired."""
     if not ledger.is_retired:
         return ()
     return (Put(FENCE, b"", ledger.fence), Delete(f"{RETIRED}/{ledger.broker_id}"))
@@ -171,7 +170,7 @@ def _others(key: str, ledger: Ledger) -> tuple[KeyMapping, ...]:
 
 
 def _free(ledger: Ledger) -> tuple[Absent, ...]:
-    """That nobody took the id since it was looked at."""
+    """Require that no broker took the id since it was read."""
     paths = [] if ledger.claim is not None else [f"{CLAIMS}/{ledger.broker_id}"]
     if ledger.registration is None and ledger.has_registrations:
         paths.append(f"{IDS}/{ledger.broker_id}")
@@ -183,14 +182,14 @@ def _check_free(key: str, ledger: Ledger, *, force: bool) -> None:
     if not ledger.holds(key):
         had, hint, where = f"held by {ledger.holder}", "stop that broker first", IDS
     elif ledger.is_retired:
-        had, hint, where = "retired", f"take it back: broker-id retire --undo {number}", RETIRED
+        had, hint, where = "retired", f"undo it: broker-id retire --undo {number}", RETIRED
     elif (others := _others(key, ledger)) and not force:
         had = f"mapped to {', '.join(escaped(m.key) for m in others)}"
-        hint, where = "--force takes it from that key", HOSTS
+        hint, where = "use --force to remove that mapping", HOSTS
     else:
         return
     raise NotFree(
-        f"id {number} must be free for key {escaped(key)}, and is {had}",
+        f"cannot assign id {number} to key {escaped(key)}: it is {had}",
         wanted="a free id",
         had=had,
         hint=hint,

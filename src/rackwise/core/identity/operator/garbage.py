@@ -1,25 +1,25 @@
-"""Which mappings nobody needs: an id that lives under one key is mapped by another.
+"""Which mappings nobody needs: their id belongs to a live broker of another key.
 
 KIP-426: "for each node /brokers/ids/N, read the hostname h. If there is a node /brokers/hosts/g
 whose value is N, and g != h, then this is a garbage node." But that `host` is null on a cluster
-that speaks TLS or SASL alone, and elsewhere an advertised name: taken literally the rule deletes
-mappings that are alive. Here it takes all of:
+with only TLS or SASL listeners, and elsewhere it is an advertised name. Taken literally, the rule
+deletes live mappings. Here a mapping g -> N is garbage only if all of these hold:
 
 ```
-1  N has been registered for a minute, by the store's clock
-2  nobody claims N
+1  N has been registered for a minute, by the clock of the store
+2  no start claims N
 3  there is a winner, g2 != g, whose own mapping g2 -> N is stored:
-     the Owner of this very registration, or, where there is no such Owner,
+     the Owner of this very registration, or, if there is no such Owner,
      a key that is one of the broker's host names while g is none of them
 ```
 
 Example: 7 is registered by the start of h9, which wrote `id_owners/7`. `hosts/h9` and `hosts/h7`
-both say 7. Then `hosts/h7` is garbage, whatever names the broker advertises.
+both map to 7. Then `hosts/h7` is garbage, whatever names the broker advertises.
 
-Without ZooKeeper nothing tells since when a broker is registered: there a winner must be an Owner,
-whose node is written only after the registration was seen.
+Without ZooKeeper the age of a registration is not known. There a winner must be an Owner, whose
+node is written only after the registration was seen.
 
-A mapping whose id is not registered is never garbage: it is what mappings are for.
+A mapping whose id is not registered is never garbage: remembering it is the purpose of a mapping.
 
 What this does not do: delete. `delete_operations` returns the commit. It fails if the mapping was
 claimed meanwhile, because each claim raises the version of its mapping. A start without Rackwise is
@@ -54,7 +54,7 @@ def garbage(
     now_ms: int,
     min_age_ms: int = 60_000,
 ) -> tuple[KeyMapping, ...]:
-    """Mappings that may go, by id and key. Source: KIP-426, made safe as told above."""
+    """Return the garbage mappings, by id and key. Source: KIP-426, made safe as described above."""
     pairs = garbage_with_winners(
         mappings, registered, claims, owners, now_ms=now_ms, min_age_ms=min_age_ms
     )
@@ -70,7 +70,7 @@ def garbage_with_winners(
     now_ms: int,
     min_age_ms: int = 60_000,
 ) -> tuple[tuple[KeyMapping, KeyMapping], ...]:
-    """Each mapping that may go, with the winner's."""
+    """Return each garbage mapping with the mapping of the winner."""
     found = []
     for mapping in sorted(mappings, key=lambda m: (m.broker_id, m.key)):
         registration = registered.get(mapping.broker_id)
@@ -89,7 +89,7 @@ def garbage_with_winners(
 def delete_operations(
     loser: KeyMapping, winner: KeyMapping, *, registration_version: int | None
 ) -> tuple[Op, ...]:
-    """The commit that deletes one mapping.
+    """Build the commit that deletes one mapping.
 
     `registration_version`: of the node `ids/N`; None = the store has no registrations.
     """
@@ -105,7 +105,7 @@ def delete_operations(
 def literal_garbage(
     mappings: Sequence[KeyMapping], hosts: Mapping[int, str | None]
 ) -> tuple[KeyMapping, ...]:
-    """The KIP's rule to the letter, which deletes mappings that are alive.
+    """Apply the literal rule of the KIP, which deletes live mappings.
 
     `hosts`: the field `host` of each registered broker, by id.
     """
@@ -114,7 +114,7 @@ def literal_garbage(
 
 
 def is_name_of(key: str, registration: Registration) -> bool:
-    """Whether a key is a host name that this broker advertises, or the first label of one."""
+    """Return whether a key is an advertised host name of this broker, or its first label."""
     hosts = [e.rpartition(":")[0].strip("[]").casefold() for e in registration.endpoints]
     labels = [h.partition(".")[0] for h in hosts if not (_IPV4.fullmatch(h) or ":" in h)]
     return key.casefold() in {*hosts, *labels}

@@ -1,4 +1,4 @@
-"""Who is who: a row for each id, joined from all nodes that speak of it.
+"""The roster: a row for each id, joined from all nodes that mention it.
 
 ```
 hosts/h7 -> 7   ids/7 czxid 40   id_owners/7 h7, 40      7  h7      registered  owner h7
@@ -6,21 +6,22 @@ hosts/h9 -> 9   -                id_owners/9 h9, 12      9  h9      missing     
 -               -                retired_ids/4           4  -       retired
 ```
 
-Goals, in order: every id that any node names has a row; nothing is guessed where a node cannot be
-read; rows come in order of ids.
+Goals, in order: every id that a node mentions has a row; nothing is guessed if a node cannot be
+read; rows are in order of ids.
 
-Missing is an id that replicas use or that was seen once, and that is neither registered nor
-retired. A mapping alone makes no id missing: its host may never have started.
+An id is missing if replicas use it or it was seen once, and it is neither registered nor retired. A
+mapping alone does not make an id missing: its host may never have started.
 
-`disagreements` tells where mapping, claim, registration and owner of one id contradict each other:
+`disagreements` reports contradictions between mapping, claim, registration and owner of one id:
 
 - more than one key has the id, or it is retired and still mapped or registered;
-- a claim is of a key that has another id or none;
+- a claim belongs to a key that has another id or none;
 - the owner is of this very incarnation, and its key has another id or none;
 - the owner is of an earlier incarnation: the broker was started without `acquire` since.
 
-What this does not do: read the store; mend anything. Source: KIP-426 for the mapping; the other
-nodes are Rackwise's own.
+What this does not do: read the store; repair anything.
+
+Source: KIP-426 for the mapping. The other nodes are Rackwise's own.
 """
 
 from __future__ import annotations
@@ -40,11 +41,7 @@ _NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Census:
-    """All nodes about ids, parsed; by id.
-
-    `used`: ids in replica lists, None = not read. `missing_since_ms`: as the watcher that leads has
-    it. `problems`: path -> why that node cannot be read. `now_ms`: the store's clock.
-    """
+    """All nodes about ids, parsed, by id."""
 
     mappings: tuple[KeyMapping, ...]
     registered: Mapping[int, Registration]
@@ -53,31 +50,35 @@ class Census:
     retired: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
     used: frozenset[int] | None = None
+    """Ids in replica lists; None = not read."""
     missing_since_ms: Mapping[int, int] = field(default_factory=lambda: _NO_TIMES)
+    """As the leading watcher recorded it."""
     problems: Mapping[str, str] = field(default_factory=lambda: _NO_PROBLEMS)
+    """Path -> why that node cannot be read."""
     now_ms: int = 0
+    """The time of the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdRow:
-    """One id. `keys`: hosts that have it, sorted. `has_replicas`: None = not read.
-
-    `missing_ms`: since when a watcher sees it missing, None = it is not, or nobody watches.
-    """
+    """One id."""
 
     id: int
     keys: tuple[str, ...]
+    """The hosts that have it, sorted."""
     registration: Registration | None
     claim: Claim | None
     owner: Owner | None
     has_replicas: bool | None
+    """None = not read."""
     is_missing: bool
     missing_ms: int | None
+    """For how long it is missing; None = it is not, or no watcher runs."""
     is_retired: bool
 
 
 def roster(census: Census) -> tuple[IdRow, ...]:
-    """A row for each id that any node names, in order of ids."""
+    """Return a row for each id that a node mentions, in order of ids."""
     ids = {each.broker_id for each in census.mappings}
     ids.update(census.registered, census.claims, census.owners, census.missing_since_ms)
     ids |= census.retired | census.known | (census.used or frozenset())
@@ -85,7 +86,7 @@ def roster(census: Census) -> tuple[IdRow, ...]:
 
 
 def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
-    """The row of one id, empty where no node names it."""
+    """Return the row of one id, empty if no node mentions it."""
     since_ms = census.missing_since_ms.get(id)
     is_known = id in census.known or id in (census.used or frozenset())
     is_missing = is_known and id not in census.registered and id not in census.retired
@@ -103,18 +104,18 @@ def row_of(census: Census, id: int) -> IdRow:  # noqa: A002, the word
 
 
 def disagreements(row: IdRow) -> tuple[str, ...]:
-    """What contradicts each other about one id, a sentence each."""
-    told = []
+    """Return the contradictions about one id, one sentence each."""
+    found = []
     if len(row.keys) > 1:
-        told.append(f"id {row.id} is mapped to {len(row.keys)} keys: {', '.join(row.keys)}")
+        found.append(f"id {row.id} is mapped to {len(row.keys)} keys: {', '.join(row.keys)}")
     if row.is_retired and (row.keys or row.registration is not None):
         state = "registered" if row.registration is not None else f"mapped to {row.keys[0]}"
-        told.append(f"id {row.id} is retired, and {state}")
+        found.append(f"id {row.id} is retired, and {state}")
     if row.claim is not None and row.claim.key not in row.keys:
-        told.append(f"{row.claim.key} claims id {row.id}, which is not mapped to it")
+        found.append(f"{row.claim.key} claims id {row.id}, which is not mapped to it")
     if row.owner is not None and row.registration is not None:
-        told.extend(_of_owner(row, row.owner, row.registration))
-    return tuple(told)
+        found.extend(_of_owner(row, row.owner, row.registration))
+    return tuple(found)
 
 
 def _of_owner(row: IdRow, owner: Owner, registration: Registration) -> list[str]:
@@ -126,7 +127,7 @@ def _of_owner(row: IdRow, owner: Owner, registration: Registration) -> list[str]
 
 
 def _is_of(owner: Owner, registration: Registration) -> bool:
-    """Whether the owner is of this very incarnation; without numbers endpoints tell."""
+    """Return whether the owner is of this incarnation; without incarnations compare endpoints."""
     if owner.incarnation is None or registration.incarnation is None:
         return not owner.endpoints.isdisjoint(registration.endpoints)
     return owner.incarnation == registration.incarnation

@@ -1,1 +1,1 @@
-"""The start of one broker, from gathered facts to a running process."""
+"""The start of one broker: from gathered facts to a running process."""

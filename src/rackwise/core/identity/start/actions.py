@@ -1,21 +1,21 @@
-"""What a start asks of the world, what the world tells it, and what it remembers.
+"""The actions, the events and the state of a start.
 
 ```
-action      what the driver does                              event that answers
+action      what the driver does                              the event that answers
 Gather      reads the store and the cluster                   Gathered
-Commit      all or nothing                                    CommitEnded
-Sleep       until a node may have changed, or a while         Slept
-WriteMeta   meta.properties into dirs that have none          Wrote
+Commit      commits all or nothing                            CommitEnded
+Sleep       waits until a node may have changed, or a while   Slept
+WriteMeta   writes meta.properties into dirs without one      Wrote
 Spawn       starts the command                                Spawned
 Hold        waits for a change or the child's end, re-reads   Held
-Confirm     as Commit                                         CommitEnded
-Signal      ends the child and waits for it                   ChildEnded
-Release     closes the session: the claim goes                Released
-Finish      waits for the child, if there is one              -
-Fail        takes files back, closes the session, raises      -
+Confirm     commits, as Commit                                CommitEnded
+Signal      stops the child and waits for its end             ChildEnded
+Release     closes the session, which ends the claim          Released
+Succeed     waits for the child, if there is one              -
+Fail        removes files, closes the session, raises         -
 ```
 
-Times are milliseconds of one clock of this process, which never goes back.
+Times are milliseconds of a clock of this process that never goes back.
 """
 
 from __future__ import annotations
@@ -60,39 +60,44 @@ Phase: TypeAlias = Literal[
     "releasing",
     "over",
 ]
-"""`claiming` to `unclaiming` are of KRaft mode, where one commit cannot see who is registered."""
+"""`claiming` to `unclaiming` occur in KRaft mode, where a commit cannot check registrations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sightings:
-    """Ids that this start itself sees missing: id -> since when, on the store's clock.
+    """Ids that this start itself sees missing.
 
-    They hold within one session, in which a watch on each was set and has not fired.
+    They are valid within one session, in which a watch on each id was set and has not fired.
     """
 
     session: int | None = None
     since_ms: Mapping[int, int] = field(default_factory=dict)
+    """Id -> since when it is missing, on the clock of the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gather:
-    """Read. `base`: None = all anew, the fence first; else only what `more` asks is read."""
+    """Read an observation."""
 
     base: Observation | None = None
+    """None = read all again, the fence first; else read only what `more` asks for."""
     more: ReadMore | Generate | None = None
     seen: Sightings = Sightings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """The operations of one commit."""
+    """Commit these operations."""
 
     ops: tuple[Op, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sleep:
-    """Until one of `on` may have changed, at most so long; without `on` an even part of it."""
+    """Sleep until one of `on` may have changed, at most `most_ms`.
+
+    Without `on`, sleep a random part of `most_ms`.
+    """
 
     most_ms: int
     on: tuple[str, ...] = ()
@@ -100,13 +105,14 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteMeta:
-    """Write the id into these dirs. `claimed`: before each rename the claim has to be ours."""
+    """Write the id into these dirs."""
 
     id: int
     mode: Mode
     cluster_id: str | None
     dirs: tuple[str, ...]
     claimed: bool
+    """Whether the claim must still be ours before each rename."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +124,7 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """Look at this id again once something changed or the child ended, at the latest then."""
+    """Wait for a change or the end of the child, at most `most_ms`; then read this id again."""
 
     id: int
     most_ms: int
@@ -126,7 +132,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirm:
-    """The one commit after the registration; it ends the claim."""
+    """Commit after the registration. This commit ends the claim."""
 
     id: int
     ops: tuple[Op, ...]
@@ -134,27 +140,28 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """End the child, and wait until it has ended."""
+    """Stop the child, and wait until it has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """Close the session; a claim goes with it."""
+    """Close the session, which ends its claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Succeed:
-    """The end. With a child: wait for it, its status is ours."""
+    """End the start. If there is a child, wait for it; its status is the status of the start."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """No broker under this id. `unwrite`: dirs whose file of this run goes, where no data is."""
+    """End the start without a broker under this id."""
 
     error: RackwiseError
     unwrite: tuple[str, ...] = ()
+    """Dirs whose file of this run is removed, if they hold no data."""
 
 
 Action: TypeAlias = (
@@ -171,7 +178,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """Read. `waited_ms` and `skipped` of it are filled in by `step`."""
+    """The observation is read. `step` fills in its `waited_ms` and `skipped`."""
 
     at_ms: int
     observation: Observation
@@ -179,7 +186,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitEnded:
-    """How a commit ended; `unknown`: its answer was lost."""
+    """A commit ended. `unknown`: its answer was lost."""
 
     at_ms: int
     outcome: Literal["done", "conflict", "unknown"]
@@ -187,7 +194,7 @@ class CommitEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slept:
-    """`changed`: paths that may have changed."""
+    """The sleep is over. `changed`: paths that may have changed."""
 
     at_ms: int
     changed: frozenset[str] = frozenset()
@@ -195,12 +202,14 @@ class Slept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """`error`: some dir has no file. `claim_czxid`: of our claim, None = it was ours no more."""
+    """The files are written, or not all of them."""
 
     at_ms: int
     wrote: tuple[str, ...]
     claim_czxid: int | None
+    """Of our claim; None = the claim was no longer ours."""
     error: RackwiseError | None = None
+    """Set if a dir got no file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,25 +221,25 @@ class Spawned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What stands about one id while its broker boots.
-
-    `session`: ours now. `owner`, `missing`: there is such a node. `child`: its exit status once it
-    has ended.
-    """
+    """The nodes of one id while its broker boots."""
 
     at_ms: int
     session: int
+    """Our session now."""
     registration: Registration | None
     claim: Claim | None
     mapping: KeyMapping | None
     owner: bool
+    """Whether there is an owner node."""
     missing: bool
+    """Whether there is a marker that the id is missing."""
     child: int | None = None
+    """The exit status of the child; None = it runs, or there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildEnded:
-    """The child that was told to end has."""
+    """The stopped child has ended."""
 
     at_ms: int
 
@@ -249,24 +258,19 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What is started. `carries_id`: the command holds `{broker.id}`.
-
-    `hold_ms`: how long a start without a command waits for a registration.
-    """
+    """What is started."""
 
     command: bool
+    """Whether there is a command."""
     carries_id: bool = False
+    """Whether the command contains `{broker.id}`."""
     hold_ms: int = 600_000
+    """How long a start without a command waits for a registration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """One start. `held`: ids that are waited for, since `held_since_ms`; `slept_ms`: in all.
-
-    `claim`: what stands in our claim. `claim_czxid`: of our first claim; a registration after it is
-    our broker's. `foreign`: who registered instead. `error`: what it ends with once the child has
-    ended.
-    """
+    """The state of one start."""
 
     rules: Rules
     launch: Launch
@@ -275,19 +279,26 @@ class Starting:
     tries: int = 0
     skipped: int = 0
     held: frozenset[str] = frozenset()
+    """Ids for which this start waits."""
     held_since_ms: int = 0
+    """When the wait for `held` began."""
     asleep_since_ms: int | None = None
     slept_ms: int = 0
+    """The total time asleep."""
     seen: Sightings = Sightings()
     observation: Observation | None = None
     take: Take | None = None
     claim: bytes = b""
+    """The content of our claim."""
     wrote: tuple[str, ...] = ()
     wrote_ms: int = 0
     claim_czxid: int | None = None
+    """Of our first claim. A registration after it is that of our broker."""
     foreign: Registration | None = None
+    """Another broker that registered instead of ours."""
     unwrite: tuple[str, ...] = ()
     error: RackwiseError | None = None
+    """The error that ends the start once the child has ended."""
 
 
 def require_take(state: Starting) -> tuple[Take, Observation]:

@@ -1,22 +1,23 @@
-"""What a start reads, and in which order: asks go out, answers come in, nodes become values.
+"""What a start reads, and in which order: it yields requests and receives answers.
 
-Reads are not atomic together, so their order matters:
+The reads are not one atomic snapshot, so their order matters:
 
 ```
-1  fence, own mapping, cluster   a decision that rests on others' nodes commits at this fence
-2  claims                        a claim that is gone by now ended in a registration,
+1  fence, own mapping, cluster   a decision that depends on other nodes commits at this fence
+2  claims                        a claim that has ended since ended in a registration,
 3  registrations                 which is seen here: no id looks free in between
 4  retired ids, owners
-5  only where asked for: mappings of others, ids in use, times missing, partitions at risk, a number
+5  only on demand: mappings of others, ids in use, times missing, partitions at risk, a number
 ```
 
-A watcher knows ids that no replica has, and who asks it reads no topic; only a number that is drawn
-is held against the topics, too. A watcher may not have heard yet that an id came back; a start of
-it that went through us wrote its mapping and its owner, so the id is not missing longer than since
-then. A scan sets a watch on each id before it looks whether it is missing, so that no return goes
-unseen.
+A watcher also knows ids without replicas, so a start that uses its markers reads no topic. Only a
+generated number is compared with the topics, too. A watcher may not have noticed yet that an id
+returned. A start of that id through Rackwise wrote its mapping and its owner, so the id is not
+missing longer than since then. A scan sets a watch on each id before it checks whether the id is
+missing, so it notices every return.
 
 What this does not do: read. The driver of a start answers from a real store, a test from its own.
+
 Source: KIP-426.
 """
 
@@ -69,38 +70,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What a start knows by itself.
-
-    `endpoints`: `host:port` that its broker will advertise. `cluster_id`: in KRaft mode; elsewhere
-    the store has it. `above`: generated ids are this plus a number. `is_watched`: times missing are
-    those of the watcher. `name`, `pid`: for people.
-    """
+    """What a start knows about its own host."""
 
     mode: Mode
     key: str
     nonce: str
     endpoints: frozenset[str] = frozenset()
+    """`host:port` that its broker will advertise."""
     configured: int | None = None
     log_dirs: tuple[LocalLogDir, ...] = ()
     migrating: bool = False
     is_controller: bool = False
     cluster_id: str | None = None
+    """In KRaft mode; in ZooKeeper mode the store has it."""
     above: int = 1000
+    """Generated ids are this plus a number."""
     is_watched: bool = False
+    """Whether times missing are those of the watcher."""
     name: str = ""
+    """The name of the host, for people."""
     pid: int = 0
+    """The process of the start, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadNodes:
-    """Path -> node, None = there is none; in this order."""
+    """Path -> node, None = no such node; in this order."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListChildren:
-    """Names below a node."""
+    """The names below a node."""
 
     path: str
 
@@ -112,26 +114,26 @@ class ReadRegistered:
 
 @dataclass(frozen=True, slots=True)
 class ReadUsed:
-    """Ids in replica lists."""
+    """The ids in replica lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPartitions:
-    """Each partition that has a replica of this id, and who is in sync."""
+    """Each partition with a replica of this id."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetWatches:
-    """Set a watch on each of these; answers with those whose watch has fired."""
+    """Set a watch on each path; the answer is the paths whose watch has fired."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadClock:
-    """The store's clock, in milliseconds."""
+    """The time of the store, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class DrawNumber:
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """The session that our ephemeral nodes carry."""
+    """The session of our ephemeral nodes."""
 
 
 Ask: TypeAlias = (
@@ -159,10 +161,10 @@ Gathering: TypeAlias = "Generator[Ask, Any, Observation]"
 
 
 def gather(host: Host, action: Gather) -> Gathering:
-    """The observation: all anew, or `action.base` with what is asked for more.
+    """Read the observation: all of it, or `action.base` with what `action.more` asks for.
 
-    Raises `StoreNotReady` without a fence, `StoreCorrupt` and `MappingCorrupt` where the answer
-    would rest on a node that cannot be read.
+    Raises `StoreNotReady` without a fence; `StoreCorrupt` and `MappingCorrupt` if the result would
+    depend on a node that cannot be read.
     """
     if action.base is None:
         return (yield from _gather_all(host))
@@ -184,7 +186,7 @@ def _gather_all(host: Host) -> Gathering:
     fence = first[FENCE]
     if fence is None:
         raise StoreNotReady(
-            f"the nodes of broker-id are there; {FENCE} is not",
+            f"the store is not initialized: {FENCE} does not exist",
             wanted=FENCE,
             had="none",
             where=FENCE,
@@ -193,9 +195,9 @@ def _gather_all(host: Host) -> Gathering:
     claims = yield from _read_claims()
     registered = yield ReadRegistered()
     retired = ids_in_names((yield ListChildren(RETIRED)))
-    told = {host.configured, *(each.meta.broker_id for each in host.log_dirs if each.meta)}
-    mine = {each for each in told if each is not None and each >= 0}
-    asked = mine | ({mapping.broker_id} if mapping else set())
+    ids = {host.configured, *(each.meta.broker_id for each in host.log_dirs if each.meta)}
+    own_ids = {each for each in ids if each is not None and each >= 0}
+    asked = own_ids | ({mapping.broker_id} if mapping else set())
     observation = Observation(
         mode=host.mode,
         key=host.key,
@@ -219,7 +221,7 @@ def _gather_all(host: Host) -> Gathering:
         host=host.name,
         pid=host.pid,
     )
-    return (yield from _read_reserved(observation, is_strict=False)) if mine else observation
+    return (yield from _read_reserved(observation, is_strict=False)) if own_ids else observation
 
 
 def _read_watch_state() -> Generator[Ask, Any, Watch]:
@@ -243,7 +245,7 @@ def _cluster_id(host: Host, node: StoredNode | None) -> str | None:
 
 
 def _read_nodes(parent: str, names: Iterable[str]) -> Generator[Ask, Any, dict[str, StoredNode]]:
-    """Name -> node; those that have gone meanwhile are left out."""
+    """Name -> node. Nodes that were deleted meanwhile are omitted."""
     paths = {f"{parent}/{name}": name for name in names}
     found: dict[str, StoredNode | None] = (yield ReadNodes(tuple(paths))) if paths else {}
     return {paths[path]: node for path, node in found.items() if node is not None}
@@ -261,7 +263,10 @@ def _read_owners(ids: Iterable[int]) -> Generator[Ask, Any, Mapping[int, Owner]]
 
 
 def _read_reserved(observation: Observation, *, is_strict: bool) -> Gathering:
-    """`is_strict`: a mapping that cannot be read may reserve any id, so nothing follows."""
+    """Read the mappings of other keys.
+
+    `is_strict`: an unreadable mapping may reserve any id, so it is an error.
+    """
     names = yield ListChildren(HOSTS)
     nodes = yield from _read_nodes(HOSTS, (name for name in names if name != observation.key))
     reserved: dict[int, tuple[KeyMapping, ...]] = {}
@@ -284,15 +289,15 @@ def _read_used(observation: Observation) -> Gathering:
 
 
 def _read_known(observation: Observation) -> Gathering:
-    """The watcher's ids count as used: also those without replicas, and no topic is read."""
+    """Use the ids of the watcher as used ids. They include ids without replicas."""
     reserved = yield from _read_reserved(observation, is_strict=True)
     return replace(reserved, used=ids_in_names((yield ListChildren(KNOWN))))
 
 
 def _draw_number(host: Host, observation: Observation) -> Gathering:
-    """A number; where a watcher told which ids are used, topics are read before the first."""
-    told_by_watcher = host.is_watched and observation.missing_since_ms is not None
-    if told_by_watcher and observation.generated is None:
+    """Generate a number. If a watcher reported the used ids, read the topics first."""
+    is_from_watcher = host.is_watched and observation.missing_since_ms is not None
+    if is_from_watcher and observation.generated is None:
         used = yield ReadUsed()
         observation = replace(observation, used=used | (observation.used or frozenset()))
     number = yield DrawNumber()
@@ -300,7 +305,7 @@ def _draw_number(host: Host, observation: Observation) -> Gathering:
 
 
 def _read_at_risk(observation: Observation, id: int) -> Gathering:  # noqa: A002, the word
-    """A dir that cannot be read counts as having every partition."""
+    """Find the partitions at risk. An unreadable dir counts as having every partition."""
     at_risk: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     if all(each.problem is None for each in observation.log_dirs):
@@ -347,7 +352,7 @@ def _read_markers(observation: Observation) -> Gathering:
 
 
 def _last_start_ms(observation: Observation, id: int) -> Generator[Ask, Any, int]:  # noqa: A002, the word
-    """When a start of this id last went through us."""
+    """Return when a start of this id last wrote a node."""
     mappings = observation.reserved.get(id, ())
     found = yield ReadNodes((f"{OWNERS}/{id}", *(f"{HOSTS}/{each.key}" for each in mappings)))
     return max((node.modified_ms for node in found.values() if node is not None), default=0)

@@ -1,16 +1,18 @@
-"""The second half of a start: the id is on the disks, its broker boots under the claim.
+"""The second half of a start: the id is on the disks, and its broker boots under the claim.
 
 ```
 seen                                      then
-registered, later than our claim, ours    confirm: claim ends, owner noted     -> release, finish
-registered by someone else                keep the claim until the child ends  -> IdInUse
-child ended, never registered             release the claim                    -> its status
-claim gone, mapping ours, id unclaimed    claim again
-claim gone, mapping or id another's       end the child, take files back       -> ClaimLost
-no child, nobody registered in time                                            -> NotRegistered
+registered, later than our claim, ours    confirm: end the claim, note the owner -> release, succeed
+registered by another broker              keep the claim until the child ends    -> IdInUse
+child ended, never registered             release the claim                      -> its status
+claim lost, mapping ours, id unclaimed    claim again
+claim lost, mapping or id of another      stop the child, remove the files       -> ClaimLost
+no child, no registration in time                                                -> NotRegistered
 ```
 
-The first line that holds counts. Source: KIP-426.
+The first line that holds applies.
+
+Source: KIP-426.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ Step: TypeAlias = tuple[Starting, Action]
 
 
 def on_wrote(state: Starting, event: Wrote) -> Step:
-    """The files are written, or not all of them."""
+    """Handle the written files, or the dirs that got none."""
     take, _ = require_take(state)
     state = replace(state, wrote=event.wrote, wrote_ms=event.at_ms, claim_czxid=event.claim_czxid)
     if event.claim_czxid is None and not state.rules.literal:
@@ -75,7 +77,7 @@ def on_wrote(state: Starting, event: Wrote) -> Step:
 
 
 def on_spawned(state: Starting, _: Spawned) -> Step:
-    """The child runs."""
+    """Handle the running child."""
     return _hold(state)
 
 
@@ -89,7 +91,7 @@ def _fail(state: Starting, error: RackwiseError, *, unwrite: tuple[str, ...] = (
 
 
 def on_held(state: Starting, event: Held) -> Step:
-    """What stands about the id while its broker boots."""
+    """Handle the nodes of the id while its broker boots."""
     if event.registration is not None:
         if is_ours(state, event.registration):
             return _confirm_registration(state, event, event.registration)
@@ -112,10 +114,10 @@ def on_held(state: Starting, event: Held) -> Step:
 
 
 def is_ours(state: Starting, registration: Registration) -> bool:
-    """Whether this registration is of the broker that was started here.
+    """Return whether this registration is that of the broker that was started here.
 
-    It is later than our claim, where the cluster tells, and its endpoints meet ours, where both are
-    known.
+    It must be later than our claim, if the cluster has the order, and its endpoints must overlap
+    ours, if both are known.
     """
     _, observation = require_take(state)
     incarnation, claim = registration.incarnation, state.claim_czxid
@@ -154,14 +156,14 @@ def _confirm(state: Starting, ops: tuple[Op, ...]) -> Step:
 
 
 def on_confirmed(state: Starting, event: CommitEnded) -> Step:
-    """The claim has ended; otherwise what stands is looked at again."""
+    """Handle the end of the claim; after a failed commit, read again."""
     if event.outcome == "done":
         return replace(state, phase="releasing"), Release()
     return _hold(state, most_ms=0)
 
 
 def _reclaim(state: Starting, event: Held) -> Step:
-    """The session was lost, and the claim with it."""
+    """Handle a lost session, which ended the claim."""
     take, observation = require_take(state)
     claim, mapping = event.claim, event.mapping
     is_mapped = mapping is not None and mapping.broker_id == take.id
@@ -182,12 +184,12 @@ def _reclaim(state: Starting, event: Held) -> Step:
 
 
 def on_reclaimed(state: Starting, event: CommitEnded) -> Step:
-    """Whatever became of the commit, the next look shows it."""
+    """Read again: the next read shows what became of the commit."""
     return _hold(state, most_ms=LOOK_AGAIN_MS if event.outcome == "done" else 0)
 
 
 def on_child_ended(state: Starting, _: ChildEnded) -> Step:
-    """The child that booted under a lost claim has ended."""
+    """Handle the end of the child that booted under a lost claim."""
     take, _observation = require_take(state)
     return _fail(state, state.error or _claim_lost_error(take.id, None), unwrite=state.unwrite)
 
@@ -195,18 +197,18 @@ def on_child_ended(state: Starting, _: ChildEnded) -> Step:
 def _claim_lost_error(id: int, by: str | None) -> ClaimLost:  # noqa: A002, the word
     had = "nobody" if by is None else by
     return ClaimLost(
-        f"the claim on id {id} is ours until its broker is registered; {had} has it",
+        f"lost the claim on id {id} before its broker was registered: {had} holds it",
         wanted="ours",
         had=had,
         where=f"{CLAIMS}/{id}",
-        hint="start again, the next start decides again",
+        hint="start again: the next start decides again",
     )
 
 
 def _in_use_error(registration: Registration) -> IdInUse:
     at = ", ".join(sorted(registration.endpoints)) or f"session {registration.session or 0:#x}"
     return IdInUse(
-        f"id {registration.broker_id} is free for the broker that was started; {at} registered it",
+        f"id {registration.broker_id} is registered by another broker: {at}",
         wanted="free",
         had=at,
         details={"id": registration.broker_id, "endpoints": sorted(registration.endpoints)},
@@ -217,8 +219,9 @@ def _in_use_error(registration: Registration) -> IdInUse:
 def _not_registered_error(state: Starting) -> NotRegistered:
     take, _ = require_take(state)
     return NotRegistered(
-        f"id {take.id} is registered within {state.launch.hold_ms / 1000:g} s; it is not",
+        f"expected a registration of id {take.id} within {state.launch.hold_ms / 1000:g} s, "
+        "got none",
         wanted=state.launch.hold_ms,
         had="no registration",
-        hint="look into the broker's log",
+        hint="see the log of the broker",
     )

@@ -1,25 +1,26 @@
-"""What one decision writes: all of it in one commit, or nothing.
+"""The commit of one decision: all of it, or nothing.
 
-Goals, in order: an id is reserved before a byte of it is on a disk; no half state can be seen or
-must be undone; a start conflicts only with what it rests on.
+Goals, in order: an id is reserved before a byte of it is on a disk; no intermediate state is
+visible or must be undone; a start conflicts only with what it depends on.
 
 ```
 Put(id_alloc)           b1: at the version read; all others: at any
-Absent(ids/7)           nobody is registered
-Create(claims/7)        nobody claims; goes with our session
+Absent(ids/7)           no broker is registered
+Create(claims/7)        no start claims it; ends with our session
 Put | Create(hosts/h7)  at the version read; always, even unchanged
 Delete(hosts/g)         b1 of a mapped spare: at the version read
 ```
 
-The fence (`id_alloc`): b1 alone rests on other hosts' nodes, so it alone needs the version that was
-read before all else. The others touch it, so that b1 sees them: host Y maps the spare and its
-launcher dies, X, which looked before, would take it as well. The mapping is written though it says
-the same already: gc deletes it at a version, and that version must move when a start relies on it.
+The fence (`id_alloc`): only b1 depends on the nodes of other hosts, so only b1 needs the version
+that was read before all else. The others write it, so that b1 notices them. Otherwise host Y maps
+the spare and its launcher dies, and X, which read earlier, takes the same spare. The mapping is
+written even if it is unchanged: gc deletes it at a version, and that version must change when a
+start relies on the mapping.
 
-Without ZooKeeper the registrations are not in the store and `Absent` cannot be said of them. Then
-it takes two commits: `claim_operations`, reading the registrations again, `mapping_operations`.
+Without ZooKeeper the registrations are not in the store, so `Absent` cannot check them. Then it
+takes two commits: `claim_operations`, a second read of the registrations, `mapping_operations`.
 
-What this does not do: write. A conflict means that the world has moved: look and decide again.
+What this does not do: write. A conflict means that the store has changed: read and decide again.
 
 Source: KIP-426, "Persisting (Hostname, Broker Id) Mapping to ZooKeeper", which writes the mapping
 after the registration; that is `literal_operations`.
@@ -52,7 +53,7 @@ _FIRST_VERSION = 0
 
 
 def operations(take: Take, observation: Observation) -> tuple[Op, ...]:
-    """The one commit of a store that has the registrations; nothing for `already`."""
+    """Build the one commit of a store with registrations; empty for `already`."""
     if take.how == "already":
         return ()
     return (
@@ -60,25 +61,25 @@ def operations(take: Take, observation: Observation) -> tuple[Op, ...]:
         Absent(f"{IDS}/{take.id}"),
         _claim(take, observation),
         _mapping(take, observation),
-        *_taken(take),
+        *_removed_mappings(take),
     )
 
 
 def claim_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
-    """The first of two commits, where the store has no registrations; nothing for `already`."""
+    """Build the first of two commits, for a store without registrations; empty for `already`."""
     if take.how == "already":
         return ()
     return (_fence(take, observation), _claim(take, observation))
 
 
 def mapping_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
-    """The second of two commits: the claim is still there, and the mapping is written."""
+    """Build the second of two commits: check the claim, write the mapping."""
     claim = Check(f"{CLAIMS}/{take.id}", _FIRST_VERSION)
-    return (Put(FENCE, b""), claim, _mapping(take, observation), *_taken(take))
+    return (Put(FENCE, b""), claim, _mapping(take, observation), *_removed_mappings(take))
 
 
 def literal_operations(take: Take, observation: Observation) -> tuple[Op, ...]:
-    """The KIP to the letter: the mapping alone, at any version, written after registration."""
+    """Build the literal commit of the KIP: the mapping only, at any version, after registration."""
     written = _mapping(take, observation)
     return (replace(written, version=None) if isinstance(written, Put) else written,)
 
@@ -99,7 +100,7 @@ def _claim(take: Take, observation: Observation) -> Create:
 
 
 def _mapping(take: Take, observation: Observation) -> Put | Create:
-    """A mapping of a newer format keeps what else stands in it; one that is corrupt goes."""
+    """Write the mapping. Keep the other fields of a newer format; replace a corrupt node."""
     path, before = f"{HOSTS}/{observation.key}", observation.mapping
     if before is not None:
         return Put(path, format_mapping(replace(before, broker_id=take.id)), before.node_version)
@@ -107,5 +108,5 @@ def _mapping(take: Take, observation: Observation) -> Put | Create:
     return Create(path, data) if observation.mapping_problem is None else Put(path, data)
 
 
-def _taken(take: Take) -> tuple[Delete, ...]:
+def _removed_mappings(take: Take) -> tuple[Delete, ...]:
     return tuple(Delete(f"{HOSTS}/{m.key}", m.node_version) for m in take.takes_from)

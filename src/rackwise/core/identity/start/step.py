@@ -1,15 +1,15 @@
-"""One start of a broker: which id, kept for it in the store, then on its disks, then in use.
+"""One start of a broker: the id is decided, reserved in the store, written to the disks, then used.
 
 Goals, in order:
 
-1. No id on the disks of two hosts, no two live brokers of one id.
-2. The mapping is stored before the broker registers, so no crash forgets it.
-3. A start gets through: who loses a race decides again, on what it sees then.
+1. No id on the disks of two hosts, and no two live brokers of one id.
+2. The mapping is stored before the broker registers, so no crash loses it.
+3. A start completes: after a lost race it reads and decides again.
 
-Constraints: Kafka writes `meta.properties` long before it registers, and a wrong id there is for
-good. So the order is always *reserve* (store), *persist* (file), *register* (Kafka itself).
+Constraints: Kafka writes `meta.properties` long before it registers, and a wrong id there is
+permanent. So the order is always *reserve* (store), *persist* (file), *register* (Kafka itself).
 
-Algorithm, a state machine; the driver does what it asks and tells what came of it:
+Algorithm: a state machine. The driver performs its actions and returns the events:
 
 ```
  new -> gathering -> committing -> writing -> spawning -> holding -> confirming -> releasing -> over
@@ -18,30 +18,30 @@ Algorithm, a state machine; the driver does what it asks and tells what came of 
         sleeping <-------+                                 +---+ was lost: reclaiming
 ```
 
-1. All that is known is forgotten after a conflict, a lost answer and a wait; then it is gathered
-   and decided again. A commit that took effect though its answer was lost is seen by its claim.
-2. After a conflict it sleeps an even part of min(0.5 s, 10 ms x tries). Tries end after the waiting
-   time and the grace together, not counting what was waited for: Contention.
-3. A wait for a stale registration is as long as the waiting time, counted per id.
-4. Where the claim was lost while the broker boots, it is made again, if the mapping is still ours.
-   Else the child is ended and the files of this run go: ClaimLost.
+1. After a conflict, a lost answer or a wait, all facts are dropped, gathered and decided again. A
+   commit that took effect though its answer was lost is recognized by its claim.
+2. After a conflict the start sleeps a random part of min(0.5 s, 10 ms x tries). It gives up with
+   Contention after the waiting time and the grace together, without the time that it slept.
+3. The wait for a stale registration lasts for the waiting time, counted per id.
+4. If the claim is lost while the broker boots, the start claims again if the mapping is still ours.
+   Otherwise it stops the child and removes the files of this run: ClaimLost.
 5. The claim is held until the broker is registered: its incarnation is later than the claim, and
-   its endpoints, where ours are known, meet ours. One commit then ends the claim and notes the
+   its endpoints overlap ours, if ours are known. One commit then ends the claim and notes the
    owner.
 
 Example, two hosts and the spare 7, both without a mapping:
 
 ```
 x: gather, fence 4 -> b1 7, Put(fence, 4) -> done          -> write 7 -> spawn -> hold -> confirm
-y: gather, fence 4 -> b1 7, Put(fence, 4) -> conflict, sleep -> gather -> draws 1001 -> ...
+y: gather, fence 4 -> b1 7, Put(fence, 4) -> conflict, sleep -> gather -> generates 1001 -> ...
 ```
 
-In KRaft mode the store does not see registrations. There the claim is committed first, who is
-registered is read again, and the mapping is committed under the claim.
+In KRaft mode the store has no registrations. There the claim is committed first, the registrations
+are read again, and the mapping is committed under the claim.
 
-What this does not do: input and output, clocks, chance. Between the last look at a claim and the
-rename of a file there is a moment in which a session may end unseen; Kafka's own refusal of a
-second registration is the last guard.
+What this does not do: input and output, clocks, randomness. Between the last check of a claim and
+the rename of a file, a session may end unnoticed. Then Kafka's own rejection of a second
+registration is the last guard.
 
 Source: KIP-426; `KafkaServer.scala` (3.9) for the order of files and registration.
 """
@@ -113,17 +113,17 @@ Step: TypeAlias = tuple[Starting, Action]
 
 
 def step(state: Starting, event: Event) -> Step:
-    """What to do next.
+    """Return what to do next.
 
-    `Succeed` and `Fail` are the last actions. Raises `LocalProtocolError` for an event that answers
-    nothing that was asked.
+    `Succeed` and `Fail` are the last actions. Raises `LocalProtocolError` for an event that does
+    not answer the last action.
 
     Source: KIP-426.
     """
     row = _ROWS.get((state.phase, type(event)))
     if row is None:
         raise LocalProtocolError(
-            f"{type(event).__name__} answers nothing that a start asks while it is {state.phase}",
+            f"unexpected event while {state.phase}: got {type(event).__name__}",
             had=type(event).__name__,
         )
     return row(state, event)
@@ -134,7 +134,7 @@ def _on_started(state: Starting, event: Started) -> Step:
 
 
 def _gather_again(state: Starting) -> Step:
-    """All anew."""
+    """Drop all facts and gather again."""
     state = replace(state, phase="gathering", observation=None, take=None)
     return state, Gather(seen=state.seen)
 
@@ -163,7 +163,7 @@ def _on_gathered(state: Starting, event: Gathered) -> Step:
 
 
 def _decide(state: Starting, observation: Observation, at_ms: int) -> tuple[Starting, Decision]:
-    """The decision; what was waited counts for the ids that it was waited for, alone."""
+    """Decide. The time waited counts only for the ids that were waited for."""
     decision = decide(replace(observation, waited_ms=0), state.rules)
     state = replace(state, observation=observation)
     if not isinstance(decision, WaitFor):
@@ -191,7 +191,7 @@ def _proceed(state: Starting) -> Step:
     wanted = observation.mode is Mode.KRAFT or not state.rules.generation
     if wanted and state.launch.command and not configured and not state.launch.carries_id:
         error = NoCarrier(
-            "the broker wants its id configured, and the command has no {broker.id}",
+            "expected {broker.id} in the command, because this broker needs its id configured",
             row=take.row,
             wanted="{broker.id} in the command",
             had="none",
@@ -206,7 +206,7 @@ def _proceed(state: Starting) -> Step:
 
 
 def _claim_data(take: Take, observation: Observation) -> bytes:
-    """What stands in the claim, should it have to be made again."""
+    """Return the content of the claim, in case it must be created again."""
     ops = claim_operations(replace(take, how="meta"), observation)
     return b"".join(op.data for op in ops if isinstance(op, Create))
 
@@ -220,7 +220,7 @@ def _back_off(state: Starting, event: CommitEnded) -> Step:
     bound = state.rules.wait_ms + state.rules.grace_ms
     if event.at_ms - state.begun_ms - state.slept_ms > bound:
         error = Contention(
-            f"an id is taken within {bound / 1000:g} s; {counted(tries, 'commit')} failed",
+            f"took no id within {bound / 1000:g} s: {counted(tries, 'commit')} failed",
             wanted=bound,
             had=tries,
         )
@@ -230,7 +230,7 @@ def _back_off(state: Starting, event: CommitEnded) -> Step:
 
 
 def _claim(state: Starting) -> Step:
-    """KRaft mode, first: the claim alone; not where it is ours already."""
+    """KRaft mode, first: commit the claim, unless it is ours already."""
     take, observation = require_take(state)
     if take.how == "already":
         return _map(state)
@@ -244,13 +244,13 @@ def _on_claimed(state: Starting, event: CommitEnded) -> Step:
 
 
 def _on_gathered_again(state: Starting, event: Gathered) -> Step:
-    """KRaft mode, second: nobody may have registered before the claim stood."""
+    """KRaft mode, second: check that no broker registered before the claim existed."""
     take, _ = require_take(state)
     return _unclaim(state) if take.id in event.observation.registered else _map(state)
 
 
 def _map(state: Starting) -> Step:
-    """KRaft mode, third: the rest, under the claim."""
+    """KRaft mode, third: commit the mapping under the claim."""
     take, observation = require_take(state)
     mapping = observation.mapping
     if take.how == "already" and mapping is not None and mapping.broker_id == take.id:
