@@ -95,7 +95,7 @@ def test_a_second_broker_of_a_host_is_refused(fleet):
     status, told = second.refused()
     assert status == 4
     assert "waiting for id" in told
-    assert "must be free after 1" in told
+    assert "is still held by " in told
     assert not any(any(each.iterdir()) for each in second.dirs)
 
 
@@ -109,7 +109,7 @@ def test_a_second_broker_of_an_id_is_refused(fleet):
     status, told = second.refused()
     second.command = command
     assert status == 4
-    assert f"id {taken} of the configuration must be free" in told
+    assert f"id {taken} of the configuration is held by" in told
     assert not any(any(each.iterdir()) for each in second.dirs)
 
 

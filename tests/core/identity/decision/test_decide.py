@@ -322,9 +322,9 @@ class TestDisks:
     def test_what_cannot_be_read_is_listed_by_path(self):
         dirs = (LocalLogDir(path="/a", problem="EIO"), LocalLogDir(path="/b\x1b", problem="70 KiB"))
         decision = decided(log_dirs=dirs)
-        assert (
-            "cannot read 2 meta.properties files, which may hold the id: /a: EIO; /b\\x1b: 70 KiB (D18)"
-            in str(decision.error)
+        assert str(decision.error) == (
+            "cannot read 2 meta.properties files, which may hold the id: /a: EIO; "
+            "/b\\x1b: 70 KiB (D18)"
         )
         assert decision.error.details == {"paths": ["/a", "/b\x1b"]}
 

@@ -39,7 +39,7 @@ class TestAssign:
             NotFree, match="cannot assign id 7 to key h7: it is mapped to g"
         ) as caught:
             assign("h7", ledger(mappings=(G,)))
-        assert caught.value.hint == "--force takes it from that key"
+        assert caught.value.hint == "use --force to remove that mapping"
         assert caught.value.details == {"id": 7, "key": "h7"}
         assert caught.value.where == "/brokers/hosts"
         operations = assign("h7", ledger(mappings=(G, mapping("h7", 7))), force=True)
@@ -90,7 +90,7 @@ class TestAssign:
             MappingCorrupt, match="cannot read the mapping of key h7: not JSON"
         ) as caught:
             assign("h7", ledger(), **problem)
-        assert caught.value.hint == "write it anew: broker-id assign h7 7 --force"
+        assert caught.value.hint == "write the mapping again: broker-id assign h7 7 --force"
         written = assign("h7", ledger(), **problem, force=True)[-1]
         assert written == Put("/brokers/hosts/h7", DATA, 8)
 
