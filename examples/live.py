@@ -1,4 +1,4 @@
-"""`make live`: the walk on real brokers, Kafka 4.3 in KRaft mode, then 3.9 with ZooKeeper.
+"""`make live`: the walk on real brokers, Kafka 4.4 in KRaft mode, then 3.9 with ZooKeeper.
 
 Starts brokers in racks, makes topics with `rackwise topic`: some placed by it, some written by hand
 and blind to racks. Writes and reads real bytes, takes a snapshot, audits it, and holds the findings
@@ -193,7 +193,7 @@ def rates_file(
 
 def kraft(java_home: Path) -> None:
     """Four brokers of 4.3 in three racks: blind and safe partitions, bytes, audit, report."""
-    print("== Kafka 4.3, KRaft: 4 brokers, racks a b c")
+    print("== Kafka 4.4, KRaft: 4 brokers, racks a b c")
     with Sandbox.kraft(brokers=4, racks=KRAFT_RACKS, java_home=java_home) as cluster:
         bootstrap = cluster.bootstrap.split(",")
         topics = create(bootstrap, KRAFT, 3)

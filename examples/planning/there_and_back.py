@@ -1,4 +1,4 @@
-"""A cluster that breaks its rack rules is mended, and all is taken back: real brokers of Kafka 4.3.
+"""A cluster that breaks its rack rules is repaired and rolled back: real brokers of Kafka 4.4.
 
 ```
 broker   0   1   2   3        audit      2   partitions with two replicas in rack a
@@ -265,7 +265,7 @@ def main() -> None:
     """On a cluster of its own, with a state folder of its own."""
     java_home = find_java(os.environ).home
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
-    print("\n== Kafka 4.3, KRaft: 4 brokers, racks a b c a; mended with the fewest moves, and back")
+    print("\n== Kafka 4.4, KRaft: racks a b c a; repaired with the fewest moves, then rolled back")
     with (
         tempfile.TemporaryDirectory(prefix="rackwise-state-") as state,
         Sandbox.kraft(brokers=4, racks=RACKS, java_home=java_home) as cluster,

@@ -1,4 +1,4 @@
-"""A plan carried out on real brokers of Kafka 4.3: `python tests/bench/bench_apply.py`.
+"""A plan executed on real brokers of Kafka 4.4: `python tests/bench/bench_apply.py`.
 
 Pair, each half whole processes from their start to their end: `rackwise apply` of 200 moves that
 only reorder lists, with the election of their preferred leaders / Kafka's own `--execute` of the

@@ -1,4 +1,4 @@
-"""Brokers of Kafka 4.3 without a node.id of their own, started through Rackwise: KRaft."""
+"""Brokers of Kafka 4.x without a node.id of their own, started through Rackwise: KRaft."""
 
 import subprocess
 

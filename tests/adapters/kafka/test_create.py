@@ -128,7 +128,7 @@ class TestRefusals:
 
 @pytest.mark.kafka
 class TestTheBrokerRefusesWhatWeRefuse:
-    """What we refuse before it is sent, Kafka 4.3 refuses when it is sent: with its own error."""
+    """What Rackwise rejects before sending, Kafka rejects after sending, with its own error."""
 
     @pytest.fixture
     def new(self, kraft_cluster):

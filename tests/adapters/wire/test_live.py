@@ -1,4 +1,4 @@
-"""Real brokers asked in our own bytes: Metadata and ApiVersions of Kafka 4.3 and 3.9."""
+"""Real brokers asked in our own bytes: Metadata and ApiVersions of Kafka 4.x and 3.9."""
 
 from __future__ import annotations
 
