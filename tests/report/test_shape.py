@@ -26,7 +26,7 @@ def test_what_the_pipeline_gives_passes(case):
 @pytest.mark.parametrize("had", ["rackwise.summary/2", "rackwise.plan/1", None])
 def test_another_format_is_refused(had):
     error = refused(summary() | {"format": had})
-    assert str(error).startswith("expected a document of format rackwise.summary/1, got ")
+    assert str(error).startswith("invalid summary at $.format: expected rackwise.summary/1, got ")
     assert error.where == "$.format"
     assert "analyze" in error.hint
 
@@ -40,23 +40,23 @@ def test_a_missing_key_is_named_with_its_place():
     document = summary()
     del document["by_topic"][1]["usd"]
     error = refused(document)
-    assert str(error) == 'missing key "usd"'
+    assert str(error) == 'invalid summary at $.by_topic[1]: missing key "usd"'
     assert error.where == "$.by_topic[1]"
 
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("verdict", "partitions"), True, "expected an integer, got True"),
-        (("verdict", "partitions"), None, "expected an integer, got None"),
-        (("verdict", "usd"), "NaN", "expected a decimal number, got 'NaN'"),
+        (("verdict", "partitions"), True, "expected an integer, got true"),
+        (("verdict", "partitions"), None, "expected an integer, got null"),
+        (("verdict", "usd"), "NaN", 'expected a decimal number, got "NaN"'),
         (("verdict", "usd"), 1.5, "expected a decimal number, got 1.5"),
-        (("by_topic", 0, "share"), float("inf"), "expected a decimal number, got inf"),
+        (("by_topic", 0, "share"), float("inf"), "expected a decimal number, got Infinity"),
         (("by_topic", 0, "topic"), 7, "expected a text, got 7"),
-        (("blast",), {}, "expected a list, got {}"),
-        (("observed",), [], "expected an object, got []"),
+        (("blast",), {}, "expected a list, got an object"),
+        (("observed",), [], "expected an object, got an empty list"),
         (("method", "prices", 0, "is_checked"), 1, "expected true or false, got 1"),
-        (("method", "prices", 0, "source"), [], "expected a single value, got []"),
+        (("method", "prices", 0, "source"), [], "expected a single value, got an empty list"),
         (("run_id",), 9, "expected a text, got 9"),
     ],
 )
@@ -68,9 +68,14 @@ def test_a_value_of_another_type_is_refused(path, value, message):
         place = place[step]
     place[last] = value
     error = refused(document)
-    assert str(error) == message
     where = "$" + "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path)
+    assert str(error) == f"invalid summary at {where}: {message}"
     assert error.where == where
+
+
+def test_all_faults_are_counted():
+    error = refused(summary() | {"run_id": 9, "version": None, "levels": [1, "zone", 2]})
+    assert str(error).endswith("$.run_id: expected a text, got 9 (and 3 more faults)")
 
 
 def test_further_keys_are_let_through():

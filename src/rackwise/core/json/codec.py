@@ -206,8 +206,10 @@ class Codec:
         rows = _marker(markers, Rows)
         says = _marker(markers, Says)
         if rows is None:
-            are_ids = key is int or int in get_args(key)
-            return MappingForm(self.form(value), are_ids, says.wanted if says else "an object")
+            is_id = key is int or int in get_args(key)
+            return MappingForm(
+                self.form(value), "ids" if is_id else "names", says.wanted if says else "an object"
+            )
         if rows.value is not None:
             member = Member(rows.value, rows.value, self.form(value))
             return RowsForm(

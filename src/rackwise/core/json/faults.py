@@ -36,11 +36,16 @@ class Fault:
 
 
 class Faults:
-    """The faults of one file; `error` is the class that speaks for it, `file` its name as given."""
+    """The faults of one file.
 
-    __slots__ = ("count", "error", "file", "first")
+    `error`: the class of errors for this file; `file`: its name as given; `hint`: the hint of every
+    fault, where it is always the same.
+    """
 
-    def __init__(self, file: str, error: type[InputError]) -> None:
+    __slots__ = ("count", "error", "file", "first", "hint")
+
+    def __init__(self, file: str, error: type[InputError], *, hint: str | None = None) -> None:
+        self.hint = hint
         self.file = file
         self.error = error
         self.first: Fault | None = None
@@ -82,7 +87,7 @@ class Faults:
             f"invalid {escaped(self.file)}{at}: {fault.sentence}{more}",
             wanted=fault.wanted,
             had=fault.had,
-            hint=fault.hint,
+            hint=self.hint or fault.hint,
             where=f"{self.file}{fault.place}" if is_line else fault.place or self.file,
         )
 

@@ -1,6 +1,6 @@
 """Forms: how the values of one type are read, written and described (see `codec`)."""
 
-# ruff: noqa: D102 (what Form says of a method holds in every form)
+# ruff: noqa: D102, ARG002 (what Form says of a method holds in every form)
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
 from rackwise.core.json.node import CONTROL, Node
@@ -40,7 +40,7 @@ class Form(ABC):
     """The words for a value of this form in an error."""
     hint: str | None
 
-    def is_plain(self, value: Json) -> bool:  # noqa: ARG002 (forms of plain values do)
+    def is_plain(self, value: Json) -> bool:
         """Whether a parsed value is right and stands for itself."""
         return False
 
@@ -98,7 +98,7 @@ class IntegerForm(Form):
         return max(self.low, 0)
 
     @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+    def schema(self, definitions: Definitions) -> Schema:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
 
@@ -128,7 +128,7 @@ class NumberForm(Form):
         return max(self.low, 0.0)
 
     @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+    def schema(self, definitions: Definitions) -> Schema:
         bounds = {"minimum": self.low, "maximum": self.high}
         return {
             "type": "number",
@@ -159,7 +159,7 @@ class FlagForm(Form):
         return False
 
     @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+    def schema(self, definitions: Definitions) -> Schema:
         return {"type": "boolean"}
 
 
@@ -198,7 +198,7 @@ class TextForm(Form):
         return ""
 
     @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+    def schema(self, definitions: Definitions) -> Schema:
         if self.pattern is not None:
             return {"type": "string", "pattern": f"^(?:{self.pattern.pattern})$"}
         return {"type": "string", **({"minLength": 1} if self.is_name else {})}
@@ -229,7 +229,7 @@ class ChoiceForm(Form):
         return self.options[0]
 
     @override
-    def schema(self, definitions: Definitions) -> Schema:  # noqa: ARG002 (a leaf)
+    def schema(self, definitions: Definitions) -> Schema:
         return {"enum": list(self.options)}
 
 
@@ -343,10 +343,13 @@ class TupleForm(Form):
 
 @dataclass(frozen=True, slots=True)
 class MappingForm(Form):
-    """An object whose keys are names, or ids as decimal numbers without leading zeros."""
+    """An object whose keys are not known before.
+
+    `keys`: `names`, `ids` (decimal numbers without leading zeros, read as integers), or `any`.
+    """
 
     inner: Form
-    are_ids: bool = False
+    keys: Literal["names", "ids", "any"] = "names"
     wanted: str = "an object"
     hint: str | None = None
 
@@ -357,10 +360,10 @@ class MappingForm(Form):
             return self.stand_in
         found: dict[Any, Any] = {}
         for key, item in node.value.items():
-            if self.are_ids and not _is_id(key):
+            if self.keys == "ids" and not _is_id(key):
                 node.faults.wrong(node.path, "a broker id as key", key, hint=ID_HINT)
                 continue
-            if not self.are_ids and (not key or CONTROL.search(key)):
+            if self.keys == "names" and (not key or CONTROL.search(key)):
                 wanted = "a name without control characters"
                 node.faults.wrong(node.path, wanted, key, hint=NAME_HINT)
             value = (
@@ -368,8 +371,8 @@ class MappingForm(Form):
                 if self.inner.is_plain(item)
                 else self.inner.read(Node(item, node.faults, node, key))
             )
-            found[int(key) if self.are_ids else key] = value
-        return MappingProxyType(dict(sorted(found.items())) if self.are_ids else found)
+            found[int(key) if self.keys == "ids" else key] = value
+        return MappingProxyType(dict(sorted(found.items())) if self.keys == "ids" else found)
 
     @property
     @override
@@ -382,7 +385,7 @@ class MappingForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        names = {"propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}} if self.are_ids else {}
+        names = {"propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}} if self.keys == "ids" else {}
         return {
             "type": "object",
             **names,
@@ -592,6 +595,84 @@ class ObjectForm(Form):
                 ),
             }
         return {"$ref": f"#/$defs/{self.name}"}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordForm(Form):
+    """An object that stays a dict: its members are checked; others are allowed if it is open."""
+
+    members: Mapping[str, Form]
+    is_open: bool = False
+    wanted: str = "an object"
+    hint: str | None = None
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        members = [Member(key, key, form) for key, form in self.members.items()]
+        read_members(node, members, is_open=self.is_open)
+        return node.value
+
+    @property
+    @override
+    def stand_in(self) -> dict[str, Any]:
+        return {}
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        members = [Member(key, key, form) for key, form in self.members.items()]
+        return object_schema(members, definitions, is_open=self.is_open)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarForm(Form):
+    """Any value that is no list and no object."""
+
+    wanted: str = "a single value"
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return not isinstance(value, dict | list)
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        if not self.is_plain(node.value):
+            self.wrong(node)
+        return node.value
+
+    @property
+    @override
+    def stand_in(self) -> None:
+        return None
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {"type": ["null", "boolean", "number", "string"]}
+
+
+@dataclass(frozen=True, slots=True)
+class AnyForm(Form):
+    """Any value."""
+
+    wanted: str = "a value"
+    hint: str | None = None
+
+    @override
+    def is_plain(self, value: Json) -> bool:
+        return True
+
+    @override
+    def read(self, node: Node) -> Any:  # noqa: ANN401
+        return node.value
+
+    @property
+    @override
+    def stand_in(self) -> None:
+        return None
+
+    @override
+    def schema(self, definitions: Definitions) -> Schema:
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
