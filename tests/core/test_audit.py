@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws import check_findings
-from rackwise.core.audit import RULES, audit, check_ignored
+from rackwise.core.audit import RULES, audit, check_ignored, needs_fair_loads
 from rackwise.core.errors import InvalidConfig, InvalidPolicy, InvalidRack
 from rackwise.core.model import Cluster, FairLoads, Note, Partition, PartitionTable, Topic
 from rackwise.core.policy import (
@@ -182,6 +182,10 @@ class TestChoosingRules:
         assert audit(self.cluster, policy).not_checked == dict.fromkeys(
             ("replica-balance", "leader-balance", "topic-spread"), "fair loads were not given"
         )
+
+    def test_rules_that_need_fair_loads(self):
+        assert needs_fair_loads(["offline", "topic-spread"])
+        assert not needs_fair_loads(["offline", "unequal-racks", "no-such-rule"])
 
     def test_balance_that_is_off_is_reported(self):
         policy = Policy(balance=BalancePolicy(replicas="off", leaders="keep"))

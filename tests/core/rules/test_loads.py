@@ -1,7 +1,7 @@
 from laws import check_findings
 from rackwise.core.audit import audit
 from rackwise.core.model import FairLoads
-from rackwise.core.policy import BalancePolicy, Policy, RackCount, TopicBlock
+from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import messages, small_cluster
 
 ZONES = {1: "a", 2: "a", 3: "b", 4: "b"}
@@ -45,65 +45,3 @@ class TestFairLoads:
         assert found("topic-spread", LISTS, fair) == [
             "topic t on broker 1: wanted at most 2 replicas; had 3"
         ]
-
-
-def forced(level, mean, load, rack, share):
-    noun = "replica" if mean == 1 else "replicas"
-    had = f"{load} or more on a broker of {rack}, which has {share} brokers"
-    return [f"cluster at {level}: wanted {mean} {noun} on a broker, the mean; had {had}"]
-
-
-class TestUnequalRacks:
-    def unequal(self, racks, *lists, policy=None, **options):
-        named = {f"t-{n}": replicas for n, replicas in enumerate(lists)}
-        return found("unequal-racks", named, None, policy or Policy(), racks, **options)
-
-    def test_a_small_rack_must_hold_more_on_each_broker(self):
-        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
-        assert self.unequal(racks, [1, 3, 5], [2, 4, 5], [1, 4, 5]) == forced(
-            "zone", 2, 3, "c", "1 of 5"
-        )
-
-    def test_equal_racks_force_nothing(self):
-        assert self.unequal(ZONES, [1, 3], [2, 4]) == []
-
-    def test_a_rack_that_may_hold_less_forces_nothing(self):
-        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
-        assert self.unequal(racks, [1, 3], [2, 4]) == []
-
-    def test_dead_brokers_make_a_rack_small(self):
-        assert self.unequal(ZONES, [1, 3], [2, 4], [1, 3], dead=[4]) == forced(
-            "zone", 2, 3, "b", "1 of 3"
-        )
-
-    def test_the_rack_that_forces_the_most_is_reported(self):
-        racks = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a", 5: "/w/a", 6: "/w/a"}
-        told = self.unequal(racks, [1, 3, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6])
-        assert told == forced("level2", 2, 3, "/e/b", "1 of 6")
-
-    def test_of_several_the_worst_is_reported(self):
-        racks = dict.fromkeys(range(6), "a") | {6: "b", 7: "b", 8: "c"}
-        lists = [[n % 6, 6 + n % 2, 8] for n in range(8)]
-        assert self.unequal(racks, *lists) == forced("zone", 3, 8, "c", "1 of 9")
-
-    def test_rules_that_cannot_be_met_force_nothing(self):
-        policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": "distinct"}),))
-        assert self.unequal(ZONES, [1, 2, 3], policy=policy) == []
-
-    def test_a_cluster_without_live_brokers_forces_nothing(self):
-        assert self.unequal({1: "a"}, [1], dead=[1]) == []
-
-    def test_counted_racks_force_what_they_count(self):
-        policy = Policy(topics=(TopicBlock(match=("*",), count=(RackCount(rack="a", min=2),)),))
-        assert self.unequal(ZONES, [1, 2, 3], [1, 2, 4], policy=policy) == []
-        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "b", 6: "b", 7: "b"}
-        assert self.unequal(racks, [1, 2, 3], [1, 2, 4], policy=policy) == forced(
-            "zone", 1, 2, "a", "2 of 7"
-        )
-
-    def test_off_balance_does_not_ask(self):
-        racks = {1: "a", 2: "a", 3: "b"}
-        policy = Policy(balance=BalancePolicy(replicas="off"))
-        lists = [1, 3], [2, 3], [1, 3]
-        assert self.unequal(racks, *lists) != []
-        assert self.unequal(racks, *lists, policy=policy) == []

@@ -59,11 +59,3 @@ class TestPin:
         assert found("pin", {"t-0": [1]}, policy, adding={"t-0": [1]}) == [
             "t-0: wanted a replica on 1; had none"
         ]
-
-
-def test_partitions_in_motion():
-    moving = {"t-0": [1, 2, 4], "t-1": [1, 2], "t-2": [2, 1, 3]}
-    assert found("reassigning", moving, adding={"t-0": [4]}, removing={"t-0": [1], "t-2": [3]}) == [
-        "t-0: wanted nothing in motion; had adding 4, removing 1",
-        "t-2: wanted nothing in motion; had adding none, removing 3",
-    ]

@@ -1,67 +1,17 @@
 from laws import check_findings
 from rackwise.core.audit import audit
-from rackwise.core.model import Configs, Note
-from rackwise.core.policy import Policy
+from rackwise.core.model import Note
+from rackwise.core.policy import BalancePolicy, Policy, RackCount, TopicBlock
 from small_clusters import messages, small_cluster
 
+ZONES = {1: "a", 2: "a", 3: "b", 4: "b"}
 
-def found(rule, racks, lists, **options):
+
+def found(rule, racks, lists, policy=None, **options):
     cluster = small_cluster(racks, lists, **options)
-    findings = audit(cluster)
-    check_findings(findings, cluster, Policy())
+    findings = audit(cluster, policy or Policy())
+    check_findings(findings, cluster, policy or Policy())
     return messages(findings, rule)
-
-
-def test_live_brokers_without_rack():
-    racks = {1: "/a", 2: None, 3: None, 4: "/"}
-    assert found("rack-missing", racks, {}, dead=[3]) == [
-        "broker 2: wanted a rack; had none",
-        "broker 4: wanted a rack; had /",
-    ]
-
-
-def test_paths_that_are_too_short():
-    assert found("rack-depth", {1: "/a/b/c", 2: "/a", 3: "/b/c"}, {}) == [
-        "broker 2: wanted 3 levels; had 1 in /a",
-        "broker 3: wanted 3 levels; had 2 in /b/c",
-    ]
-
-
-LIMIT = "leader.replication.throttled."
-FOLLOW = "follower.replication.throttled."
-
-
-THROTTLED = {"u-0": [1], "t-0": [1, 2], "v-0": [1]}
-
-
-class TestThrottles:
-    configs = Configs(
-        brokers={
-            2: {f"{FOLLOW}rate": "9", f"{LIMIT}rate": "1000"},
-            1: {f"{LIMIT}rate": "7", "log.dirs": "/x"},
-            3: {f"{LIMIT}rate": ""},
-        },
-        topics={
-            "t": {f"{LIMIT}replicas": "0:1"},
-            "u": {f"{FOLLOW}replicas": "*", "retention.ms": "1"},
-            "v": {f"{FOLLOW}replicas": ""},
-            "gone": {f"{LIMIT}replicas": "0:1"},
-        },
-    )
-
-    def test_left_while_nothing_is_reassigning(self):
-        racks = {1: "a", 2: "b", 3: "c"}
-        assert found("throttle-left", racks, THROTTLED, configs=self.configs) == [
-            f"broker 1: wanted no throttle; had {LIMIT}rate=7",
-            f"broker 2: wanted no throttle; had {LIMIT}rate=1000, {FOLLOW}rate=9",
-            f"topic t: wanted no throttle; had {LIMIT}replicas=0:1",
-            f"topic u: wanted no throttle; had {FOLLOW}replicas=*",
-        ]
-
-    def test_wanted_while_something_is(self):
-        racks = {1: "a", 2: "b"}
-        for options in ({"adding": {"t-0": [2]}}, {"removing": {"t-0": [2]}}):
-            assert found("throttle-left", racks, THROTTLED, configs=self.configs, **options) == []
 
 
 def test_sizes_that_are_not_known_are_counted():
@@ -81,3 +31,65 @@ def test_what_was_not_visible_is_reported_once():
     assert found("not-visible", {1: "a"}, {}, notes=notes) == [
         "cluster: wanted all of it visible; had log folders of broker 1; log folders of broker 2"
     ]
+
+
+def forced(level, mean, load, rack, share):
+    noun = "replica" if mean == 1 else "replicas"
+    had = f"{load} or more on a broker of {rack}, which has {share} brokers"
+    return [f"cluster at {level}: wanted {mean} {noun} on a broker, the mean; had {had}"]
+
+
+class TestUnequalRacks:
+    def unequal(self, racks, *lists, policy=None, **options):
+        named = {f"t-{n}": replicas for n, replicas in enumerate(lists)}
+        return found("unequal-racks", racks, named, policy or Policy(), **options)
+
+    def test_a_small_rack_must_hold_more_on_each_broker(self):
+        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
+        assert self.unequal(racks, [1, 3, 5], [2, 4, 5], [1, 4, 5]) == forced(
+            "zone", 2, 3, "c", "1 of 5"
+        )
+
+    def test_equal_racks_force_nothing(self):
+        assert self.unequal(ZONES, [1, 3], [2, 4]) == []
+
+    def test_a_rack_that_may_hold_less_forces_nothing(self):
+        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
+        assert self.unequal(racks, [1, 3], [2, 4]) == []
+
+    def test_dead_brokers_make_a_rack_small(self):
+        assert self.unequal(ZONES, [1, 3], [2, 4], [1, 3], dead=[4]) == forced(
+            "zone", 2, 3, "b", "1 of 3"
+        )
+
+    def test_the_rack_that_forces_the_most_is_reported(self):
+        racks = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a", 5: "/w/a", 6: "/w/a"}
+        told = self.unequal(racks, [1, 3, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6])
+        assert told == forced("level2", 2, 3, "/e/b", "1 of 6")
+
+    def test_of_several_the_worst_is_reported(self):
+        racks = dict.fromkeys(range(6), "a") | {6: "b", 7: "b", 8: "c"}
+        lists = [[n % 6, 6 + n % 2, 8] for n in range(8)]
+        assert self.unequal(racks, *lists) == forced("zone", 3, 8, "c", "1 of 9")
+
+    def test_rules_that_cannot_be_met_force_nothing(self):
+        policy = Policy(topics=(TopicBlock(match=("*",), spread={"zone": "distinct"}),))
+        assert self.unequal(ZONES, [1, 2, 3], policy=policy) == []
+
+    def test_a_cluster_without_live_brokers_forces_nothing(self):
+        assert self.unequal({1: "a"}, [1], dead=[1]) == []
+
+    def test_counted_racks_force_what_they_count(self):
+        policy = Policy(topics=(TopicBlock(match=("*",), count=(RackCount(rack="a", min=2),)),))
+        assert self.unequal(ZONES, [1, 2, 3], [1, 2, 4], policy=policy) == []
+        racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "b", 6: "b", 7: "b"}
+        assert self.unequal(racks, [1, 2, 3], [1, 2, 4], policy=policy) == forced(
+            "zone", 1, 2, "a", "2 of 7"
+        )
+
+    def test_off_balance_does_not_ask(self):
+        racks = {1: "a", 2: "a", 3: "b"}
+        policy = Policy(balance=BalancePolicy(replicas="off"))
+        lists = [1, 3], [2, 3], [1, 3]
+        assert self.unequal(racks, *lists) != []
+        assert self.unequal(racks, *lists, policy=policy) == []
