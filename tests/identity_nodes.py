@@ -6,10 +6,10 @@ import json
 
 from hypothesis import strategies as st
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.identity.model import KeyMapping, MetaProperties, Owner
 from rackwise.core.identity.nodes.nodes import MissingMarker
 from rackwise.core.identity.nodes.store import StoredNode
-from rackwise.core.kafka_limits import GREATEST_ID
 
 IDS = st.integers(0, GREATEST_ID)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

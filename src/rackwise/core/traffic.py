@@ -57,8 +57,6 @@ MONTH_S = 30 * 86_400
 MAX_RATE = 10**12
 """The greatest bytes per second of a topic that are believed; a hundred days fit in 63 bits."""
 
-DEFAULT_PROVIDER = "aws"
-"""The provider whose rows of the price table are used by default."""
 
 ANY = "*"
 """In a price row: any region, level or kind."""

@@ -12,11 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.core.errors import OutputNotShared
 from rackwise.core.policy import DEFAULT_POLICY, Policy
 from rackwise.core.savings import EPS
 from rackwise.core.text import escaped
-from rackwise.core.traffic import DEFAULT_PROVIDER, named_levels, prices_of, rates_of
+from rackwise.core.traffic import named_levels, prices_of, rates_of
 from rackwise.pipeline.fleet.fleet import histories
 from rackwise.pipeline.fleet.snapshots import require_addresses
 from rackwise.pipeline.ingest.formats import DEFAULT, input_format

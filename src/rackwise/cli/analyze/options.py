@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from rackwise.core.traffic import DEFAULT_PROVIDER
+from rackwise.core.constants import DEFAULT_PROVIDER
 from rackwise.pipeline.ingest.formats import DEFAULT, FORMATS
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import typer
 
 from rackwise.cli.installed import installed
 from rackwise.cli.shell import Shell
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.identity.nodes.store import HOSTS
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from rackwise.cli.broker_id.options import (
     with_store_options,
 )
 from rackwise.cli.shell import Shell
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.kafka_limits import GREATEST_ID
 
 if TYPE_CHECKING:
     from rackwise.core.identity.model import KeyMapping

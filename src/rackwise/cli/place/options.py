@@ -12,6 +12,7 @@ import typer
 
 from rackwise.cli.place.placers import create_placer, parse_pairs
 from rackwise.cli.shell import Shell
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import (
     InputError,
     InvalidAssignment,
@@ -20,7 +21,6 @@ from rackwise.core.errors import (
     InvalidReplication,
     UnknownBroker,
 )
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NoReturn
 
+from rackwise.core.constants import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.errors import InvalidConfig
-from rackwise.core.kafka_limits import GREATEST_ID, GREATEST_REPLICATION
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

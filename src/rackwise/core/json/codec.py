@@ -241,7 +241,10 @@ class Codec:
 
     def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401
         """The types of the fields; what a module imports for type checkers alone is in `names`."""
-        return get_type_hints(kind, localns=self._names, include_extras=True)
+        # `rackwise.Plan` and others have the `__module__` of the front door; `__init__` keeps the
+        # names of the file that defines the class.
+        names = getattr(kind.__init__, "__globals__", None)
+        return get_type_hints(kind, globalns=names, localns=self._names, include_extras=True)
 
     def _members(self, kind: Any, shape: Shape) -> tuple[Member, ...]:  # noqa: ANN401
         hints = self._hints(kind)

@@ -29,8 +29,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import LocalProtocolError
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 from rackwise.core.wire.endpoints import INT32, as_checked, fits
 from rackwise.core.wire.node_fields import NodeFields, read_node, write_node

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.identity.decision.situation import UNSET
 from rackwise.core.identity.decision.verdicts import DecisionRow, refuse
 from rackwise.core.identity.model import Mode
@@ -21,7 +22,6 @@ from rackwise.core.identity.refusals import (
     MetaVersion,
     Migration,
 )
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.identity.decision.verdicts import (
     DecisionRow,
     SkipTo,
@@ -33,7 +34,6 @@ from rackwise.core.identity.refusals import (
     SpareReserved,
     WatcherAbsent,
 )
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ import base64
 import re
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import InvalidProperties
 from rackwise.core.identity.model import MetaProperties
 from rackwise.core.identity.refusals import MetaUnreadable
 from rackwise.core.java_properties import MAX_BYTES, format_properties, property_pairs
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
 from rackwise.core.json.strict import NotStrict, read_object
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.text import escaped
 
 SHOWN = 200

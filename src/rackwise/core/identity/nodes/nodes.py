@@ -28,12 +28,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity.model import Claim, KeyMapping, Owner, Registration
 from rackwise.core.identity.nodes import store
 from rackwise.core.identity.nodes.node_json import Fields, corrupt, read_fields
 from rackwise.core.identity.refusals import MappingCorrupt, StoreCorrupt
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.wire.endpoints import read_endpoint
 from rackwise.core.wire.registration import NO_PORT, read_registration
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwise.core.constants import GREATEST_ID
 from rackwise.core.errors import RemoteProtocolError
 from rackwise.core.identity.nodes import store
 from rackwise.core.identity.nodes.node_json import corrupt, read_fields
 from rackwise.core.identity.refusals import StoreCorrupt
-from rackwise.core.kafka_limits import GREATEST_ID
 from rackwise.core.wire.topic_node import NO_VERSION, read_topic_node
 
 if TYPE_CHECKING:

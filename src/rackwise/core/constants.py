@@ -1,4 +1,4 @@
-"""Limits of Kafka's integer types. This file is apart from the model, which loads numpy."""
+"""Constants that the command line needs at its start, apart from modules that load numpy."""
 
 from __future__ import annotations
 
@@ -6,3 +6,5 @@ GREATEST_ID = 2**31 - 1
 """The greatest broker id and partition number: Kafka's int32."""
 GREATEST_REPLICATION = 2**15 - 1
 """The greatest replication factor: Kafka's int16."""
+DEFAULT_PROVIDER = "aws"
+"""The provider whose rows of the price table are used if none is named."""
