@@ -11,11 +11,11 @@ from rackwise.adapters.files import policy_sha256, sealed
 from rackwise.core.planning.model import (
     Add,
     Balance,
+    BrokerGroup,
     Certificate,
     Cut,
     Drain,
     Fair,
-    Group,
     Leaders,
     MadeFrom,
     Move,
@@ -42,7 +42,7 @@ RACKS: Mapping[int, str] = {1: "/a", 2: "/a", 3: "/b", 4: "/c"}
 
 def plan_of(**fields: object) -> Plan:
     """Two moves between four brokers; what is given differs, and the hash is that of the whole."""
-    groups = (Group(brokers=(1, 2, 3, 4), low=(1, 1, 1, 1), high=(2, 2, 2, 2), total=6),)
+    groups = (BrokerGroup(brokers=(1, 2, 3, 4), low=(1, 1, 1, 1), high=(2, 2, 2, 2), total=6),)
     plan = Plan(
         cluster_id="demo",
         made_from=MadeFrom(
@@ -94,7 +94,7 @@ def plan_of(**fields: object) -> Plan:
             cuts=(Cut(brokers=(3, 4), least=4, reason="/a takes at most 1 per partition"),),
             topic_caps={"orders": {1: 2, 4: 2}},
             leader_groups=(
-                Group(brokers=(1, 2, 3, 4), low=(0, 0, 0, 0), high=(1, 1, 1, 1), total=2),
+                BrokerGroup(brokers=(1, 2, 3, 4), low=(0, 0, 0, 0), high=(1, 1, 1, 1), total=2),
             ),
         ),
         certificates=(
@@ -131,7 +131,7 @@ GOALS = st.one_of(
     st.builds(Add, st.lists(st.tuples(IDS, RACK), max_size=2).map(tuple)),
 )
 GROUPS = st.builds(
-    lambda rows, total: Group(
+    lambda rows, total: BrokerGroup(
         brokers=tuple(row[0] for row in rows),
         low=tuple(row[1] for row in rows),
         high=tuple(row[1] + row[2] for row in rows),

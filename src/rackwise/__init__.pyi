@@ -34,7 +34,7 @@ from rackwise.core.planning.model import Repair as Repair
 from rackwise.core.planning.model import Replace as Replace
 from rackwise.core.planning.model import SetReplication as SetReplication
 from rackwise.core.planning.plan import plan as plan
-from rackwise.core.planning.what_if import suppose as suppose
+from rackwise.core.planning.what_if import what_if as what_if
 from rackwise.core.policy import Policy as Policy
 from rackwise.core.racks import Rack as Rack
 from rackwise.core.traffic import Price as Price

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from planner_vectors import generated_cluster
 from rackwise.adapters import files
 from rackwise.core.fleet import FleetOptions, Shape, generate_fleet
-from rackwise.core.planning.model import Balance, Certificate, Group
+from rackwise.core.planning.model import Balance, BrokerGroup, Certificate
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
@@ -98,7 +98,7 @@ def certificate(cluster: Cluster) -> Certificate:
     return Certificate(
         objective="moves",
         unit="replicas",
-        groups=(Group(brokers=ids, low=low, high=high, total=total),),
+        groups=(BrokerGroup(brokers=ids, low=low, high=high, total=total),),
         cuts=(),
         prices={id_: id_ % 3 - 1 for id_ in ids},
         lower_bound=0,

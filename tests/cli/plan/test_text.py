@@ -8,8 +8,8 @@ import pytest
 
 from plans import SIZE, plan_of
 from rackwise.cli.plan.text import dollars, loads_text, plan_text, proof_text, rule_prices_text
-from rackwise.core.planning.model import Cut, Drain, Group, Move, Steady, Totals, Verdict
-from rackwise.core.planning.rule_costs import RulePrice
+from rackwise.core.planning.model import BrokerGroup, Cut, Drain, Move, Steady, Totals, Verdict
+from rackwise.core.planning.rule_costs import RuleCost
 
 MOVE = plan_of().moves[0]
 
@@ -148,8 +148,8 @@ def test_dollars(nano, text):
 
 
 def test_loads_of_all_groups_together():
-    one = Group(brokers=(1,), low=(3,), high=(3,), total=3)
-    other = Group(brokers=(2, 3), low=(1, 1), high=(2, 2), total=3)
+    one = BrokerGroup(brokers=(1,), low=(3,), high=(3,), total=3)
+    other = BrokerGroup(brokers=(2, 3), low=(1, 1), high=(2, 2), total=3)
     assert (loads_text([one, other]), loads_text([one]), loads_text([])) == ("1..3", "3", "")
     full, bare = replace(other, total=4), replace(other, total=2)
     assert (loads_text([full]), loads_text([bare]), loads_text([full, bare])) == ("2", "1", "1..2")
@@ -201,7 +201,7 @@ def test_steady_state_without_prices():
 
 
 def test_the_price_of_rules():
-    price = RulePrice(
+    price = RuleCost(
         rule="topic_spread",
         with_rule=Totals(moves=25_010, bytes=2**30, usd_nano=10**9),
         without_rule=Totals(moves=1_782, bytes=2**20),

@@ -11,15 +11,15 @@ from rackwise.core.planning import diff as difference
 from rackwise.core.planning.diff import (
     BrokerDiff,
     Diff,
-    Lists,
     PartitionDiff,
+    ReplicaLists,
     TotalDiff,
-    compared,
-    compared_totals,
+    compare_findings,
+    compare_totals,
     diff,
 )
 from rackwise.core.planning.model import Move, Steady, Totals
-from rackwise.core.planning.what_if import LoseBroker, MoveBroker, suppose
+from rackwise.core.planning.what_if import LoseBroker, MoveBroker, what_if
 from rackwise.core.racks import Rack
 from small_clusters import small_cluster
 from small_plans import small_plan
@@ -64,8 +64,8 @@ def test_the_drawn_differences():
         topic="s",
         partition=0,
         what="set",
-        a=Lists(after=(1, 2, 3), leader=1),
-        b=Lists(after=(1, 2, 4), leader=1),
+        a=ReplicaLists(after=(1, 2, 3), leader=1),
+        b=ReplicaLists(after=(1, 2, 4), leader=1),
     )
     assert (found.partitions[3].b, found.partitions[4].a) == (None, None)
     assert not found.is_equal
@@ -93,7 +93,7 @@ def test_what_a_reassignment_adds_is_not_placed_yet():
 
 def test_brokers_that_die_move_or_are_on_one_side_only():
     a = small_cluster({1: "/a", 2: "/b", 3: "/c"}, {})
-    b = suppose(
+    b = what_if(
         small_cluster({1: "/a", 2: "/b", 4: None}, {}), LoseBroker(1), MoveBroker(2, Rack("/c"))
     )
     assert diff(a, b).brokers == (
@@ -121,13 +121,13 @@ def test_a_finding_with_other_numbers_is_the_same_finding():
     b = small_cluster(RACKS, {"s-0": [1, 2, 3]}, isr={"s-0": [1]}, min_isr=3)
     one, other = audit(a), audit(b)
     assert one.by_rule["under-min-isr"][0] != other.by_rule["under-min-isr"][0]
-    found = compared(one, other)
+    found = compare_findings(one, other)
     assert "under-min-isr" not in {f.rule for f in (*found.fixed, *found.introduced)}
 
 
 def test_equal_findings_are_counted():
     finding = audit(small_cluster(RACKS, {"s-0": [1, 4]})).by_rule["spread-even"][0]
-    found = compared([finding], [finding, finding])
+    found = compare_findings([finding], [finding, finding])
     assert (found.fixed, found.introduced) == ((), (finding,))
 
 
@@ -137,14 +137,14 @@ def test_plans_differ_in_lists_and_totals():
     found = diff(a, b)
     assert kinds_of(found) == {"s-0": "order", "s-1": "before", "é-0": "missing"}
     assert TotalDiff(name="moves", a=2, b=3) in found.totals
-    assert found.partitions[1].a == Lists(after=(1, 3), before=(1, 2))
+    assert found.partitions[1].a == ReplicaLists(after=(1, 3), before=(1, 2))
     assert diff(a, a).is_equal
     assert not diff(a, replace(a, totals=Totals(moves=5))).is_equal
 
 
 def test_the_steady_state_is_compared_where_it_is_told():
     a = Totals(steady_before=Steady(cross_bytes_per_s=7, usd_nano_per_day=1))
-    names = {t.name: (t.a, t.b) for t in compared_totals(a, Totals())}
+    names = {t.name: (t.a, t.b) for t in compare_totals(a, Totals())}
     assert names["steady_before.cross_bytes_per_s"] == (7, None)
     assert names["steady_before.usd_nano_per_day"] == (1, None)
     assert "steady_after" not in names

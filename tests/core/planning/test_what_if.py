@@ -17,8 +17,8 @@ from rackwise.core.planning.what_if import (
     LoseBroker,
     LoseRack,
     MoveBroker,
-    suppose,
-    suppose_policy,
+    what_if,
+    what_if_policy,
 )
 from rackwise.core.policy import Policy, TopicBlock
 from rackwise.core.racks import Rack
@@ -38,7 +38,7 @@ def row(cluster, name):
 
 
 def test_a_broker_that_is_lost_is_followed_by_the_next_in_sync():
-    lost = suppose(cluster(isr={"t-0": [4, 1]}), LoseBroker(1))
+    lost = what_if(cluster(isr={"t-0": [4, 1]}), LoseBroker(1))
     assert [b.id for b in lost.brokers if not b.is_live] == [1]
     assert (row(lost, "t-0").leader, row(lost, "t-0").isr) == (4, (4,))
     assert row(lost, "t-0").replicas == (1, 3, 4)
@@ -48,29 +48,29 @@ def test_a_broker_that_is_lost_is_followed_by_the_next_in_sync():
 
 def test_what_is_supposed_is_marked_and_the_rest_is_as_it_was():
     real = cluster()
-    assert suppose(real) == replace(real, source="suppose")
+    assert what_if(real) == replace(real, source="suppose")
     assert real.source == "kafka"
 
 
 def test_a_rack_at_any_level_is_lost_at_once():
-    assert [b.id for b in suppose(cluster(), LoseRack("/e")).brokers if b.is_live] == [4]
-    assert [b.id for b in suppose(cluster(), LoseRack("/e/a")).brokers if b.is_live] == [3, 4]
+    assert [b.id for b in what_if(cluster(), LoseRack("/e")).brokers if b.is_live] == [4]
+    assert [b.id for b in what_if(cluster(), LoseRack("/e/a")).brokers if b.is_live] == [3, 4]
 
 
 def test_where_fencing_is_told_it_is_supposed():
     real = cluster()
     told = replace(real, brokers=tuple(replace(b, is_fenced=False) for b in real.brokers))
-    assert [b.is_fenced for b in suppose(told, LoseBroker(1)).brokers] == [True, *[False] * 3]
-    assert [b.is_fenced for b in suppose(real, LoseBroker(1)).brokers] == [None] * 4
+    assert [b.is_fenced for b in what_if(told, LoseBroker(1)).brokers] == [True, *[False] * 3]
+    assert [b.is_fenced for b in what_if(real, LoseBroker(1)).brokers] == [None] * 4
 
 
 def test_a_partition_without_leader_does_not_get_one():
-    lost = suppose(cluster(leaders={"t-0": None}), LoseBroker(4))
+    lost = what_if(cluster(leaders={"t-0": None}), LoseBroker(4))
     assert row(lost, "t-0").leader is None
 
 
 def test_a_broker_joins_empty_and_another_changes_its_rack():
-    changed = suppose(cluster(), AddBroker(0, Rack("/w/b")), MoveBroker(2, Rack("/w/b")))
+    changed = what_if(cluster(), AddBroker(0, Rack("/w/b")), MoveBroker(2, Rack("/w/b")))
     assert [(b.id, str(b.rack)) for b in changed.brokers] == [
         (0, "/w/b"),
         (1, "/e/a"),
@@ -80,14 +80,14 @@ def test_a_broker_joins_empty_and_another_changes_its_rack():
     ]
     assert changed.brokers[0] == Broker(id=0, rack=Rack("/w/b"))
     assert changed.partitions == cluster().partitions
-    assert suppose(cluster(), MoveBroker(4, None)).brokers[3].rack is None
+    assert what_if(cluster(), MoveBroker(4, None)).brokers[3].rack is None
 
 
 def test_changes_apply_in_their_order():
-    late = suppose(cluster(), AddBroker(9, Rack("/n/a")), LoseRack("/n"))
+    late = what_if(cluster(), AddBroker(9, Rack("/n/a")), LoseRack("/n"))
     assert [b.id for b in late.brokers if not b.is_live] == [9]
     with pytest.raises(InvalidConfig, match='expected a rack of the cluster, got "/n"'):
-        suppose(cluster(), LoseRack("/n"), AddBroker(9, Rack("/n/a")))
+        what_if(cluster(), LoseRack("/n"), AddBroker(9, Rack("/n/a")))
 
 
 @pytest.mark.parametrize(
@@ -105,46 +105,46 @@ def test_changes_apply_in_their_order():
 )
 def test_what_cannot_be_supposed_is_refused(change, message, hint):
     with pytest.raises(InvalidConfig, match=message) as caught:
-        suppose(cluster(), change)
+        what_if(cluster(), change)
     assert caught.value.hint.startswith(hint)
 
 
 def test_a_broker_that_is_there_cannot_join():
-    idle = suppose(cluster(), AddBroker(9, Rack("/e/a")))
+    idle = what_if(cluster(), AddBroker(9, Rack("/e/a")))
     with pytest.raises(InvalidConfig, match="got 9, which exists already"):
-        suppose(idle, AddBroker(9, Rack("/e/a")))
+        what_if(idle, AddBroker(9, Rack("/e/a")))
 
 
 def test_an_id_that_only_holds_replicas_cannot_join():
     real = cluster()
     unlisted = replace(real, brokers=real.brokers[:3])
     with pytest.raises(InvalidConfig, match="got 4, which holds 2 replicas"):
-        suppose(unlisted, AddBroker(4, Rack("/w/a")))
+        what_if(unlisted, AddBroker(4, Rack("/w/a")))
 
 
 def test_a_cluster_without_racks_or_brokers_says_so():
     bare = small_cluster({1: None}, {})
     with pytest.raises(InvalidConfig) as caught:
-        suppose(bare, LoseRack("/a"))
+        what_if(bare, LoseRack("/a"))
     assert caught.value.hint == "racks: none"
     with pytest.raises(InvalidConfig) as caught:
-        suppose(small_cluster({}, {}), LoseBroker(1))
+        what_if(small_cluster({}, {}), LoseBroker(1))
     assert caught.value.hint == "brokers: none"
 
 
 def test_racks_that_cannot_stand_together_are_refused():
     for change in (AddBroker(9, Rack("plain")), MoveBroker(1, Rack("/a//b"))):
         with pytest.raises(InvalidRack):
-            suppose(cluster(), change)
+            what_if(cluster(), change)
 
 
 def test_another_number_of_replicas_is_the_policys():
     wanted = SetReplication((("t", 3), ("u*", 1)))
     had = Policy(topics=(TopicBlock(match=("*",), replication=2),))
-    changed = suppose_policy(had, LoseBroker(1), wanted)
+    changed = what_if_policy(had, LoseBroker(1), wanted)
     assert [changed.rules_of(topic, ()).replication for topic in ("t", "u1", "v")] == [3, 1, 2]
-    assert suppose(cluster(), wanted).partitions == cluster().partitions
-    assert suppose_policy(had, LoseBroker(1)) == had
+    assert what_if(cluster(), wanted).partitions == cluster().partitions
+    assert what_if_policy(had, LoseBroker(1)) == had
 
 
 @st.composite
@@ -163,7 +163,7 @@ def clusters(draw):
 @given(clusters(), st.sampled_from(["/e", "/w", "/e/a", "/e/b", "/w/a"]))
 def test_a_lost_rack_does_what_the_blast_radius_says(real, rack):
     loss = next(loss for loss in blast_radius(real) if loss.rack == rack)
-    lost = suppose(real, LoseRack(rack))
+    lost = what_if(real, LoseRack(rack))
     led = real.partitions.leader >= 0
     gone = np.flatnonzero(led & (lost.partitions.leader < 0))
     assert [real.partitions.name(r) for r in gone] == [f"{t}-{p}" for t, p in loss.offline]
@@ -180,7 +180,7 @@ def test_a_lost_rack_does_what_the_blast_radius_says(real, rack):
 @given(clusters(), st.permutations([1, 2, 3]))
 def test_brokers_may_be_lost_in_any_order_as_far_as_sync_goes(real, order):
     assume(real.brokers[3].is_live)
-    alone = suppose(real, *map(LoseBroker, order))
+    alone = what_if(real, *map(LoseBroker, order))
     assert [b.is_live for b in alone.brokers[:3]] == [False] * 3
     survivors = [set(alone.partitions.isr.row(i)) & {4} for i in range(len(alone.partitions))]
     assert survivors == [set(real.partitions.isr.row(i)) & {4} for i in range(len(survivors))]

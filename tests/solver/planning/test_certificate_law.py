@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from naive_audit import placed
 from planning_problems import PRICES, problems
 from rackwise.core.errors import Infeasible, InvalidPolicy
-from rackwise.core.planning.model import Cut, Group, Move
-from rackwise.core.planning.proof.applied import applied
+from rackwise.core.planning.model import BrokerGroup, Cut, Move
+from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.planning.proof.certificate import bound, certify, check
 
 LEAST, MOST = -3, 3
@@ -58,11 +58,11 @@ def _joined(groups):
     )
     brokers, low, high = zip(*rows, strict=True)
     total = sum(group.total for group in groups)
-    return Group(brokers=brokers, low=low, high=high, total=total)
+    return BrokerGroup(brokers=brokers, low=low, high=high, total=total)
 
 
 def _part(group, where, total):
-    return Group(
+    return BrokerGroup(
         brokers=group.brokers[where], low=group.low[where], high=group.high[where], total=total
     )
 
@@ -114,7 +114,7 @@ def other_moves(chance, question):
 def just(question, loads):
     """Groups of one broker each that hold these loads and no others."""
     return tuple(
-        Group(brokers=(id_,), low=(load,), high=(load,), total=load)
+        BrokerGroup(brokers=(id_,), low=(load,), high=(load,), total=load)
         for id_, load in zip(question.brokers, loads, strict=True)
     )
 
@@ -136,7 +136,7 @@ def test_a_bound_that_is_accepted_is_one(data, chance, problem):
         if chance.random() < HALF:
             moves, groups = found.moves, found.fair.groups
         fair = replace(found.fair, groups=groups)
-        made = certify(instance, applied(instance, moves).sets, fair)
+        made = certify(instance, apply_moves(instance, moves).sets, fair)
         if chance.random() < HALF:
             made = data.draw(other_certificates(made, question.brokers))
         made = replace(made, lower_bound=bound(instance, made))

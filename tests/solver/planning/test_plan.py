@@ -19,7 +19,7 @@ from rackwise.core.model import PartitionTable
 from rackwise.core.planning import plan as front
 from rackwise.core.planning.model import Add, Balance, Drain, Leaders, Repair, Verdict
 from rackwise.core.planning.plan import fair_loads, plan
-from rackwise.core.planning.what_if import LoseBroker, suppose
+from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, Policy, Slack, TopicBlock
 from rackwise.core.policy.to_table import policy_table
 from rackwise.core.racks import Rack
@@ -82,8 +82,8 @@ class TestWhatAPlanTells:
 
     def test_a_supposed_cluster_makes_a_hypothetical_plan(self) -> None:
         assert not found(GROWN).hypothetical
-        assert found(suppose(GROWN, LoseBroker(4)), goal=Repair()).hypothetical
-        assert found(suppose(GROWN, LoseBroker(4)), goal=Leaders()).hypothetical
+        assert found(what_if(GROWN, LoseBroker(4)), goal=Repair()).hypothetical
+        assert found(what_if(GROWN, LoseBroker(4)), goal=Leaders()).hypothetical
 
     def test_a_balanced_cluster_needs_nothing(self) -> None:
         once = found(GROWN)

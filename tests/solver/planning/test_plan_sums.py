@@ -13,7 +13,7 @@ from rackwise.core.errors import Infeasible
 from rackwise.core.planning.model import Balance, Leaders, Repair
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
-from rackwise.core.planning.what_if import LoseBroker, suppose
+from rackwise.core.planning.what_if import LoseBroker, what_if
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import crossing_level
 from rackwise.core.traffic import usd_nano
@@ -37,7 +37,7 @@ def cases(draw):
     table = replace(cluster.partitions, bytes_in_per_s=np.array(rates, dtype=np.int64))
     cluster = replace(cluster, partitions=table)
     if draw(st.booleans()):
-        cluster = suppose(cluster, LoseBroker(draw(st.sampled_from(sorted(RACKS)))))
+        cluster = what_if(cluster, LoseBroker(draw(st.sampled_from(sorted(RACKS)))))
     policy = Policy(
         brokers=BrokerPolicy(
             no_lead=draw(st.sampled_from([(), (1,), (2, 5)])),

@@ -5,7 +5,7 @@ import pytest
 from planner_vectors import VECTORS, tiny_cluster
 from rackwise.core.planning.model import Balance, Leaders, Repair, Totals
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.rule_costs import RulePrice, price_of_rules
+from rackwise.core.planning.rule_costs import RuleCost, rule_costs
 from rackwise.core.policy import BalancePolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -14,7 +14,7 @@ SPREAD_ON = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
 
 
 def test_topic_spread_has_the_price_of_its_vector():
-    prices = price_of_rules(tiny_cluster(SPREAD), SPREAD_ON, Balance())
+    prices = rule_costs(tiny_cluster(SPREAD), SPREAD_ON, Balance())
     spread = prices[0]
     assert spread.rule == "topic_spread"
     assert (spread.with_rule.moves, spread.without_rule.moves) == (4, 0)
@@ -26,7 +26,7 @@ def test_only_rules_in_force_have_a_price():
     failover = Policy(balance=BalancePolicy(failover=True))
 
     def rules(policy, goal):
-        return [price.rule for price in price_of_rules(cluster, policy, goal)]
+        return [price.rule for price in rule_costs(cluster, policy, goal)]
 
     assert rules(SPREAD_ON, Balance()) == ["topic_spread", "balance", "leaders"]
     assert rules(failover, Balance()) == ["balance", "leaders", "failover"]
@@ -40,14 +40,14 @@ def test_only_rules_in_force_have_a_price():
 def test_the_plan_with_all_rules_may_be_given():
     cluster = tiny_cluster(SPREAD)
     planned = plan(cluster, SPREAD_ON)
-    prices = price_of_rules(cluster, SPREAD_ON, planned=planned)
-    assert prices == price_of_rules(cluster, SPREAD_ON)
+    prices = rule_costs(cluster, SPREAD_ON, planned=planned)
+    assert prices == rule_costs(cluster, SPREAD_ON)
     assert all(price.with_rule is planned.totals for price in prices)
 
 
 def test_the_rule_for_leaders_costs_leader_changes():
     cluster = small_cluster({1: "/a", 2: "/b"}, {"t-0": [1, 2], "t-1": [1, 2]})
-    by_rule = {price.rule: price for price in price_of_rules(cluster)}
+    by_rule = {price.rule: price for price in rule_costs(cluster)}
     assert by_rule["leaders"].sentence == "leaders costs 1 of 1 leader changes"
     assert by_rule["balance"].sentence == "balance costs 0 of 1 leader changes"
 
@@ -61,5 +61,5 @@ def test_the_rule_for_leaders_costs_leader_changes():
     ],
 )
 def test_what_a_price_says(with_rule, without_rule, sentence):
-    price = RulePrice(rule="balance", with_rule=with_rule, without_rule=without_rule)
+    price = RuleCost(rule="balance", with_rule=with_rule, without_rule=without_rule)
     assert price.sentence == sentence

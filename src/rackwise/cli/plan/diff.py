@@ -13,7 +13,7 @@ from rackwise.cli.source import PolicyFile
 from rackwise.core.errors import InvalidPlan
 
 if TYPE_CHECKING:
-    from rackwise.core.planning.diff import BrokerDiff, Diff, PartitionDiff, Side
+    from rackwise.core.planning.diff import BrokerDiff, Comparable, Diff, PartitionDiff
     from rackwise.core.policy import Policy
 
 FORMAT = "rackwise.diff/1"
@@ -42,7 +42,7 @@ def diff(
     from rackwise.core.planning.diff import diff as compare
 
     with shell.progress("diff", total=3) as advance:
-        sides: list[tuple[str, Side]] = []
+        sides: list[tuple[str, Comparable]] = []
         for path in (a, b):
             sides.append(read_side(path, max_bytes=shell.max_input))
             advance(1)
@@ -57,7 +57,7 @@ def diff(
     return 0 if found.is_equal else 2
 
 
-def read_side(path: Path, *, max_bytes: int) -> tuple[str, Side]:
+def read_side(path: Path, *, max_bytes: int) -> tuple[str, Comparable]:
     """Read a file; return its kind, which its `format` key tells, and its content.
 
     Raises `InvalidConfig` for a path that is not a readable regular file, and `InvalidSnapshot`,
@@ -75,7 +75,7 @@ def read_side(path: Path, *, max_bytes: int) -> tuple[str, Side]:
     return kind, files.parse_placement(data, where=str(path))
 
 
-def _policy(shell: Shell, path: Path | None, sides: list[tuple[str, Side]]) -> Policy:
+def _policy(shell: Shell, path: Path | None, sides: list[tuple[str, Comparable]]) -> Policy:
     from rackwise.core.policy import DEFAULT_POLICY
 
     if path is None:

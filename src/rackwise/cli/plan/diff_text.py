@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rackwise.core.findings import Finding
-    from rackwise.core.planning.diff import BrokerDiff, Diff, Lists, PartitionDiff, TotalDiff
+    from rackwise.core.planning.diff import BrokerDiff, Diff, PartitionDiff, ReplicaLists, TotalDiff
 
 ABSENT = "-"
 TOTALS = {
@@ -79,7 +79,7 @@ def _partitions(differing: Sequence[PartitionDiff]) -> Iterable[str]:
         yield f"~ {name}  {old} -> {new}  {KINDS[each.what]}"
 
 
-def _lists(lists: Lists | None) -> str:
+def _lists(lists: ReplicaLists | None) -> str:
     """Format `1,2,3 led by 1`, or `1,2,4 => 1,2,3` for a move of a plan."""
     if lists is None:
         return ABSENT

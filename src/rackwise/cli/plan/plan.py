@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Plan
-    from rackwise.core.planning.rule_costs import RulePrice
+    from rackwise.core.planning.rule_costs import RuleCost
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
 
@@ -189,11 +189,11 @@ def stopwatch(seconds: float | None) -> Callable[[], bool]:
 def at_rest(cluster: Cluster, *, assume_target: bool) -> Cluster:
     """Return the cluster without running reassignments. Raises `InvalidSnapshot` if it has some."""
     from rackwise.core.planning.problem.at_rest import assume_target as arrived
-    from rackwise.core.planning.problem.at_rest import check_settled
+    from rackwise.core.planning.problem.at_rest import check_at_rest
 
     if assume_target:
         return arrived(cluster)
-    check_settled(cluster)
+    check_at_rest(cluster)
     return cluster
 
 
@@ -208,7 +208,7 @@ def gather_job(
     provider: str | None,
 ) -> PlanJob:
     """Read the policy and the prices of a plan."""
-    from rackwise.core.planning.problem.goals import wanted_by
+    from rackwise.core.planning.problem.goals import resolve_goal
     from rackwise.core.policy import DEFAULT_POLICY
 
     found, text = DEFAULT_POLICY, NO_POLICY
@@ -216,7 +216,7 @@ def gather_job(
         from rackwise.adapters import files
 
         read = files.read_policy(policy, max_bytes=shell.max_input)
-        read.check(wanted_by(goal, cluster, read.policy).cluster)
+        read.check(resolve_goal(goal, cluster, read.policy).cluster)
         found, text = read.policy, read.text
     least = minimise or found.cost.minimise
     if prices is None and found.cost.prices is not None and policy is not None:
@@ -305,12 +305,12 @@ def _reason_text(names: Sequence[str], reason: str) -> str:
 
 def _rule_prices(
     job: PlanJob, result: Plan, advance: Callable[[int], None]
-) -> tuple[RulePrice, ...]:
-    from rackwise.core.planning.rule_costs import price_of_rules
+) -> tuple[RuleCost, ...]:
+    from rackwise.core.planning.rule_costs import rule_costs
 
     options = _search_options(job)
     with end_on_signal():
-        return price_of_rules(
+        return rule_costs(
             job.cluster, job.policy, job.goal, planned=result, progress=advance, **options
         )
 
@@ -339,7 +339,7 @@ def _write(result: Plan, out: Path | None, kafka_json: Path | None, rollback: Pa
     return any(path is not None for path in (out, kafka_json, rollback))
 
 
-def _show(shell: Shell, result: Plan, priced: Sequence[RulePrice] | None, *, is_kept: bool) -> None:
+def _show(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None, *, is_kept: bool) -> None:
     if shell.is_json:
         _show_document(shell, result, priced)
         return
@@ -352,7 +352,7 @@ def _show(shell: Shell, result: Plan, priced: Sequence[RulePrice] | None, *, is_
         shell.note("no file was written; use --out FILE to keep the plan for rackwise apply")
 
 
-def _show_document(shell: Shell, result: Plan, priced: Sequence[RulePrice] | None) -> None:
+def _show_document(shell: Shell, result: Plan, priced: Sequence[RuleCost] | None) -> None:
     from rackwise.adapters import files
 
     if priced is None:

@@ -42,7 +42,7 @@ def proof(
     shell: Shell = context.obj
     from rackwise.adapters import files
     from rackwise.core.planning.proof.certificate import check
-    from rackwise.core.planning.proof.stated_totals import untrue
+    from rackwise.core.planning.proof.stated_totals import false_statements
 
     with shell.progress("proof") as advance:
         made = files.read_plan(plan, max_bytes=shell.max_input)
@@ -54,7 +54,7 @@ def proof(
         rows = files.plan_prices(made, where=str(plan))
         verdict = check(cluster, policy, made, prices=rows)
         if verdict.is_proved:
-            claims = untrue(cluster, policy, made, verdict, prices=rows)
+            claims = false_statements(cluster, policy, made, verdict, prices=rows)
             verdict = replace(verdict, problems=claims)
     if shell.is_json:
         shell.document(_document(made, verdict))

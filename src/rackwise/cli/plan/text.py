@@ -12,8 +12,8 @@ from rackwise.core.traffic import NANO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rackwise.core.planning.model import Group, Move, Plan, Steady, Totals, Verdict
-    from rackwise.core.planning.rule_costs import RulePrice
+    from rackwise.core.planning.model import BrokerGroup, Move, Plan, Steady, Totals, Verdict
+    from rackwise.core.planning.rule_costs import RuleCost
 
 CUTS_SHOWN = 5
 BROKERS_SHOWN = 12
@@ -146,7 +146,7 @@ def _fair(plan: Plan) -> str:
     return ", ".join(filter(None, parts)) + " on each broker" if any(parts) else ""
 
 
-def loads_text(groups: Sequence[Group]) -> str:
+def loads_text(groups: Sequence[BrokerGroup]) -> str:
     """Format `4..5`: the smallest and the largest load of a broker; empty without brokers."""
     low = [each for group in groups for each in _ends(group, group.low, group.high)]
     high = [each for group in groups for each in _ends(group, group.high, group.low)]
@@ -155,7 +155,7 @@ def loads_text(groups: Sequence[Group]) -> str:
     return f"{min(low)}..{max(high)}" if min(low) < max(high) else str(min(low))
 
 
-def _ends(group: Group, loads: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+def _ends(group: BrokerGroup, loads: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
     """Return these loads, or the others if the total leaves no choice."""
     return others if group.total == sum(others) else loads
 
@@ -215,7 +215,7 @@ def exact_dollars(nano: int) -> str:
     return f"${whole:,}.{digits}"
 
 
-def rule_prices_text(prices: Sequence[RulePrice]) -> str:
+def rule_prices_text(prices: Sequence[RuleCost]) -> str:
     """Format `topic_spread costs 23,228 of 25,010 moves` for each soft rule, and both totals."""
     if not prices:
         return "the policy has no soft rule"

@@ -82,8 +82,9 @@ def what_if(
             had=0,
             hint="for example --lose use1-az1",
         )
-    from rackwise.core.planning.diff import compared
-    from rackwise.core.planning.what_if import suppose, suppose_policy
+    from rackwise.core.planning.diff import compare_findings
+    from rackwise.core.planning.what_if import what_if as cluster_after
+    from rackwise.core.planning.what_if import what_if_policy
 
     with shell.progress("what if", total=2 * (READ + SEARCH)) as advance:
         job = _job(shell, snapshot, policy=policy, prices=prices, provider=provider)
@@ -92,14 +93,14 @@ def what_if(
         )
         changed = replace(
             job,
-            cluster=suppose(job.cluster, *changes),
-            policy=suppose_policy(job.policy, *changes),
+            cluster=cluster_after(job.cluster, *changes),
+            policy=what_if_policy(job.policy, *changes),
         )
         advance(READ)
         before = _evaluate(shell, job, advance)
         advance(READ)
         after = _evaluate(shell, changed, advance)
-    found = compared(before.findings, after.findings)
+    found = compare_findings(before.findings, after.findings)
     if shell.is_json:
         shell.document(_document(changes, before, after, found))
     else:
@@ -107,7 +108,7 @@ def what_if(
 
         shell.text(what_if_text(changes, before, after, found, has_color=shell.has_color()))
     threshold = job.policy.audit.fail_on
-    counting = compared(
+    counting = compare_findings(
         before.findings.at_least(threshold), after.findings.at_least(threshold)
     ).introduced
     return 2 if counting else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.cli.plan.diff_text import ABSENT, findings_text, totals_text
 from rackwise.cli.tables import columns_text
-from rackwise.core.planning.diff import TotalDiff, compared_totals
+from rackwise.core.planning.diff import TotalDiff, compare_totals
 from rackwise.core.planning.model import Totals
 from rackwise.core.planning.what_if import AddBroker, LoseBroker, LoseRack, MoveBroker
 from rackwise.core.rules import RULES
@@ -133,7 +133,7 @@ def _plans(before: WhatIfSide, after: WhatIfSide) -> str:
             a=None if plans[0] is None else total.a,
             b=None if plans[1] is None else total.b,
         )
-        for total in compared_totals(left, right)
+        for total in compare_totals(left, right)
     ]
     return "\n".join(
         filter(None, ["plan to balance the cluster", totals_text(rows, SIDES), *errors])

@@ -44,20 +44,20 @@ if TYPE_CHECKING:
     from rackwise.core.model import PartitionTable, Ragged
     from rackwise.core.racks import Rack
 
-    Row: TypeAlias = "tuple[str, int, Lists | None, Lists | None]"
+    PartitionRow: TypeAlias = "tuple[str, int, ReplicaLists | None, ReplicaLists | None]"
 
-Placement: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
+ListsByPartition: TypeAlias = "Mapping[tuple[str, int], tuple[int, ...]]"
 """(topic, partition) -> brokers, preferred leader first."""
 
-Side: TypeAlias = "Cluster | Plan | Placement"
+Comparable: TypeAlias = "Cluster | Plan | ListsByPartition"
 """What can be compared."""
 
-What: TypeAlias = Literal["set", "order", "leader", "before", "missing"]
+Difference: TypeAlias = Literal["set", "order", "leader", "before", "missing"]
 """How a partition differs; the first that holds, `missing` before all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ReplicaLists:
     """One partition on one side; `before`: where that is a plan.
 
     `leader`: the one now, where both sides are clusters; None where there is none.
@@ -74,9 +74,9 @@ class PartitionDiff:
 
     topic: str
     partition: int
-    what: What
-    a: Lists | None
-    b: Lists | None
+    what: Difference
+    a: ReplicaLists | None
+    b: ReplicaLists | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class Diff:
         )
 
 
-def diff(a: Side, b: Side, policy: Policy = DEFAULT_POLICY) -> Diff:
+def diff(a: Comparable, b: Comparable, policy: Policy = DEFAULT_POLICY) -> Diff:
     """What differs. `policy`: what two clusters are audited under.
 
     Raises what `audit` raises.
@@ -138,9 +138,9 @@ def diff(a: Side, b: Side, policy: Policy = DEFAULT_POLICY) -> Diff:
     totals: tuple[TotalDiff, ...] = ()
     if isinstance(a, Cluster) and isinstance(b, Cluster):
         brokers = tuple(_brokers(a, b))
-        findings = compared(audit(a, policy), audit(b, policy))
+        findings = compare_findings(audit(a, policy), audit(b, policy))
     if isinstance(a, Plan) and isinstance(b, Plan):
-        totals = compared_totals(a.totals, b.totals)
+        totals = compare_totals(a.totals, b.totals)
     return Diff(
         partitions=tuple(_partitions(a, b)),
         brokers=brokers,
@@ -150,13 +150,13 @@ def diff(a: Side, b: Side, policy: Policy = DEFAULT_POLICY) -> Diff:
     )
 
 
-def compared(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
+def compare_findings(a: Iterable[Finding], b: Iterable[Finding]) -> FindingsDiff:
     """Findings of one audit that the other does not have, whatever their numbers."""
     first, second = tuple(a), tuple(b)
     return FindingsDiff(fixed=_beyond(first, second), introduced=_beyond(second, first))
 
 
-def compared_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
+def compare_totals(a: Totals, b: Totals) -> tuple[TotalDiff, ...]:
     """Every number of both, steady state included, in the order of `Totals`."""
     left, right = _numbers(a), _numbers(b)
     return tuple(
@@ -207,7 +207,7 @@ def _brokers(a: Cluster, b: Cluster) -> Iterator[BrokerDiff]:
             yield BrokerDiff(id=id_, what="live", a=one, b=other)
 
 
-def _partitions(a: Side, b: Side) -> Iterator[PartitionDiff]:
+def _partitions(a: Comparable, b: Comparable) -> Iterator[PartitionDiff]:
     rows = _unequal(a, b) if isinstance(a, Cluster) and isinstance(b, Cluster) else _all(a, b)
     for topic, partition, one, other in rows:
         what = _what(one, other)
@@ -215,7 +215,7 @@ def _partitions(a: Side, b: Side) -> Iterator[PartitionDiff]:
             yield PartitionDiff(topic=topic, partition=partition, what=what, a=one, b=other)
 
 
-def _what(a: Lists | None, b: Lists | None) -> What | None:
+def _what(a: ReplicaLists | None, b: ReplicaLists | None) -> Difference | None:
     if a is None or b is None:
         return "missing"
     if a.after != b.after:
@@ -225,7 +225,7 @@ def _what(a: Lists | None, b: Lists | None) -> What | None:
     return None if None in {a.before, b.before} or a.before == b.before else "before"
 
 
-def _all(a: Side, b: Side) -> Iterator[Row]:
+def _all(a: Comparable, b: Comparable) -> Iterator[PartitionRow]:
     left, right = _lists(a), _lists(b)
     told = [lists for side, lists in ((a, left), (b, right)) if not isinstance(side, Cluster)]
     for topic, partition in sorted(
@@ -236,22 +236,22 @@ def _all(a: Side, b: Side) -> Iterator[Row]:
         yield topic, partition, left.get(key), right.get(key)
 
 
-def _lists(side: Side) -> Mapping[tuple[str, int], Lists]:
+def _lists(side: Comparable) -> Mapping[tuple[str, int], ReplicaLists]:
     if isinstance(side, Plan):
         return {
-            (move.topic, move.partition): Lists(after=move.after, before=move.before)
+            (move.topic, move.partition): ReplicaLists(after=move.after, before=move.before)
             for move in side.moves
         }
     if isinstance(side, Cluster):
         placed = side.partitions.placed
         return {
-            (row.topic, row.partition): Lists(after=placed.row(i))
+            (row.topic, row.partition): ReplicaLists(after=placed.row(i))
             for i, row in enumerate(side.partitions)
         }
-    return {key: Lists(after=tuple(brokers)) for key, brokers in side.items()}
+    return {key: ReplicaLists(after=tuple(brokers)) for key, brokers in side.items()}
 
 
-def _unequal(a: Cluster, b: Cluster) -> Iterator[Row]:
+def _unequal(a: Cluster, b: Cluster) -> Iterator[PartitionRow]:
     """Partitions of two clusters that are not plainly equal, found by column."""
     tables = (a.partitions, b.partitions)
     names = sorted(
@@ -287,9 +287,11 @@ def _equal(a: Ragged, b: Ragged) -> NDArray[np.bool_]:
     return equal
 
 
-def _row(table: PartitionTable, placed: Ragged, keys: NDArray[np.int64], key: int) -> Lists | None:
+def _row(
+    table: PartitionTable, placed: Ragged, keys: NDArray[np.int64], key: int
+) -> ReplicaLists | None:
     row = int(np.searchsorted(keys, key))
     if row == len(keys) or int(keys[row]) != key:
         return None
     leader = int(table.leader[row])
-    return Lists(after=placed.row(row), leader=None if leader == UNKNOWN else leader)
+    return ReplicaLists(after=placed.row(row), leader=None if leader == UNKNOWN else leader)

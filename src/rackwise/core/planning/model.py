@@ -150,7 +150,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class BrokerGroup:
     """Brokers that together hold `total`, each between its `low` and its `high`.
 
     `brokers`: ids, rising; `low`, `high`: aligned with `brokers`.
@@ -179,12 +179,12 @@ class Fair:
     `leader_groups`: the same for preferred leaderships.
     """
 
-    groups: tuple[Group, ...] = ()
+    groups: tuple[BrokerGroup, ...] = ()
     cuts: tuple[Cut, ...] = ()
     topic_caps: Mapping[str, Mapping[int, Replicas]] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    leader_groups: tuple[Group, ...] = ()
+    leader_groups: tuple[BrokerGroup, ...] = ()
 
     def loads(self) -> FairLoads:
         """The same as ranges by broker id, which an audit compares with."""
@@ -199,7 +199,7 @@ class Fair:
         )
 
 
-def _ranges(groups: tuple[Group, ...]) -> tuple[dict[int, int], dict[int, int]]:
+def _ranges(groups: tuple[BrokerGroup, ...]) -> tuple[dict[int, int], dict[int, int]]:
     low: dict[int, int] = {}
     high: dict[int, int] = {}
     for group in groups:
@@ -227,7 +227,7 @@ class Certificate:
 
     objective: NameText
     unit: NameText
-    groups: tuple[Group, ...]
+    groups: tuple[BrokerGroup, ...]
     cuts: tuple[Cut, ...]
     prices: Mapping[int, Annotated[Signed, Says("a price")]]
     topic_prices: tuple[TopicPrice, ...] = ()

@@ -28,10 +28,10 @@ from rackwise.core.errors import Infeasible, NoFlow
 from rackwise.core.json.canonical import canonical_json, sha256_of
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
 from rackwise.core.planning.leaders.replica_lists import (
+    choose_lists,
     fair_leaders_of,
     leader_certificate,
     leader_groups,
-    led,
 )
 from rackwise.core.planning.model import (
     Balance,
@@ -42,17 +42,17 @@ from rackwise.core.planning.model import (
     SeenBroker,
     Verdict,
 )
-from rackwise.core.planning.outcome.moves import changed, moves_of
-from rackwise.core.planning.outcome.totals import leader_totals, offers_of, totals_of
-from rackwise.core.planning.problem.at_rest import check_settled
-from rackwise.core.planning.problem.cheapest_sets import Offers, minima
+from rackwise.core.planning.outcome.moves import list_changes, moves_of
+from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
+from rackwise.core.planning.problem.at_rest import check_at_rest
+from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.planning.proof.certificate import certify, infeasible
-from rackwise.core.planning.proof.fair_replicas import unfair
+from rackwise.core.planning.proof.fair_replicas import fairness_problems
 from rackwise.core.planning.search.by_flow import by_flow
-from rackwise.core.planning.search.by_rack import by_rack, is_apart, needs_flow
-from rackwise.core.planning.search.tie_breaking import settled_ties
+from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
+from rackwise.core.planning.search.tie_breaking import break_ties
 from rackwise.core.policy import DEFAULT_POLICY
 from rackwise.core.policy.to_table import policy_table
 from rackwise.core.solver import solver_version
@@ -113,7 +113,7 @@ def plan(
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are wanted and a
     level has no price, and `MissingDependency` without ortools.
     """
-    check_settled(cluster)
+    check_at_rest(cluster)
     instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)
     made_from = made_from_of(instance, policy)
     if isinstance(goal, Leaders):
@@ -124,14 +124,14 @@ def plan(
     sets, ran = _chosen(instance, targets, solver, should_stop)
     progress(1)
     if not should_stop():
-        sets = settled_ties(instance, sets, targets.caps)
+        sets = break_ties(instance, sets, targets.caps)
     progress(1)
     fair = fair_of(instance, targets)
     certificate = certify(instance, sets, fair)
     progress(1)
-    leaders = led(instance, sets)
+    leaders = choose_lists(instance, sets)
     fair = replace(fair, leader_groups=leader_groups(instance, leaders.leaders))
-    change = changed(instance, leaders.lists)
+    change = list_changes(instance, leaders.lists)
     moves = moves_of(instance, change, prices)
     progress(1)
     return Plan(
@@ -145,7 +145,7 @@ def plan(
             instance,
             change,
             leaders.lists,
-            offers=offers_of(instance, certificate),
+            offers=prices_of_certificate(instance, certificate),
             sets=sets,
             prices=prices,
         ),
@@ -187,7 +187,7 @@ def counts_of(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, int]:
 
 
 def _check_possible(instance: Instance) -> None:
-    if impossible(instance):
+    if infeasible_partitions(instance):
         raise infeasible(instance)
 
 
@@ -196,12 +196,12 @@ def _chosen(
 ) -> tuple[Ragged, str]:
     """The sets, and the path that found them with the version of its solver."""
     if should_stop():
-        cheapest = minima(instance, Offers.flat(instance), with_sets=True)
+        cheapest = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True)
         return cheapest.sets, "none"
     version = solver_version()
     ranges = targets.ranges
     try:
-        if solver == "auto" and ranges is not None and is_apart(instance, targets):
+        if solver == "auto" and ranges is not None and are_racks_independent(instance, targets):
             if not needs_flow(instance):
                 return by_rack(instance, ranges, should_stop=should_stop), "closed form"
             path = f"flow per rack, ortools {version}"
@@ -220,7 +220,7 @@ def _verdict(
 ) -> Verdict:
     cost = instance.cost(sets)
     is_legal = bool(instance.legal(sets).all())
-    problems = unfair(instance, sets, certificate, is_legal=is_legal)
+    problems = fairness_problems(instance, sets, certificate, is_legal=is_legal)
     gap = cost - certificate.lower_bound
     return Verdict(
         cost=cost,
@@ -235,8 +235,8 @@ def _verdict(
 
 def _leaders_plan(instance: Instance, made_from: MadeFrom, prices: Sequence[Price]) -> Plan:
     """Other leaders, same sets."""
-    leaders = led(instance, instance.held)
-    change = changed(instance, leaders.lists)
+    leaders = choose_lists(instance, instance.held)
+    change = list_changes(instance, leaders.lists)
     moves = moves_of(instance, change, prices)
     chosen = leaders.leaders
     view = instance.view

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rackwise.core.planning.model import Balance, Leaders
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.problem.goals import wanted_by
+from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.policy import DEFAULT_POLICY, Policy, TopicBlock
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ BALANCE = Balance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RulePrice:
+class RuleCost:
     """One soft rule: what the plan costs with it and without it."""
 
     rule: SoftRule
@@ -56,14 +56,14 @@ class RulePrice:
         return f"{self.rule} costs {changes:,} of {self.with_rule.leader_changes:,} leader changes"
 
 
-def price_of_rules(
+def rule_costs(
     cluster: Cluster,
     policy: Policy = DEFAULT_POLICY,
     goal: Goal = BALANCE,
     *,
     planned: Plan | None = None,
     **how: Any,  # noqa: ANN401, the arguments of `plan`
-) -> tuple[RulePrice, ...]:
+) -> tuple[RuleCost, ...]:
     """The price of each soft rule in force, in the order of `SoftRule`.
 
     `planned`: the plan with all rules, made here where it is not given; `how`: as for `plan`.
@@ -71,12 +71,12 @@ def price_of_rules(
     """
     before = plan(cluster, policy, goal, **how) if planned is None else planned
     return tuple(
-        RulePrice(
+        RuleCost(
             rule=rule,
             with_rule=before.totals,
             without_rule=plan(cluster, loosened, goal, **how).totals,
         )
-        for rule, loosened in _loosened(wanted_by(goal, cluster, policy).policy, policy, goal)
+        for rule, loosened in _loosened(resolve_goal(goal, cluster, policy).policy, policy, goal)
     )
 
 

@@ -7,7 +7,7 @@ LoseRack("/eu/a")       all its brokers die at once
 LoseBroker(4)           it dies; its replicas stay listed
 AddBroker(9, /eu/a)     it joins, live and empty
 MoveBroker(4, /eu/b)    it is in another rack; its replicas come with it
-SetReplication(..)      no cluster changes: the policy wants another number, see `suppose_policy`
+SetReplication(..)      no cluster changes: the policy wants another number, see `what_if_policy`
 ```
 
 A broker that dies leaves the in-sync replicas of every partition, and the next leader of what it
@@ -20,7 +20,7 @@ orders-0  [1 3 4], in sync all    lose 1    led by 3, in sync 3 4
 orders-1  [1], in sync 1          lose 1    no leader, in sync 1
 ```
 
-What is supposed is marked (`source` is `suppose`), so that a plan made from it says that it is
+What is supposed is marked (`source` is `what_if`), so that a plan made from it says that it is
 hypothetical and is never carried out.
 
 What this does not do: judge; guess what traffic or sizes would be; change configurations.
@@ -85,7 +85,7 @@ Change: TypeAlias = LoseRack | LoseBroker | AddBroker | MoveBroker | SetReplicat
 """One thing that is supposed."""
 
 
-def suppose(cluster: Cluster, *changes: Change) -> Cluster:
+def what_if(cluster: Cluster, *changes: Change) -> Cluster:
     """The cluster after all changes, in their order, marked as supposed.
 
     Raises `InvalidConfig` for a rack or broker that is not there, a broker that is there already
@@ -107,7 +107,7 @@ def suppose(cluster: Cluster, *changes: Change) -> Cluster:
     return replace(cluster, source=SOURCE)
 
 
-def suppose_policy(policy: Policy, *changes: Change) -> Policy:
+def what_if_policy(policy: Policy, *changes: Change) -> Policy:
     """The policy with the numbers of replicas that the changes want; later ones win."""
     blocks = tuple(
         TopicBlock(match=(glob,), replication=count)

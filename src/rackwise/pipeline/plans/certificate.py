@@ -45,9 +45,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from rackwise.core.planning.problem.goals import wanted_by
+from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.planning.proof.certificate import lower_bound
-from rackwise.core.planning.worth import believed, can_be, worth
+from rackwise.core.planning.proof.dual_prices import group_term, is_valid_group, valid_prices
 from rackwise.core.view import View
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
 
@@ -195,7 +195,7 @@ def bounds(spark: SparkSession, fleet: Fleet, claims: Claims) -> DataFrame:
 def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
     """Prices of a cluster's brokers; None where racks alone cannot say what is legal."""
     certificate = claims.certificates[snapshot.name]
-    wanted = wanted_by(claims.goal, snapshot.cluster, claims.policy)
+    wanted = resolve_goal(claims.goal, snapshot.cluster, claims.policy)
     view = View(wanted.cluster, wanted.policy)
     usable = np.flatnonzero(view.usable)
     racks, leaf = np.unique(view.tree.nodes[-1][usable], return_inverse=True)
@@ -203,8 +203,8 @@ def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
     if not (is_own and _is_plain(view, certificate, len(racks))):
         return None
     ids = view.tree.brokers[usable]
-    prices = believed(ids, certificate.prices)
-    groups = [group for group in certificate.groups if can_be(group)]
+    prices = valid_prices(ids, certificate.prices)
+    groups = [group for group in certificate.groups if is_valid_group(group)]
     grouped = np.isin(ids, [id_ for group in groups for id_ in group.brokers])
     open_ = ~np.isin(ids, wanted.policy.brokers.exclude)
     rack_of = dict(zip(ids.tolist(), leaf.tolist(), strict=True))
@@ -221,7 +221,7 @@ def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
             for rack in range(len(racks))
         ],
         is_by_bytes=certificate.objective == "bytes",
-        worth=sum(worth(group, ids, prices) for group in groups),
+        worth=sum(group_term(group, ids, prices) for group in groups),
         free=int(prices[~grouped].clip(min=0).sum()),
     )
 

@@ -31,7 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rackwise.core.errors import BytesLost
-from rackwise.core.planning.model import Certificate, Group, TopicPrice
+from rackwise.core.planning.model import BrokerGroup, Certificate, TopicPrice
 from rackwise.pipeline import schemas
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
 from rackwise.pipeline.ingest.files import literally
@@ -217,7 +217,7 @@ def _certificate(one: Mapping[str, Any]) -> Certificate:
         objective=one["minimise"],
         unit="",
         groups=tuple(
-            Group(
+            BrokerGroup(
                 brokers=tuple(group["brokers"]),
                 low=tuple(group["low"]),
                 high=tuple(group["high"]),

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from planning_problems import Problem, problems
 from rackwise.core.errors import InvalidConfig, InvalidPolicy
 from rackwise.core.planning.fair_loads import targets as fair_module
-from rackwise.core.planning.fair_loads.ranges import shared_out
+from rackwise.core.planning.fair_loads.ranges import even_shares
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of
-from rackwise.core.planning.model import Balance, Fair, Group
+from rackwise.core.planning.model import Balance, BrokerGroup, Fair
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.policy import (
     AtLeast,
     BalancePolicy,
@@ -52,7 +52,7 @@ def asked_of(problem: Problem) -> tuple[Question, Instance] | None:
         instance = problem.instance
     except (InvalidConfig, InvalidPolicy):
         return None
-    if impossible(instance):
+    if infeasible_partitions(instance):
         return None
     return problem.question, instance
 
@@ -142,21 +142,21 @@ class TestWeights:
     def test_shares_are_the_least_sum_of_squares(self) -> None:
         for total in range(12):
             for step in ([1], [1, 1, 1], [1, 2], [2, 3, 6], [1, 1, 4]):
-                found = shared_out(total, step)
+                found = even_shares(total, step)
                 assert sum(found) == total
                 for give in range(len(step)):
                     for take in range(len(step)):
                         if found[give] and give != take:
                             saved = (2 * found[give] - 1) * step[give]
                             assert saved <= (2 * found[take] + 1) * step[take]
-        assert shared_out(0, []) == []
+        assert even_shares(0, []) == []
 
 
 class TestSlack:
     def test_one_group_around_the_fair_loads(self) -> None:
         policy = Policy(balance=BalancePolicy(replicas=Slack(1)))
         found = fair({1: "/a", 2: "/a"}, {"t-0": [1], "t-1": [1], "t-2": [1]}, policy)
-        assert found.groups == (Group(brokers=(1, 2), low=(0, 0), high=(3, 3), total=3),)
+        assert found.groups == (BrokerGroup(brokers=(1, 2), low=(0, 0), high=(3, 3), total=3),)
 
 
 def test_drained_everything_has_nothing_to_share() -> None:
@@ -186,7 +186,7 @@ def test_capped_topics_share_their_caps() -> None:
 
 
 def test_leaders_have_ranges_of_their_own() -> None:
-    group = Group(brokers=(1, 2), low=(0, 1), high=(1, 1), total=2)
+    group = BrokerGroup(brokers=(1, 2), low=(0, 1), high=(1, 1), total=2)
     loads = replace(Fair(), leader_groups=(group,)).loads()
     assert (loads.leader_low, loads.leader_high) == ({1: 0, 2: 1}, {1: 1, 2: 1})
 

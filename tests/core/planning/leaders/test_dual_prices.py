@@ -7,15 +7,15 @@ import numpy as np
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.dual_prices import dual_prices_of_leaders
 from rackwise.core.planning.leaders.fair_counts import mean_loads
-from rackwise.core.planning.leaders.state import FAR, Candidates, Leading
+from rackwise.core.planning.leaders.state import FAR, LeaderCandidates, LeaderChoice
 
 
-def leading_of(sets: list[list[int]], preferred: list[int], columns: list[int]) -> Leading:
+def leading_of(sets: list[list[int]], preferred: list[int], columns: list[int]) -> LeaderChoice:
     """A choice: the column of the leader in each of the sets, which rise."""
     rows = Ragged.of(sets)
     costs = (rows.values != np.array(preferred)[rows.rows]).astype(np.int64)
-    candidates = Candidates.of(rows, costs, max(map(max, sets)) + 1)
-    return Leading(candidates, np.array(columns))
+    candidates = LeaderCandidates.of(rows, costs, max(map(max, sets)) + 1)
+    return LeaderChoice(candidates, np.array(columns))
 
 
 def test_the_example_of_the_module() -> None:
@@ -23,14 +23,14 @@ def test_the_example_of_the_module() -> None:
     fair = mean_loads(3, 3)
     prices = dual_prices_of_leaders(leading, fair)
     assert prices.tolist() == [1, 0, 0]
-    assert leading.candidates.bound(prices) - fair.worth(prices) == leading.cost.sum() == 2
+    assert leading.candidates.bound(prices) - fair.price_term(prices) == leading.cost.sum() == 2
 
 
 def test_prices_within_a_pool_are_those_of_its_last_replica() -> None:
     leading = leading_of([[0, 1], [0, 1], [0, 1]], [0, 0, 0], [0, 0, 1])
     fair = mean_loads(3, 2)
     prices = dual_prices_of_leaders(leading, fair)
-    assert leading.candidates.bound(prices) - fair.worth(prices) == leading.cost.sum() == 1
+    assert leading.candidates.bound(prices) - fair.price_term(prices) == leading.cost.sum() == 1
 
 
 def test_rows_move_along_a_path() -> None:

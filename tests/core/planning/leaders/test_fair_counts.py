@@ -5,21 +5,21 @@ import pytest
 
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.fair_counts import fair_leader_loads, fair_numbers, mean_loads
-from rackwise.core.planning.leaders.state import Candidates, Leading
+from rackwise.core.planning.leaders.state import LeaderCandidates, LeaderChoice
 
 
 def candidates_of(sets):
     """Rows of which everybody leads as cheaply."""
     brokers = max(broker for row in sets for broker in row) + 1
     rows = Ragged.of(sets)
-    return Candidates.of(rows, np.zeros(len(rows.values), dtype=np.int64), brokers)
+    return LeaderCandidates.of(rows, np.zeros(len(rows.values), dtype=np.int64), brokers)
 
 
 def evened(sets, weights=None):
     """The choice after evening out from the first member of each row, and what is fair."""
     candidates = candidates_of(sets)
     brokers = candidates.brokers
-    leading = Leading(candidates, candidates.cheapest())
+    leading = LeaderChoice(candidates, candidates.cheapest())
     return leading, fair_leader_loads(leading, weights or [1] * brokers)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, Move
-from rackwise.core.planning.outcome.moves import changed, moves_of
+from rackwise.core.planning.outcome.moves import list_changes, moves_of
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.policy import AuditPolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
@@ -26,7 +26,7 @@ def moves(
 ) -> tuple[Move, ...]:
     cluster = small_cluster(RACKS, lists, sizes=sizes, dead=[5])
     instance = Instance.of(cluster, policy or Policy(), Balance())
-    return moves_of(instance, changed(instance, Ragged.of(after)), ())
+    return moves_of(instance, list_changes(instance, Ragged.of(after)), ())
 
 
 def test_reasons_are_the_error_rules_that_are_broken() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from rackwise.core.errors import InvalidSnapshot
 from rackwise.core.model import Note
-from rackwise.core.planning.problem.at_rest import assume_target, check_settled
+from rackwise.core.planning.problem.at_rest import assume_target, check_at_rest
 from small_clusters import small_cluster
 from strategies import clusters
 
@@ -28,12 +28,12 @@ def moving(**fields):
 
 class TestCheck:
     def test_at_rest(self):
-        check_settled(small_cluster(RACKS, {"t-0": [0, 1]}))
+        check_at_rest(small_cluster(RACKS, {"t-0": [0, 1]}))
 
     @pytest.mark.parametrize("half", [{"adding": {}}, {"removing": {}}, {}])
     def test_one_that_moves(self, half):
         with pytest.raises(InvalidSnapshot) as raised:
-            check_settled(moving(**half))
+            check_at_rest(moving(**half))
         error = raised.value
         assert error.message == ("expected a cluster at rest, got 1 reassignment in progress: t-0")
         assert (error.wanted, error.had) == (0, 1)
@@ -45,12 +45,12 @@ class TestCheck:
             RACKS, {name: [0, 1] for name in names}, adding={name: [1] for name in names}
         )
         with pytest.raises(InvalidSnapshot) as raised:
-            check_settled(cluster)
+            check_at_rest(cluster)
         assert raised.value.message.endswith(
             "7 reassignments in progress: t-0, t-1, t-2, t-3, t-4 and 2 more"
         )
 
-    @pytest.mark.parametrize("check", [check_settled, assume_target])
+    @pytest.mark.parametrize("check", [check_at_rest, assume_target])
     def test_a_torn_snapshot_is_of_no_moment(self, check):
         cluster = small_cluster(
             RACKS,
@@ -80,7 +80,7 @@ class TestTarget:
     @given(clusters())
     def test_then_nothing_moves(self, cluster):
         arrived = assume_target(replace(cluster, notes=()))
-        check_settled(arrived)
+        check_at_rest(arrived)
         for before, after in zip(cluster.partitions, arrived.partitions, strict=True):
             target = tuple(b for b in before.replicas if b not in before.removing)
             assert after.replicas == target

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from planning_problems import problems
 from rackwise.core.planning.model import Balance, Repair
-from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
+from rackwise.core.planning.problem.cheapest_sets import NEVER, BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.policy import AtLeast, BrokerPolicy, Policy, RackCount, TopicBlock
 from small_clusters import small_cluster
@@ -21,32 +21,38 @@ def instance_of(lists, policy=None, racks=None, **more):
 
 
 def sets_of(instance, offers):
-    found = minima(instance, offers, with_sets=True)
+    found = cheapest_sets(instance, offers, with_sets=True)
     return [instance.brokers[list(found.sets.row(row))].tolist() for row in range(len(instance))]
 
 
 def test_what_is_held_and_legal_stays():
     instance = instance_of({"t-0": [1, 3], "t-1": [4, 2]})
-    assert minima(instance, Offers.flat(instance)).values.tolist() == [0, 0]
-    assert sets_of(instance, Offers.flat(instance)) == [[1, 3], [2, 4]]
+    assert cheapest_sets(instance, BrokerPrices.flat(instance)).values.tolist() == [0, 0]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3], [2, 4]]
 
 
 def test_a_rack_takes_no_more_than_its_share():
     instance = instance_of({"t-0": [1, 2]})
-    assert sets_of(instance, Offers.flat(instance)) == [[1, 3]]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3]]
 
 
 def test_prices_move_what_they_are_worth():
     instance = instance_of({"t-0": [1, 3]})
-    dear = Offers.flat(instance, np.array([1, 0, 0, 0]))
-    assert (sets_of(instance, dear), minima(instance, dear).values.tolist()) == ([[1, 3]], [1])
-    dearer = Offers.flat(instance, np.array([2, 0, 0, 0]))
-    assert (sets_of(instance, dearer), minima(instance, dearer).values.tolist()) == ([[2, 3]], [1])
+    dear = BrokerPrices.flat(instance, np.array([1, 0, 0, 0]))
+    assert (sets_of(instance, dear), cheapest_sets(instance, dear).values.tolist()) == (
+        [[1, 3]],
+        [1],
+    )
+    dearer = BrokerPrices.flat(instance, np.array([2, 0, 0, 0]))
+    assert (sets_of(instance, dearer), cheapest_sets(instance, dearer).values.tolist()) == (
+        [[2, 3]],
+        [1],
+    )
 
 
 def test_several_replicas_in_one_rack_are_different_brokers():
     instance = instance_of({"t-0": [1, 2, 3, 4], "t-1": [1, 2]}, Policy(topics=(NOWHERE,)))
-    cheap = Offers.flat(instance, np.array([-5, -4, 0, 0]))
+    cheap = BrokerPrices.flat(instance, np.array([-5, -4, 0, 0]))
     assert sets_of(instance, cheap) == [[1, 2, 3, 4], [1, 2]]
 
 
@@ -56,15 +62,15 @@ FAR = TopicBlock(match=("*",), spread={"zone": AtLeast(2)})
 
 def test_at_least_so_many_racks_and_then_the_cheapest():
     instance = instance_of({"t-0": [1, 2]}, Policy(topics=(FAR,)))
-    assert sets_of(instance, Offers.flat(instance)) == [[1, 3]]
-    assert sets_of(instance, Offers.flat(instance, np.array([9, 0, 9, 0]))) == [[2, 4]]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3]]
+    assert sets_of(instance, BrokerPrices.flat(instance, np.array([9, 0, 9, 0]))) == [[2, 4]]
 
 
 def test_at_least_on_two_levels():
     racks = {1: "/e/a", 2: "/e/a", 3: "/e/b", 4: "/w/a", 5: "/w/a"}
     far = TopicBlock(match=("*",), spread={"level1": AtLeast(2), "level2": AtLeast(3)})
     instance = instance_of({"t-0": [1, 2, 3]}, Policy(topics=(far,)), racks)
-    assert sets_of(instance, Offers.flat(instance)) == [[1, 3, 4]]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 3, 4]]
 
 
 def test_a_region_that_takes_nothing():
@@ -73,23 +79,27 @@ def test_a_region_that_takes_nothing():
         match=("*",), count=(RackCount(rack="/e", min=2, max=2),), count_others="none"
     )
     instance = instance_of({"t-0": [1, 3]}, Policy(topics=(only,)), racks)
-    assert sets_of(instance, Offers.flat(instance)) == [[1, 2]]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[1, 2]]
 
 
 def test_pins_are_in_whether_they_are_held_or_not():
     pinned = TopicBlock(match=("*",), pin={0: (2,), 1: (1, 4)})
     instance = instance_of({"t-0": [1, 3], "t-1": [1, 3], "t-2": [1, 3]}, Policy(topics=(pinned,)))
-    assert sets_of(instance, Offers.flat(instance)) == [[2, 3], [1, 4], [1, 3]]
-    assert minima(instance, Offers.flat(instance)).values.tolist() == [1, 1, 0]
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[2, 3], [1, 4], [1, 3]]
+    assert cheapest_sets(instance, BrokerPrices.flat(instance)).values.tolist() == [1, 1, 0]
 
 
 def test_a_pin_that_leaves_no_room_is_dear():
     pinned = TopicBlock(match=("*",), pin={0: (1, 2)})
     instance = instance_of({"t-0": [1, 3]}, Policy(topics=(pinned,)))
-    assert minima(instance, Offers.flat(instance), with_sets=True).values[0] >= NEVER // 2
+    assert (
+        cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True).values[0] >= NEVER // 2
+    )
     crowded = TopicBlock(match=("*",), pin={0: (1, 2)}, spread={"zone": AtLeast(2)})
     instance = instance_of({"t-0": [1, 3]}, Policy(topics=(crowded,)))
-    assert minima(instance, Offers.flat(instance), with_sets=True).values[0] >= NEVER // 2
+    assert (
+        cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True).values[0] >= NEVER // 2
+    )
 
 
 def test_a_rack_of_closed_brokers_that_must_hold_one_is_dear():
@@ -97,7 +107,7 @@ def test_a_rack_of_closed_brokers_that_must_hold_one_is_dear():
     for lists in ({"t-0": [1, 2]}, {"t-0": [5, 6]}):
         instance = instance_of(lists, closed, {**ZONES, 5: "/a", 6: "/b"}, dead=(5, 6))
         for with_sets in (False, True):
-            found = minima(instance, Offers.flat(instance), with_sets=with_sets)
+            found = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=with_sets)
             assert found.values[0] >= NEVER // 2
 
 
@@ -105,7 +115,7 @@ def test_where_nobody_takes_anything_every_set_is_dear():
     alone = Policy(brokers=BrokerPolicy(drain=(1,), exclude=(2,)))
     instance = instance_of({"t-0": [1], "t-1": [1]}, alone, {1: "/a", 2: "/a"})
     for with_sets in (False, True):
-        found = minima(instance, Offers.flat(instance), with_sets=with_sets)
+        found = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=with_sets)
         assert (found.values >= NEVER // 2).all()
 
 
@@ -113,20 +123,22 @@ def test_closed_brokers_keep_what_they_hold_and_take_nothing():
     instance = instance_of(
         {"t-0": [1, 3], "t-1": [2, 3]}, Policy(brokers=BrokerPolicy(exclude=(1,)))
     )
-    cheap = Offers.flat(instance, np.array([-9, 0, 0, 0]))
+    cheap = BrokerPrices.flat(instance, np.array([-9, 0, 0, 0]))
     assert sets_of(instance, cheap) == [[1, 3], [2, 3]]
 
 
 def test_topics_may_have_prices_of_their_own():
     instance = instance_of({"t-0": [1, 3], "u-0": [1, 3]})
     table = np.array([[0, 0, 0, 0], [5, 0, 0, 0]])
-    offers = Offers(table=table, row_class=np.array([0, 1]))
+    offers = BrokerPrices(table=table, row_class=np.array([0, 1]))
     assert sets_of(instance, offers) == [[1, 3], [2, 3]]
 
 
 def test_no_partitions():
     instance = instance_of({})
-    assert minima(instance, Offers.flat(instance), with_sets=True).values.tolist() == []
+    assert (
+        cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True).values.tolist() == []
+    )
 
 
 @given(problems(), st.data())
@@ -136,9 +148,9 @@ def test_no_legal_set_is_cheaper(problem, data):
     instance = problem.instance
     ids = instance.brokers.tolist()
     prices = data.draw(st.lists(st.integers(-9, 9), min_size=len(ids), max_size=len(ids)))
-    offers = Offers.flat(instance, np.array(prices))
-    found = minima(instance, offers, with_sets=True)
-    assert minima(instance, offers).values.tolist() == found.values.tolist()
+    offers = BrokerPrices.flat(instance, np.array(prices))
+    found = cheapest_sets(instance, offers, with_sets=True)
+    assert cheapest_sets(instance, offers).values.tolist() == found.values.tolist()
     asked = dict(zip(ids, prices, strict=True))
     for row, (p, sets) in enumerate(zip(question.partitions, question.options, strict=True)):
         if not sets:
@@ -155,4 +167,4 @@ def test_no_legal_set_is_cheaper(problem, data):
 def test_a_kind_without_replicas(partitions):
     lists = {f"t-{number}": [] for number in range(partitions)}
     instance = Instance.of(small_cluster(ZONES, lists), Policy(), Balance())
-    assert sets_of(instance, Offers.flat(instance)) == [[]] * partitions
+    assert sets_of(instance, BrokerPrices.flat(instance)) == [[]] * partitions

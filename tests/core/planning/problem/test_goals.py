@@ -17,7 +17,7 @@ from rackwise.core.planning.model import (
     Replace,
     SetReplication,
 )
-from rackwise.core.planning.problem.goals import wanted_by
+from rackwise.core.planning.problem.goals import resolve_goal
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy
 from rackwise.core.racks import Rack
 from small_clusters import small_cluster
@@ -30,35 +30,35 @@ STILL = BalancePolicy(replicas="off", leaders="keep")
 class TestWhatGoalsAdd:
     def test_balance_and_leaders_are_the_policy_itself(self) -> None:
         for goal in (Balance(), Leaders()):
-            assert wanted_by(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, ())
+            assert resolve_goal(goal, CLUSTER, POLICY) == (CLUSTER, POLICY, None, ())
 
     def test_repair_leaves_loads_and_leaders_alone(self) -> None:
-        assert wanted_by(Repair(), CLUSTER, POLICY).policy == replace(POLICY, balance=STILL)
+        assert resolve_goal(Repair(), CLUSTER, POLICY).policy == replace(POLICY, balance=STILL)
 
     def test_drain_adds_to_the_drained(self) -> None:
-        wanted = wanted_by(Drain((1,)), CLUSTER, POLICY).policy
+        wanted = resolve_goal(Drain((1,)), CLUSTER, POLICY).policy
         assert (wanted.brokers.drain, wanted.balance) == ((1, 3), STILL)
 
     def test_drain_with_rebalance_keeps_the_balance_of_the_policy(self) -> None:
-        wanted = wanted_by(Drain((1,), rebalance=True), CLUSTER, POLICY).policy
+        wanted = resolve_goal(Drain((1,), rebalance=True), CLUSTER, POLICY).policy
         assert wanted.balance == POLICY.balance
 
     def test_replace_drains_the_old_and_lets_only_the_new_take(self) -> None:
-        wanted = wanted_by(Replace(((2, 3),)), CLUSTER, Policy())
+        wanted = resolve_goal(Replace(((2, 3),)), CLUSTER, Policy())
         assert wanted.policy.brokers.drain == (2,)
         assert (wanted.takers, wanted.heirs) == ((3,), ((2, 3),))
 
     def test_replication_is_a_last_block(self) -> None:
         goal = SetReplication((("t", 3), ("*.log", 2)))
-        wanted = wanted_by(goal, CLUSTER, POLICY).policy
+        wanted = resolve_goal(goal, CLUSTER, POLICY).policy
         assert wanted.rules_of("t", ("zone",)).replication == 3
         assert wanted.rules_of("a.log", ("zone",)).replication == 2
         assert wanted.balance == STILL
-        assert wanted_by(replace(goal, rebalance=True), CLUSTER, POLICY).policy.balance != STILL
+        assert resolve_goal(replace(goal, rebalance=True), CLUSTER, POLICY).policy.balance != STILL
 
     def test_added_brokers_are_live_and_empty(self) -> None:
         goal = Add(((9, Rack("/c")), (1, Rack("/a"))))
-        brokers = wanted_by(goal, CLUSTER, POLICY).cluster.brokers
+        brokers = resolve_goal(goal, CLUSTER, POLICY).cluster.brokers
         assert [(b.id, str(b.rack), b.is_live) for b in brokers] == [
             (1, "/a", True),
             (2, "/b", False),
@@ -82,4 +82,4 @@ class TestWhatGoalsAdd:
 )
 def test_brokers_that_a_goal_cannot_mean(goal: Goal, told: str) -> None:
     with pytest.raises(InvalidConfig, match=told):
-        wanted_by(goal, CLUSTER, POLICY)
+        resolve_goal(goal, CLUSTER, POLICY)

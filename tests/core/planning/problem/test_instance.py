@@ -13,7 +13,7 @@ from rackwise.core.errors import InvalidConfig, InvalidPolicy, PartialRacks
 from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Balance, Drain, Replace
 from rackwise.core.planning.problem.instance import Instance, contains, parts, sets_of
-from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.policy import (
     AtLeast,
     BrokerPolicy,
@@ -48,7 +48,7 @@ class TestColumns:
         policy = Policy(topics=(TopicBlock(match=("t",), replication=2),))
         instance = Instance.of(cluster, policy, Balance())
         assert instance.replicas.tolist() == [1, 2]
-        assert [kind.replicas for kind in instance.kinds] == [1, 2]
+        assert [kind.replicas for kind in instance.classes] == [1, 2]
 
     def test_heirs_are_pinned_where_the_old_broker_was(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/b", 3: "/b"}, {"t-0": [1, 2], "t-1": [1, 3]})
@@ -67,13 +67,15 @@ class TestColumns:
         block = TopicBlock(match=("t",), pin={0: (1, 2), 1: (1,)}, replication=2)
         instance = Instance.of(cluster, Policy(topics=(block,)), Balance())
         assert instance.lost_pins.tolist() == [0]
-        assert "t-0 wants its pinned brokers; one of them is not usable" in impossible(instance)
+        assert "t-0 wants its pinned brokers; one of them is not usable" in infeasible_partitions(
+            instance
+        )
         assert not instance.is_legal(0, [0])
         assert not instance.legal(Ragged.of([[0], [0]]))[0]
 
     def test_empty_cluster(self) -> None:
         instance = Instance.of(small_cluster({1: "/a"}, {}), Policy(), Balance())
-        assert (len(instance), instance.kinds, impossible(instance)) == (0, (), [])
+        assert (len(instance), instance.classes, infeasible_partitions(instance)) == (0, (), [])
 
 
 class TestRacklessBrokers:
@@ -115,7 +117,7 @@ def test_legal_sets_and_costs_are_those_of_the_slow_planner(problem: Problem) ->
     instance = instance_of(problem)
     if instance is None:
         return
-    assert [text.split()[0] for text in impossible(instance)] == asked.impossible
+    assert [text.split()[0] for text in infeasible_partitions(instance)] == asked.impossible
     ids = instance.brokers.tolist()
     for row, partition in enumerate(asked.partitions):
         legal = []
@@ -188,18 +190,18 @@ class TestReasons:
     )
     def test_rule_wanted_and_had(self, block: TopicBlock, told: str) -> None:
         instance = Instance.of(self.CLUSTER, Policy(topics=(block,)), Balance())
-        assert impossible(instance) == [told]
+        assert infeasible_partitions(instance) == [told]
 
     def test_one_usable_broker(self) -> None:
         cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1, 2]}, dead=[2])
         instance = Instance.of(cluster, Policy(), Balance())
-        assert impossible(instance) == ["t-0 wants 2 brokers; 1 is usable"]
+        assert infeasible_partitions(instance) == ["t-0 wants 2 brokers; 1 is usable"]
 
     def test_pin_on_an_excluded_broker(self) -> None:
         block = TopicBlock(match=("*",), pin={0: (2,)})
         policy = Policy(brokers=BrokerPolicy(exclude=(2,)), topics=(block,))
         instance = Instance.of(self.CLUSTER, policy, Balance())
-        assert impossible(instance) == ["t-0 wants a replica on broker 2; it takes none"]
+        assert infeasible_partitions(instance) == ["t-0 wants a replica on broker 2; it takes none"]
 
 
 def test_sets_in_any_order() -> None:

@@ -6,18 +6,18 @@ from itertools import product
 
 import numpy as np
 
-from rackwise.core.planning.problem.partition_class import Kind
+from rackwise.core.planning.problem.partition_class import PartitionClass
 from rackwise.core.policy import AtLeast, TopicRules
 from rackwise.core.racks import Rack, RackTree
 
 
-def kind_of(racks: dict[int, str], rules: TopicRules, replicas: int) -> Kind:
+def kind_of(racks: dict[int, str], rules: TopicRules, replicas: int) -> PartitionClass:
     tree = RackTree.of((id_, Rack(rack)) for id_, rack in racks.items())
     usable = [
         np.bincount(tree.nodes[level][:-1], minlength=len(names))
         for level, names in enumerate(tree.names)
     ]
-    return Kind.of(tree, usable, rules, replicas)
+    return PartitionClass.of(tree, usable, rules, replicas)
 
 
 TWO_RACKS = {1: "/a", 2: "/a", 3: "/b", 4: "/b"}
@@ -25,7 +25,7 @@ TWO_LEVELS = {1: "/e/a", 2: "/e/b", 3: "/w/a", 4: "/w/b", 5: "/w/b"}
 EVEN = TopicRules(spread=("even",))
 
 
-def legal_counts(kind: Kind) -> list[tuple[int, ...]]:
+def legal_counts(kind: PartitionClass) -> list[tuple[int, ...]]:
     leaves = len(kind.up[0])
     counts = np.array(list(product(range(4), repeat=leaves)))
     return [tuple(row) for row in counts[kind.fits(counts)].tolist()]

@@ -3,10 +3,9 @@
 import numpy as np
 
 from rackwise.core.model import Ragged
-from rackwise.core.planning.model import Balance, Group
+from rackwise.core.planning.model import Balance, BrokerGroup
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.proof.dual_prices import Limits, prices_of
-from rackwise.core.planning.worth import MOST_PRICE
+from rackwise.core.planning.proof.dual_prices import MOST_PRICE, LoadLimits, dual_prices_of
 from rackwise.core.policy import Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -14,11 +13,11 @@ from small_clusters import small_cluster
 def found_for(lists, sets, groups, caps=None, policy=None):
     cluster = small_cluster(dict.fromkeys(range(1, 5), "/a"), lists)
     instance = Instance.of(cluster, policy or Policy(), Balance())
-    return prices_of(instance, Ragged.of(sets), Limits.of(instance, groups, caps or {}))
+    return dual_prices_of(instance, Ragged.of(sets), LoadLimits.of(instance, groups, caps or {}))
 
 
 def group(low, high, total):
-    return Group(brokers=(1, 2, 3, 4), low=(low,) * 4, high=(high,) * 4, total=total)
+    return BrokerGroup(brokers=(1, 2, 3, 4), low=(low,) * 4, high=(high,) * 4, total=total)
 
 
 def test_a_broker_that_had_to_give_is_dear():
@@ -29,8 +28,8 @@ def test_a_broker_that_had_to_give_is_dear():
 
 def test_a_broker_that_cannot_give_is_not_reached_through_its_pool():
     groups = [
-        Group(brokers=(1, 2, 3), low=(0, 0, 1), high=(1, 1, 1), total=2),
-        Group(brokers=(4,), low=(1,), high=(1,), total=1),
+        BrokerGroup(brokers=(1, 2, 3), low=(0, 0, 1), high=(1, 1, 1), total=2),
+        BrokerGroup(brokers=(4,), low=(1,), high=(1,), total=1),
     ]
     found = found_for({"t-0": [2], "t-1": [1], "t-2": [3]}, [[3], [0], [2]], groups)
     assert found.brokers.tolist() == [1, 1, 0, 0]
@@ -59,5 +58,5 @@ def test_a_cap_that_leaves_a_broker_out_is_no_limit_there():
     policy = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
     cluster = small_cluster({1: "/a", 2: "/a"}, {"t-0": [1]})
     instance = Instance.of(cluster, policy, Balance())
-    limits = Limits.of(instance, [], {"t": {1: 1}})
+    limits = LoadLimits.of(instance, [], {"t": {1: 1}})
     assert limits.caps.tolist() == [[1, len(instance)]]

@@ -9,7 +9,7 @@ from rackwise.core.model import Ragged
 from rackwise.core.planning.model import Repair
 from rackwise.core.planning.problem.cheapest_sets import NEVER
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, PricedSets
 from rackwise.core.policy import Policy
 from small_clusters import small_cluster
 
@@ -28,7 +28,7 @@ def lengths(graph):
 def test_the_example_of_the_module():
     cluster = small_cluster({1: "/a", 2: "/a", 3: "/a", 4: "/b"}, {"t-0": [1, 4], "t-1": [1, 4]})
     instance = Instance.of(cluster, Policy(), Repair())
-    graph = ExchangeGraph.of(Placement.of(instance, Ragged.of([[0, 3], [1, 3]])))
+    graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([[0, 3], [1, 3]])))
     found = lengths(graph)
     assert found[0, 1] == found[0, 2] == 1
     assert found[1, 0] == -1
@@ -40,7 +40,7 @@ def test_a_rack_does_not_give_the_last_that_it_must_hold():
     racks = {1: "/a", 2: "/a", 3: "/b", 4: "/b", 5: "/c", 6: "/c"}
     cluster = small_cluster(racks, {"t-0": [1, 2, 3, 5]})
     instance = Instance.of(cluster, Policy(), Repair())
-    found = lengths(ExchangeGraph.of(Placement.of(instance, instance.held)))
+    found = lengths(ExchangeGraph.of(PricedSets.of(instance, instance.held)))
     assert found[2, 5] == NEVER
     assert found[2, 3] == found[0, 3] == found[0, 5] == 1
 
@@ -48,7 +48,7 @@ def test_a_rack_does_not_give_the_last_that_it_must_hold():
 def test_a_graph_of_nothing():
     cluster = small_cluster({1: "/a"}, {})
     instance = Instance.of(cluster, Policy(), Repair())
-    graph = ExchangeGraph.of(Placement.of(instance, Ragged.of([])))
+    graph = ExchangeGraph.of(PricedSets.of(instance, Ragged.of([])))
     assert lengths(graph).tolist() == [[0]]
 
 
@@ -62,7 +62,7 @@ def test_an_arc_is_the_cheapest_exchange(problem, data):
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     sets = Ragged.of([sorted(index[b] for b in x) for x in chosen])
     classes = instance.topic.astype(np.int64) if by_topic else np.zeros(len(chosen), dtype=np.int64)
-    placement = Placement.of(instance, sets, row_class=classes)
+    placement = PricedSets.of(instance, sets, row_class=classes)
     graph = ExchangeGraph.of(placement, int(classes.max(initial=0)) + 1)
     wanted = np.full((graph.classes * len(index),) * 2, NEVER, dtype=np.int64)
     np.fill_diagonal(wanted, 0)

@@ -9,7 +9,7 @@ from rackwise.core.errors import NoFlow
 from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.by_flow import cheapest_leaders
 from rackwise.core.planning.leaders.fair_counts import LeaderLoads, mean_loads
-from rackwise.core.planning.leaders.state import MOST_COST, Candidates, Leading
+from rackwise.core.planning.leaders.state import MOST_COST, LeaderCandidates, LeaderChoice
 
 
 def candidates_of(case):
@@ -21,7 +21,7 @@ def candidates_of(case):
     ]
     brokers = sorted({broker for members in case.sets for broker in members})
     sets = [[brokers.index(broker) for broker in case.sets[row]] for row in rows]
-    return Candidates.of(Ragged.of(sets), np.array(paid, dtype=np.int64), len(brokers))
+    return LeaderCandidates.of(Ragged.of(sets), np.array(paid, dtype=np.int64), len(brokers))
 
 
 @given(leader_cases())
@@ -43,7 +43,7 @@ def test_brokers_pass_on_to_their_group_what_they_may_lead_more():
         totals=np.array([4, 2]),
         cuts=(),
     )
-    leading = Leading(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
+    leading = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
     assert leading.loads.tolist() == [2, 2, 2, 0]
     assert leading.cost.sum() == 2
 
@@ -57,7 +57,7 @@ def test_a_group_is_filled_through_a_broker_below_its_high():
         totals=np.array([2, 1]),
         cuts=(),
     )
-    leading = Leading(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
+    leading = LeaderChoice(candidates_of(case), cheapest_leaders(candidates_of(case), wanted))
     assert leading.loads.tolist() == [1, 1, 1]
 
 

@@ -82,7 +82,7 @@ def test_ties_go_to_the_first_partitions_and_the_first_brokers():
 def test_the_worth_of_fair_numbers_is_the_most_they_can_add_up_to():
     fair = LeaderCase(sets=[[0, 1, 2]] * 4, preferred=[0] * 4).chosen().fair
     assert (fair.low.tolist(), fair.high.tolist(), fair.totals.tolist()) == ([1] * 3, [2] * 3, [4])
-    assert fair.worth(np.array([3, 5, -1])) == 3 + 5 - 1 + 5
+    assert fair.price_term(np.array([3, 5, -1])) == 3 + 5 - 1 + 5
 
 
 def check_bound_at(case, chosen, prices):
@@ -93,7 +93,7 @@ def check_bound_at(case, chosen, prices):
         may_lead = [before] if case.keeps and before in members else members
         costs = {b: b != before for b in members} if case.costs is None else case.costs[row]
         least += min(costs[b] + int(prices[brokers.index(b)]) for b in may_lead)
-    assert least - chosen.fair.worth(prices) <= chosen.cost
+    assert least - chosen.fair.price_term(prices) <= chosen.cost
 
 
 @given(

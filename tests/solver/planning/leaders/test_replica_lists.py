@@ -6,8 +6,12 @@ import pytest
 
 from planner_vectors import tiny_cases
 from rackwise.core.model import Ragged
-from rackwise.core.planning.leaders.replica_lists import leader_certificate, leader_groups, led
-from rackwise.core.planning.model import Balance, Group, Leaders, Repair, Replace
+from rackwise.core.planning.leaders.replica_lists import (
+    choose_lists,
+    leader_certificate,
+    leader_groups,
+)
+from rackwise.core.planning.model import Balance, BrokerGroup, Leaders, Repair, Replace
 from rackwise.core.planning.problem.instance import Instance
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
@@ -32,7 +36,7 @@ def lists_of(found):
 
 def test_the_leader_then_what_stays_in_its_order_then_what_is_new():
     instance = instance_of({"t-0": [1, 2, 3], "t-1": [2, 1, 6]}, Repair())
-    found = led(instance, sets_of(instance, [2, 3, 4], [5, 1, 3]))
+    found = choose_lists(instance, sets_of(instance, [2, 3, 4], [5, 1, 3]))
     assert lists_of(found) == [(4, 2, 3), (1, 5, 3)]
     assert found.leaders.changes == 2
 
@@ -40,7 +44,7 @@ def test_the_leader_then_what_stays_in_its_order_then_what_is_new():
 def test_a_replaced_brokers_place_is_taken_by_the_new_one():
     racks = {**RACKS, 7: "/b"}
     instance = instance_of({"t-0": [1, 2, 3], "t-1": [2, 3, 4]}, Replace(((2, 7),)), racks=racks)
-    found = led(instance, sets_of(instance, [1, 7, 3], [7, 3, 4]))
+    found = choose_lists(instance, sets_of(instance, [1, 7, 3], [7, 3, 4]))
     assert lists_of(found) == [(1, 7, 3), (7, 3, 4)]
     assert found.leaders.changes == 1
 
@@ -48,21 +52,21 @@ def test_a_replaced_brokers_place_is_taken_by_the_new_one():
 def test_a_leader_that_nobody_is_heir_to_gives_its_place_to_the_chosen_one():
     lists = {"t-0": [6, 1], "t-1": [6, 1]}
     instance = instance_of(lists, Replace(((2, 4),)), dead=[6])
-    found = led(instance, sets_of(instance, [1, 4], [1, 4]))
+    found = choose_lists(instance, sets_of(instance, [1, 4], [1, 4]))
     assert lists_of(found) == [(1, 4), (4, 1)]
 
 
 def test_who_must_not_lead_is_not_first_where_another_broker_is_replaced():
     policy = Policy(brokers=BrokerPolicy(no_lead=(1,)))
     instance = instance_of({"t-0": [1, 2, 3]}, Replace(((3, 6),)), policy)
-    found = led(instance, sets_of(instance, [1, 2, 6]))
+    found = choose_lists(instance, sets_of(instance, [1, 2, 6]))
     assert lists_of(found) == [(2, 1, 6)]
 
 
 def test_where_only_leaders_are_chosen_dead_replicas_stay_listed():
     lists = {"t-0": [6, 1, 2], "t-1": [1, 6, 2], "t-2": [6]}
     instance = instance_of(lists, Leaders(), dead=[6])
-    found = led(instance, instance.held)
+    found = choose_lists(instance, instance.held)
     assert lists_of(found) == [(2, 6, 1), (1, 6, 2), (6,)]
     assert found.leaders.leader.tolist()[2] == -1
 
@@ -70,7 +74,7 @@ def test_where_only_leaders_are_chosen_dead_replicas_stay_listed():
 def test_drained_brokers_lead_nothing_and_stay_listed():
     policy = Policy(brokers=BrokerPolicy(drain=(1,)))
     instance = instance_of({"t-0": [1, 2, 3]}, Leaders(), policy)
-    assert lists_of(led(instance, instance.held)) == [(2, 1, 3)]
+    assert lists_of(choose_lists(instance, instance.held)) == [(2, 1, 3)]
 
 
 def test_heirs_are_evened_out_where_failover_is_asked_for():
@@ -80,26 +84,26 @@ def test_heirs_are_evened_out_where_failover_is_asked_for():
         topics=(TopicBlock(match=("*",), spread={"zone": "off"}),),
     )
     instance = instance_of(lists, Balance(), policy)
-    found = lists_of(led(instance, instance.held))
+    found = lists_of(choose_lists(instance, instance.held))
     assert [row[0] for row in found] == [1, 2, 3]
     assert {row[1] for row in found} == {4, 5, 6}
     assert found[0] == (1, 4, 5, 6)
     kept = instance_of(lists, Repair(), policy)
-    assert lists_of(led(kept, kept.held)) == [tuple(row) for row in lists.values()]
+    assert lists_of(choose_lists(kept, kept.held)) == [tuple(row) for row in lists.values()]
 
 
 def test_alone_there_is_no_heir():
     policy = Policy(balance=BalancePolicy(failover=True))
     instance = instance_of({"t-0": [1], "t-1": [2, 3]}, Balance(), policy)
-    assert lists_of(led(instance, instance.held)) == [(1,), (2, 3)]
+    assert lists_of(choose_lists(instance, instance.held)) == [(1,), (2, 3)]
 
 
 def test_no_partitions_have_no_lists():
     instance = instance_of({})
-    found = led(instance, Ragged.empty(0))
+    found = choose_lists(instance, Ragged.empty(0))
     assert lists_of(found) == []
     assert leader_groups(instance, found.leaders) == (
-        Group(brokers=(1, 2, 3, 4, 5, 6), low=(0,) * 6, high=(0,) * 6, total=0),
+        BrokerGroup(brokers=(1, 2, 3, 4, 5, 6), low=(0,) * 6, high=(0,) * 6, total=0),
     )
 
 
@@ -107,12 +111,12 @@ def test_groups_and_prices_are_told_by_id():
     lists = {**{f"t-{number}": [6, 1] for number in range(5)}, "u-0": [2, 3]}
     policy = Policy(brokers=BrokerPolicy(no_lead=(3,)))
     instance = instance_of(lists, Balance(), policy)
-    found = led(instance, instance.held)
+    found = choose_lists(instance, instance.held)
     groups = leader_groups(instance, found.leaders)
     assert groups == (
-        Group(brokers=(1, 6), low=(2, 2), high=(3, 3), total=5),
-        Group(brokers=(2,), low=(0,), high=(1,), total=1),
-        Group(brokers=(3, 4, 5), low=(0, 0, 0), high=(0, 0, 0), total=0),
+        BrokerGroup(brokers=(1, 6), low=(2, 2), high=(3, 3), total=5),
+        BrokerGroup(brokers=(2,), low=(0,), high=(1,), total=1),
+        BrokerGroup(brokers=(3, 4, 5), low=(0, 0, 0), high=(0, 0, 0), total=0),
     )
     certificate = leader_certificate(instance, found.leaders)
     assert certificate.groups == groups
@@ -134,7 +138,7 @@ def test_the_vectors_sets_have_lists_in_the_order_that_they_have(case):
     instance = Instance.of(cluster, policy, goal)
     wanted = {f"{row[0]}-{row[1]}": tuple(row[2]) for row in case.expect["plan"]}
     names = [cluster.partitions.name(row) for row in range(len(instance))]
-    found = led(instance, sets_of(instance, *(wanted[name] for name in names)))
+    found = choose_lists(instance, sets_of(instance, *(wanted[name] for name in names)))
     got = lists_of(found)
     squares = Counter(row[0] for row in got).values()
     assert sum(count**2 for count in squares) == case.expect["leaders"]["sum_of_squares"]
@@ -148,7 +152,7 @@ def test_the_vectors_sets_have_lists_in_the_order_that_they_have(case):
 
 def test_where_every_broker_may_lead_something_nobody_is_idle():
     instance = instance_of({"t-0": [1, 2]}, racks={1: "/a", 2: "/b"})
-    found = led(instance, instance.held)
+    found = choose_lists(instance, instance.held)
     assert leader_groups(instance, found.leaders) == (
-        Group(brokers=(1, 2), low=(0, 0), high=(1, 1), total=1),
+        BrokerGroup(brokers=(1, 2), low=(0, 0), high=(1, 1), total=1),
     )

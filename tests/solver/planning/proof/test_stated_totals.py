@@ -13,7 +13,7 @@ from rackwise.core.model import PartitionTable
 from rackwise.core.planning.model import Leaders
 from rackwise.core.planning.plan import plan
 from rackwise.core.planning.proof.certificate import check
-from rackwise.core.planning.proof.stated_totals import untrue
+from rackwise.core.planning.proof.stated_totals import false_statements
 from rackwise.core.policy import Policy
 from small_clusters import small_cluster
 
@@ -29,7 +29,7 @@ def told(cluster, made, prices=()):
     """What is wrong with a plan that is proved."""
     verdict = check(cluster, Policy(), made, prices=prices)
     assert verdict.is_proved
-    return untrue(cluster, Policy(), made, verdict, prices=prices)
+    return false_statements(cluster, Policy(), made, verdict, prices=prices)
 
 
 @FEWER
@@ -39,7 +39,7 @@ def test_plans_tell_the_truth(problem):
         found = problem.plan("auto")
     except (InvalidPolicy, Infeasible):
         reject()
-    assert untrue(*problem[:2], found, found.verdict, prices=PRICES) == ()
+    assert false_statements(*problem[:2], found, found.verdict, prices=PRICES) == ()
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from rackwise.core.errors import InvalidConfig, InvalidPolicy, OptimumTooLarge
 from rackwise.core.planning.fair_loads.targets import Targets, targets_of
 from rackwise.core.planning.model import Balance, Drain, Minimise, Repair
 from rackwise.core.planning.plan import plan
-from rackwise.core.planning.problem.copy_costs import before_squares
+from rackwise.core.planning.problem.copy_costs import stages_before_squares
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.problem.rack_bounds import impossible
+from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
 from rackwise.core.planning.search.by_flow import by_flow
-from rackwise.core.planning.search.by_rack import by_rack, is_apart, needs_flow
+from rackwise.core.planning.search.by_rack import are_racks_independent, by_rack, needs_flow
 from rackwise.core.planning.search.network import network_of
-from rackwise.core.planning.search.tie_breaking import settled_ties
+from rackwise.core.planning.search.tie_breaking import break_ties
 from rackwise.core.policy import BalancePolicy, BrokerPolicy, Policy, TopicBlock
 from small_clusters import small_cluster
 
@@ -41,7 +41,7 @@ def problem_of(problem: Problem) -> tuple[Instance, Targets] | None:
         instance = problem.instance
     except (InvalidConfig, InvalidPolicy):
         return None
-    return None if impossible(instance) else (instance, targets_of(instance))
+    return None if infeasible_partitions(instance) else (instance, targets_of(instance))
 
 
 def totals(asked: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]:
@@ -51,7 +51,7 @@ def totals(asked: Question, instance: Instance, sets: Ragged) -> tuple[int, ...]
     costs = [asked.whole_cost(p, x) for p, x in zip(asked.partitions, chosen, strict=True)]
     found = [sum(column) for column in zip(*costs, strict=True)]
     if asked.policy.balance.replicas == "off":
-        found.insert(before_squares(instance), int((instance.loads(sets) ** 2).sum()))
+        found.insert(stages_before_squares(instance), int((instance.loads(sets) ** 2).sum()))
     return tuple(found)
 
 
@@ -72,10 +72,10 @@ def test_every_path_is_the_best_of_all_placements(problem: Problem) -> None:
     asked = problem.question
     best = asked.secondary()
     ways = [by_flow(instance, targets, should_stop=never)]
-    if targets.ranges is not None and is_apart(instance, targets):
+    if targets.ranges is not None and are_racks_independent(instance, targets):
         ways.append(by_rack(instance, targets.ranges, should_stop=never))
     for sets in ways:
-        settled = settled_ties(instance, sets, targets.caps)
+        settled = break_ties(instance, sets, targets.caps)
         check_sets(asked, instance, sets)
         check_sets(asked, instance, settled)
         assert totals(asked, instance, sets)[:-1] == best[:-1]
@@ -105,12 +105,12 @@ class TestRacksApart:
 
     def test_one_replica_in_each_rack(self) -> None:
         instance, targets = solved({"t-0": [1, 3], "t-1": [1, 3]})
-        assert is_apart(instance, targets)
+        assert are_racks_independent(instance, targets)
         assert not needs_flow(instance)
 
     def test_two_held_in_a_rack_need_a_flow(self) -> None:
         instance, targets = solved({"t-0": [1, 2], "t-1": [1, 3]})
-        assert is_apart(instance, targets)
+        assert are_racks_independent(instance, targets)
         assert needs_flow(instance)
 
     def test_all_held_twice(self) -> None:
@@ -144,14 +144,14 @@ class TestRacksApart:
         pinning = Policy(topics=(TopicBlock(match=("*",), pin={0: (1,)}),))
         spreading = Policy(topics=(TopicBlock(match=("*",), topic_spread="even"),))
         for policy in (off, excluding, pinning, spreading):
-            assert not is_apart(*solved({"t-0": [1, 3], "t-1": [1, 3]}, policy))
-        assert not is_apart(*solved({"t-0": [1], "t-1": [3]}))
+            assert not are_racks_independent(*solved({"t-0": [1, 3], "t-1": [1, 3]}, policy))
+        assert not are_racks_independent(*solved({"t-0": [1], "t-1": [3]}))
 
     def test_weights_split_racks_into_groups(self) -> None:
         policy = Policy(brokers=BrokerPolicy(weights={1: 2}))
         instance, targets = solved({f"t-{i}": [1, 3] for i in range(5)}, policy)
         assert targets.ranges is not None
-        assert is_apart(instance, targets)
+        assert are_racks_independent(instance, targets)
         sets = by_rack(instance, targets.ranges, should_stop=never)
         assert instance.cost(sets) == instance.cost(by_flow(instance, targets, should_stop=never))
 

@@ -21,9 +21,9 @@ from rackwise.core.planning.model import (
     NEW_PLAN,
     Add,
     Balance,
+    BrokerGroup,
     Drain,
     Goal,
-    Group,
     Leaders,
     MadeFrom,
     Move,
@@ -93,7 +93,7 @@ def policy_sha256(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _check_group(group: Group, node: Node) -> None:
+def _check_group(group: BrokerGroup, node: Node) -> None:
     size = len(group.brokers)
     for key, numbers in (("low", group.low), ("high", group.high)):
         if len(numbers) != size:
@@ -154,7 +154,7 @@ CODEC = Codec(
     names={"Rack": Rack},
     forms={Rack: RackForm()},
     shapes={
-        Group: Shape(check=_check_group),
+        BrokerGroup: Shape(check=_check_group),
         MadeFrom: Shape(check=_check_made_from),
         Move: Shape(check=_check_move),
         Verdict: Shape(derived={"text": TextForm()}),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.max_flow import FlowNetwork
-from rackwise.core.planning.problem.rack_bounds import Room, fresh_racks, shapes
+from rackwise.core.planning.problem.rack_bounds import RackCapacity, fresh_racks, rack_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,51 +32,51 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
 
 SOURCE, SINK = 0, 1
 
 
-class Lot(NamedTuple):
+class Aggregate(NamedTuple):
     """Partitions that may do the same; brokers are indexes, rising.
 
     `topic`: of the table where it has caps, else -1. `pins`: brokers they must hold; `closed`:
     excluded brokers that they hold, and so may keep.
     """
 
-    kind: int
+    class_number: int
     topic: int
     pins: tuple[int, ...]
     closed: tuple[int, ...]
 
 
-def lots_of(
+def aggregates_of(
     instance: Instance, rows: NDArray[np.int64] | None = None, *, by_topic: bool = True
-) -> Counter[Lot]:
+) -> Counter[Aggregate]:
     """Lots of rows (all where None) and their sizes; `by_topic`: capped topics apart."""
     chosen = np.arange(len(instance), dtype=np.int64) if rows is None else rows
     topic = instance.topic[chosen].astype(np.int64)
     capped = instance.is_capped[topic] & by_topic if len(chosen) else topic > 0
     width = len(instance.is_capped) + 1
-    keys = instance.kind[chosen] * width + np.where(capped, topic, -1) + 1
+    keys = instance.class_of[chosen] * width + np.where(capped, topic, -1) + 1
     is_special = instance.pins.lengths[chosen] > 0
     held = instance.held
     if not instance.is_open.all():
         holds_closed = np.zeros(len(held), dtype=np.bool_)
         holds_closed[held.rows[~instance.is_open[held.values]]] = True
         is_special |= holds_closed[chosen]
-    found: Counter[Lot] = Counter()
+    found: Counter[Aggregate] = Counter()
     plain, numbers = np.unique(keys[~is_special], return_counts=True)
     for key, number in zip(plain.tolist(), numbers.tolist(), strict=True):
-        found[Lot(key // width, key % width - 1, (), ())] += number
+        found[Aggregate(key // width, key % width - 1, (), ())] += number
     for at in np.flatnonzero(is_special).tolist():
         row, key = int(chosen[at]), int(keys[at])
         closed = tuple(b for b in held.row(row) if not instance.is_open[b])
-        found[Lot(key // width, key % width - 1, instance.pins.row(row), closed)] += 1
+        found[Aggregate(key // width, key % width - 1, instance.pins.row(row), closed)] += 1
     return found
 
 
-class LotNetwork:
+class AggregateNetwork:
     """Lots -> racks -> brokers -> sink as a network; brokers are nodes 2..B + 1.
 
     `caps`: topic -> most replicas of it on each broker, int64 [B]. `supply`: units that must flow.
@@ -85,7 +85,7 @@ class LotNetwork:
     def __init__(
         self,
         instance: Instance,
-        lots: Mapping[Lot, int],
+        aggregates: Mapping[Aggregate, int],
         caps: Mapping[int, NDArray[np.int64]],
     ) -> None:
         self.instance = instance
@@ -95,8 +95,8 @@ class LotNetwork:
         self._caps = caps
         self._topic_nodes: dict[tuple[int, int], int] = {}
         self.exits = [self.network.add_arc(2 + b, SINK, 0) for b in range(self.width)]
-        for lot, size in lots.items():
-            self._add(lot, size)
+        for aggregate, size in aggregates.items():
+            self._add(aggregate, size)
         self._residuals = list(self.network.residuals)
 
     def fill(self, limits: Sequence[int]) -> int:
@@ -106,19 +106,19 @@ class LotNetwork:
             self.network.reset(arc, limit)
         return self.network.push(SOURCE, SINK)
 
-    def _add(self, lot: Lot, size: int) -> None:
-        kind = self.instance.kinds[lot.kind]
+    def _add(self, aggregate: Aggregate, size: int) -> None:
+        class_ = self.instance.classes[aggregate.class_number]
         may = np.flatnonzero(self.instance.is_open).tolist()
-        may = sorted({*may, *lot.closed} - set(lot.pins))
-        for b in lot.pins:
-            self._give(self._entry(lot.topic, b), size)
+        may = sorted({*may, *aggregate.closed} - set(aggregate.pins))
+        for b in aggregate.pins:
+            self._give(self._entry(aggregate.topic, b), size)
         by_leaf: dict[int, list[int]] = {}
         for b in may:
             by_leaf.setdefault(int(self.instance.leaf[b]), []).append(b)
-        gadget = self._boxes if kind.has_boxes else self._chain
-        for leaf, node in gadget(kind, lot, size, by_leaf).items():
+        gadget = self._boxes if class_.has_boxes else self._chain
+        for leaf, node in gadget(class_, aggregate, size, by_leaf).items():
             for b in by_leaf[leaf]:
-                self.network.add_arc(node, self._entry(lot.topic, b), size)
+                self.network.add_arc(node, self._entry(aggregate.topic, b), size)
 
     def _give(self, node: int, units: int) -> None:
         if units:
@@ -134,22 +134,28 @@ class LotNetwork:
             self.network.add_arc(node, 2 + broker, int(self._caps[topic][broker]))
         return node
 
-    def _room(self, lot: Lot, by_leaf: Mapping[int, Sequence[int]]) -> Room:
-        pinned = np.bincount(self.instance.leaf[list(lot.pins)], minlength=self.instance.leaves)
+    def _room(self, aggregate: Aggregate, by_leaf: Mapping[int, Sequence[int]]) -> RackCapacity:
+        pinned = np.bincount(
+            self.instance.leaf[list(aggregate.pins)], minlength=self.instance.leaves
+        )
         free = np.zeros(self.instance.leaves, dtype=np.int64)
         for leaf, brokers in by_leaf.items():
             free[leaf] = len(brokers)
-        return Room(pinned.astype(np.int64)[None, :], free[None, :])
+        return RackCapacity(pinned.astype(np.int64)[None, :], free[None, :])
 
     def _boxes(
-        self, kind: Kind, lot: Lot, size: int, by_leaf: Mapping[int, Sequence[int]]
+        self,
+        class_: PartitionClass,
+        aggregate: Aggregate,
+        size: int,
+        by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
         """Nodes of the racks, bounds as supplies and capacities; leaf -> its node."""
-        shape = shapes(kind, self._room(lot, by_leaf))
+        shape = rack_bounds(class_, self._room(aggregate, by_leaf))
         above = {0: self.network.add_node()}
-        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        up = np.zeros(len(class_.up[0]), dtype=np.int64)
         owed = {0: int(shape.units[0])}
-        for level, nodes in enumerate(kind.up):
+        for level, nodes in enumerate(class_.up):
             low, high = shape.low[level][0], shape.high[level][0]
             here: dict[int, int] = {}
             for leaf in np.flatnonzero(np.diff(nodes, prepend=-1)).tolist():
@@ -168,27 +174,31 @@ class LotNetwork:
         return above
 
     def _chain(
-        self, kind: Kind, lot: Lot, size: int, by_leaf: Mapping[int, Sequence[int]]
+        self,
+        class_: PartitionClass,
+        aggregate: Aggregate,
+        size: int,
+        by_leaf: Mapping[int, Sequence[int]],
     ) -> dict[int, int]:
         """Nodes of the racks, units for distinct ones level by level first; leaf -> its node."""
-        pinned = self._room(lot, by_leaf).pinned
-        left = kind.replicas - len(lot.pins)
+        pinned = self._room(aggregate, by_leaf).pinned
+        left = class_.replicas - len(aggregate.pins)
         above = {0: self.network.add_node()}
-        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        up = np.zeros(len(class_.up[0]), dtype=np.int64)
         placed = 0
-        for level, fresh, more in fresh_racks(kind, pinned):
+        for level, fresh, more in fresh_racks(class_, pinned):
             if int(more[0]) <= placed:
                 continue
             units, placed = int(more[0]) - placed, int(more[0])
             self._spread_out(above, units * size)
             here: dict[int, int] = {}
             for leaf in sorted(by_leaf):
-                node = int(kind.up[level][leaf])
+                node = int(class_.up[level][leaf])
                 if node not in here:
                     here[node] = self.network.add_node()
                     room = size if fresh[0, node] else 0
                     self.network.add_arc(above[int(up[leaf])], here[node], room)
-            above, up = here, kind.up[level]
+            above, up = here, class_.up[level]
         self._spread_out(above, (left - placed) * size)
         return {leaf: above[int(up[leaf])] for leaf in by_leaf}
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.planning.model import Group
+from rackwise.core.planning.model import BrokerGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,14 +42,14 @@ class Ranges(NamedTuple):
     totals: tuple[int, ...]
     cuts: tuple[tuple[NDArray[np.int64], int], ...] = ()
 
-    def groups(self, ids: NDArray[np.int64]) -> tuple[Group, ...]:
+    def groups(self, ids: NDArray[np.int64]) -> tuple[BrokerGroup, ...]:
         """As values; `ids` of the brokers."""
         found = []
         for number, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == number)
             members = members[np.argsort(ids[members])]
             found.append(
-                Group(
+                BrokerGroup(
                     brokers=tuple(ids[members].tolist()),
                     low=tuple(self.low[members].tolist()),
                     high=tuple(self.high[members].tolist()),
@@ -75,13 +75,13 @@ class Ranges(NamedTuple):
         )
 
 
-def steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
+def weight_steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Of each broker the least common multiple of all weights over its own, as Python integers."""
     whole = math.lcm(*(int(weight) for weight in weights)) if len(weights) else 1
     return np.array([whole // int(weight) for weight in weights], dtype=object)
 
 
-def shared_out(total: int, step: Sequence[int]) -> list[int]:
+def even_shares(total: int, step: Sequence[int]) -> list[int]:
     """Loads that sum to `total` and have the least sum of `load^2 * step`, earlier ones first.
 
     >>> shared_out(7, [1, 1, 1]), shared_out(7, [2, 1])
@@ -109,7 +109,7 @@ def shared_out(total: int, step: Sequence[int]) -> list[int]:
 
 def ranges_of(loads: Sequence[int], weights: NDArray[np.int64], reached: Reached) -> Ranges:
     """All fair vectors, from one."""
-    step = steps(weights).tolist()
+    step = weight_steps(weights).tolist()
     leaving = [
         (2 * load - 1) * width if load else -1 for load, width in zip(loads, step, strict=True)
     ]

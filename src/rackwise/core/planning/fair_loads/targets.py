@@ -48,8 +48,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rackwise.core.planning.fair_loads.aggregate import SOURCE, LotNetwork, lots_of
-from rackwise.core.planning.fair_loads.ranges import Ranges, ranges_of, shared_out, steps
+from rackwise.core.planning.fair_loads.aggregate import SOURCE, AggregateNetwork, aggregates_of
+from rackwise.core.planning.fair_loads.ranges import Ranges, even_shares, ranges_of, weight_steps
 from rackwise.core.planning.model import Cut, Fair
 from rackwise.core.policy import Slack
 
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.fair_loads.aggregate import Lot
+    from rackwise.core.planning.fair_loads.aggregate import Aggregate
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
 
 _NAMED = 6
 """Racks that the reason of a cut names."""
@@ -84,7 +84,7 @@ def targets_of(instance: Instance) -> Targets:
     balance = instance.view.policy.balance.replicas
     if balance == "off":
         return Targets(None, caps)
-    ranges = _ranges(instance, lots_of(instance), caps)
+    ranges = _ranges(instance, aggregates_of(instance), caps)
     if isinstance(balance, Slack):
         ranges = ranges.with_slack(balance.replicas)
     return Targets(ranges, caps)
@@ -115,26 +115,26 @@ def topic_caps(instance: Instance) -> Mapping[int, NDArray[np.int64]]:
     topic = instance.topic
     order = np.argsort(topic, kind="stable")
     bounds = np.searchsorted(topic[order], np.arange(len(instance.is_capped) + 1))
-    known: dict[frozenset[tuple[Lot, int]], NDArray[np.int64]] = {}
+    known: dict[frozenset[tuple[Aggregate, int]], NDArray[np.int64]] = {}
     caps: dict[int, NDArray[np.int64]] = {}
     for number in np.flatnonzero(instance.is_capped).tolist():
         rows = order[bounds[number] : bounds[number + 1]]
-        lots = lots_of(instance, rows, by_topic=False)
-        key = frozenset(lots.items())
+        aggregates = aggregates_of(instance, rows, by_topic=False)
+        key = frozenset(aggregates.items())
         if key not in known:
-            known[key] = _ranges(instance, lots, {}).high
+            known[key] = _ranges(instance, aggregates, {}).high
         caps[number] = known[key]
     return caps
 
 
 def _ranges(
-    instance: Instance, lots: Counter[Lot], caps: Mapping[int, NDArray[np.int64]]
+    instance: Instance, aggregates: Counter[Aggregate], caps: Mapping[int, NDArray[np.int64]]
 ) -> Ranges:
-    closed_form = _closed_form(instance, lots)
+    closed_form = _closed_form(instance, aggregates)
     if closed_form is not None:
         return closed_form.exact()
-    network = LotNetwork(instance, lots, caps)
-    loads = _fair_loads(network, steps(instance.weights).tolist())
+    network = AggregateNetwork(instance, aggregates, caps)
+    loads = _fair_loads(network, weight_steps(instance.weights).tolist())
     network.fill(loads)
     found = ranges_of(
         loads,
@@ -144,37 +144,37 @@ def _ranges(
     return found.exact()
 
 
-def _closed_form(instance: Instance, lots: Mapping[Lot, int]) -> Ranges | None:
+def _closed_form(instance: Instance, aggregates: Mapping[Aggregate, int]) -> Ranges | None:
     """Floor and ceiling of the mean, of all brokers or of each rack, where that must be fair."""
-    is_plain = instance.is_open.all() and not any(lot.pins for lot in lots)
+    is_plain = instance.is_open.all() and not any(aggregate.pins for aggregate in aggregates)
     if not is_plain or len(np.unique(instance.weights)) != 1:
         return None
     sizes: dict[int, int] = {}
-    for lot, size in lots.items():
-        sizes[lot.kind] = sizes.get(lot.kind, 0) + size
-    kinds = [(instance.kinds[number], size) for number, size in sizes.items()]
+    for aggregate, size in aggregates.items():
+        sizes[aggregate.class_number] = sizes.get(aggregate.class_number, 0) + size
+    classes = [(instance.classes[number], size) for number, size in sizes.items()]
     below = np.bincount(instance.leaf, minlength=instance.leaves).astype(np.int64)
-    total = sum(kind.replicas * size for kind, size in kinds)
+    total = sum(class_.replicas * size for class_, size in classes)
     brokers = len(instance.brokers)
-    if all(_may_be_uniform(kind, below) for kind, _ in kinds):
+    if all(_may_be_uniform(class_, below) for class_, _ in classes):
         zeros = np.zeros(brokers, dtype=np.int64)
         high = -(-total // brokers)
         return Ranges(zeros, zeros + max(0, high - 1), zeros + high, (total,))
-    if not all((kind.low[-1] == kind.high[-1]).all() for kind, _ in kinds):
+    if not all((class_.low[-1] == class_.high[-1]).all() for class_, _ in classes):
         return None
-    held = sum((kind.low[-1] * size for kind, size in kinds), np.zeros_like(below))
+    held = sum((class_.low[-1] * size for class_, size in classes), np.zeros_like(below))
     high_of = -(-held // np.maximum(below, 1))
     return _fixed_racks(high_of[instance.leaf], held, instance.leaf, high_of)
 
 
-def _may_be_uniform(kind: Kind, below: NDArray[np.int64]) -> bool:
+def _may_be_uniform(class_: PartitionClass, below: NDArray[np.int64]) -> bool:
     """Whether all brokers may hold the same part of a partition; `below`: of each leaf."""
     brokers = int(below.sum())
-    if not kind.has_boxes or kind.replicas > brokers:
+    if not class_.has_boxes or class_.replicas > brokers:
         return False
-    for level in range(len(kind.up)):
-        share = kind.replicas * kind.at(level, below)
-        if ((share < kind.low[level] * brokers) | (share > kind.high[level] * brokers)).any():
+    for level in range(len(class_.up)):
+        share = class_.replicas * class_.at(level, below)
+        if ((share < class_.low[level] * brokers) | (share > class_.high[level] * brokers)).any():
             return False
     return True
 
@@ -197,7 +197,7 @@ def _fixed_racks(
     return Ranges(group, np.maximum(high - 1, 0), high, tuple(totals), tuple(cuts))
 
 
-def _fair_loads(network: LotNetwork, step: Sequence[int]) -> list[int]:
+def _fair_loads(network: AggregateNetwork, step: Sequence[int]) -> list[int]:
     """One fair vector, by taking loads apart."""
     loads = [0] * len(step)
     below: set[int] = set()
@@ -205,7 +205,7 @@ def _fair_loads(network: LotNetwork, step: Sequence[int]) -> list[int]:
     blocks = [(list(range(len(step))), network.supply)]
     while blocks:
         block, total = blocks.pop()
-        wanted = shared_out(total, [step[b] for b in block])
+        wanted = even_shares(total, [step[b] for b in block])
         limits = [network.supply if b in below else 0 for b in range(len(step))]
         for b, load in zip(block, wanted, strict=True):
             limits[b] = load
@@ -232,8 +232,8 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
     is_whole = not np.isin(instance.leaf[inside], leaves).any()
     names = ", ".join(instance.tree.names[-1][leaf] for leaf in leaves.tolist()[:_NAMED])
     more = f" and {len(leaves) - _NAMED} more" if len(leaves) > _NAMED else ""
-    takes = sorted({_most_outside(instance, kind, leaves) for kind in instance.kinds})
-    has_boxes = all(kind.has_boxes for kind in instance.kinds)
+    takes = sorted({_most_outside(instance, class_, leaves) for class_ in instance.classes})
+    has_boxes = all(class_.has_boxes for class_ in instance.classes)
     is_told = is_whole and has_boxes and not len(instance.pins.values) and instance.is_open.all()
     if is_told and len(takes) == 1:
         verb = "takes" if len(leaves) == 1 else "take"
@@ -243,9 +243,9 @@ def cut_value(instance: Instance, inside: NDArray[np.int64], least: int) -> Cut:
     return Cut(brokers=tuple(sorted(ids[inside].tolist())), least=least, reason=reason)
 
 
-def _most_outside(instance: Instance, kind: Kind, leaves: NDArray[np.int64]) -> int:
+def _most_outside(instance: Instance, class_: PartitionClass, leaves: NDArray[np.int64]) -> int:
     """Most replicas of one partition in these finest racks together."""
     inside = np.ones(instance.leaves, dtype=np.bool_)
     inside[leaves] = False
-    low, high = kind.low[-1], kind.high[-1]
-    return min(kind.replicas - int(low[inside].sum()), int(high[leaves].sum()))
+    low, high = class_.low[-1], class_.high[-1]
+    return min(class_.replicas - int(low[inside].sum()), int(high[leaves].sum()))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.leaders.fair_counts import LeaderLoads
-    from rackwise.core.planning.leaders.state import Candidates
+    from rackwise.core.planning.leaders.state import LeaderCandidates
 
 
-def cheapest_leaders(candidates: Candidates, wanted: LeaderLoads) -> NDArray[np.int64]:
+def cheapest_leaders(candidates: LeaderCandidates, wanted: LeaderLoads) -> NDArray[np.int64]:
     """Column of the leader of each row, int64 [rows].
 
     Raises `NoFlow` where the loads cannot be met, `OptimumTooLarge` and `MissingDependency`.

@@ -38,7 +38,7 @@ from rackwise.core.model import Ragged
 from rackwise.core.planning.leaders.by_flow import cheapest_leaders
 from rackwise.core.planning.leaders.dual_prices import dual_prices_of_leaders
 from rackwise.core.planning.leaders.fair_counts import LeaderLoads, fair_numbers
-from rackwise.core.planning.leaders.state import MOST_COST, Candidates, Leading
+from rackwise.core.planning.leaders.state import MOST_COST, LeaderCandidates, LeaderChoice
 from rackwise.core.view import distinct
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def choose_leaders(
         fair=fair,
         prices=prices,
         cost=int(leading.cost.sum()),
-        lower_bound=candidates.bound(prices) - fair.worth(prices),
+        lower_bound=candidates.bound(prices) - fair.price_term(prices),
     )
 
 
@@ -126,13 +126,13 @@ def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
 
 def _table(
     sets: Ragged, costs: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Candidates]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], LeaderCandidates]:
     """Brokers that may lead something, rows that somebody may lead, and these as a table."""
     is_there = np.bincount(sets.values) > 0
     brokers = np.flatnonzero(is_there)
     numbers = (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[sets.values]
     led = np.flatnonzero(sets.lengths > 0)
-    candidates = Candidates.of(Ragged(sets.offsets, numbers).take(led), costs, len(brokers))
+    candidates = LeaderCandidates.of(Ragged(sets.offsets, numbers).take(led), costs, len(brokers))
     return brokers, led, candidates
 
 
@@ -168,18 +168,18 @@ def _kept(
     return sets.keep(wanted), costs[wanted]
 
 
-def _cheapest(candidates: Candidates, fair: LeaderLoads) -> Leading:
+def _cheapest(candidates: LeaderCandidates, fair: LeaderLoads) -> LeaderChoice:
     """The cheapest choice with fair loads."""
     column = candidates.cheapest()
     leader = candidates.members[np.arange(len(column)), column]
     # No choice is cheaper than the cheapest leader of each row: it needs no flow if it is fair.
     if fair.allows(np.bincount(leader, minlength=candidates.brokers)):
-        return Leading(candidates, column)
-    return Leading(candidates, cheapest_leaders(candidates, fair))
+        return LeaderChoice(candidates, column)
+    return LeaderChoice(candidates, cheapest_leaders(candidates, fair))
 
 
 def _swapped(
-    candidates: Candidates, leading: Leading, prices: NDArray[np.int64]
+    candidates: LeaderCandidates, leading: LeaderChoice, prices: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Leaders after rows have swapped: of two rows that may, the first takes the lower broker.
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.leaders.fair_counts import LeaderLoads
-    from rackwise.core.planning.leaders.state import Leading
+    from rackwise.core.planning.leaders.state import LeaderChoice
 
 
-def dual_prices_of_leaders(leading: Leading, fair: LeaderLoads) -> NDArray[np.int64]:
+def dual_prices_of_leaders(leading: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
     """The dual price of each broker, int64 [brokers], for a cheapest choice with fair loads."""
     lengths = _exchange_graph(leading, fair)
     distance = np.zeros(len(lengths), dtype=np.int64)
@@ -52,7 +52,7 @@ def dual_prices_of_leaders(leading: Leading, fair: LeaderLoads) -> NDArray[np.in
     return prices
 
 
-def _exchange_graph(leading: Leading, fair: LeaderLoads) -> NDArray[np.int64]:
+def _exchange_graph(leading: LeaderChoice, fair: LeaderLoads) -> NDArray[np.int64]:
     """Length of each arc, int64 [nodes, nodes], FAR where there is none; pools follow brokers."""
     count = len(leading.loads)
     brokers, pools = np.arange(count), count + fair.group

@@ -43,14 +43,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.leaders.state import FAR, Leading
+from rackwise.core.planning.leaders.state import FAR, LeaderChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rackwise.core.planning.leaders.state import Candidates
+    from rackwise.core.planning.leaders.state import LeaderCandidates
 
 ROUNDS = 32
 """How often rows look for a broker below the mean before paths are searched for one by one."""
@@ -84,7 +84,7 @@ class LeaderLoads:
         totals = np.bincount(self.group, loads, len(self.totals))
         return _is_met(loads, self) and bool((totals == self.totals).all())
 
-    def worth(self, prices: NDArray[np.int64]) -> int:
+    def price_term(self, prices: NDArray[np.int64]) -> int:
         """The most that fair numbers of leaders add up to at prices of the brokers.
 
         Each broker has its `low`; what is left of its group's total goes to the dearest with room.
@@ -110,7 +110,7 @@ def mean_loads(rows: int, brokers: int) -> LeaderLoads:
     )
 
 
-def fair_numbers(candidates: Candidates, weights: Sequence[int]) -> LeaderLoads:
+def fair_numbers(candidates: LeaderCandidates, weights: Sequence[int]) -> LeaderLoads:
     """What is fair for these sets: the mean where they allow it; one weight per broker, 1 or more.
 
     The mean says no less than the exact groups, and costs far less to find.
@@ -120,7 +120,7 @@ def fair_numbers(candidates: Candidates, weights: Sequence[int]) -> LeaderLoads:
     is_even = len(set(weights)) <= 1
     if is_even and _is_met(loads, mean):
         return mean
-    leading = Leading(candidates, column)
+    leading = LeaderChoice(candidates, column)
     fair = fair_leader_loads(leading, weights)
     return mean if is_even and _is_met(leading.loads, mean) else fair
 
@@ -130,7 +130,7 @@ def _is_met(loads: NDArray[np.int64], wanted: LeaderLoads) -> bool:
 
 
 def _near_mean(
-    candidates: Candidates, mean: LeaderLoads
+    candidates: LeaderCandidates, mean: LeaderLoads
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Column of a leader of each row, and the loads, near the mean: int64 [rows], [brokers].
 
@@ -159,7 +159,7 @@ def _near_mean(
         rounds = rounds + 1 if fits.any() else ROUNDS
 
 
-def _lowest_in_turn(candidates: Candidates) -> NDArray[np.int64]:
+def _lowest_in_turn(candidates: LeaderCandidates) -> NDArray[np.int64]:
     """Column of the member of each row that led least before its turn: int64 [rows]."""
     members, brokers = candidates.members, candidates.brokers
     step = max(brokers, len(members) // TURNS, 1)
@@ -183,7 +183,7 @@ def _turns(brokers: NDArray[np.int32]) -> NDArray[np.int64]:
     return found
 
 
-def fair_leader_loads(leading: Leading, weights: Sequence[int]) -> LeaderLoads:
+def fair_leader_loads(leading: LeaderChoice, weights: Sequence[int]) -> LeaderLoads:
     """Even out the choice, in place, and say what is fair; one weight per broker, 1 or more."""
     scale = [lcm(*weights) // weight for weight in weights]
     _even_out(leading, scale)
@@ -196,7 +196,7 @@ def fair_leader_loads(leading: Leading, weights: Sequence[int]) -> LeaderLoads:
     return _by_exchange(leading, saves, costs, cuts)
 
 
-def _even_out(leading: Leading, scale: Sequence[int]) -> None:
+def _even_out(leading: LeaderChoice, scale: Sequence[int]) -> None:
     loads = leading.loads
     saves = [(2 * load - 1) * part for load, part in zip(loads.tolist(), scale, strict=True)]
     closed = np.zeros(len(loads), dtype=np.bool_)
@@ -211,7 +211,7 @@ def _even_out(leading: Leading, scale: Sequence[int]) -> None:
             saves[end] = (2 * int(loads[end]) - 1) * scale[end]
 
 
-def _paying(leading: Leading, source: int, target: int, scale: Sequence[int]) -> int:
+def _paying(leading: LeaderChoice, source: int, target: int, scale: Sequence[int]) -> int:
     """How many rows may go from source to target so that each of them makes it fairer.
 
     The k-th does while (2 * (source - k) + 1) * a > (2 * (target + k) - 1) * b.
@@ -222,7 +222,7 @@ def _paying(leading: Leading, source: int, target: int, scale: Sequence[int]) ->
 
 
 def _search(
-    leading: Leading, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
+    leading: LeaderChoice, source: int, saves: int, scale: Sequence[int], closed: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], list[int]]:
     """Who is reached, and the shortest path to the cheapest broker that pays; [] if none does."""
     before = np.full(len(leading.loads), -1, dtype=np.int64)
@@ -253,7 +253,7 @@ def back(before: NDArray[np.int64], last: int) -> list[int]:
     return path[::-1]
 
 
-def reached(leading: Leading, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reached(leading: LeaderChoice, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The sources, and whom a path leads to from one of them: bool [brokers]."""
     seen = sources.copy()
     front = np.flatnonzero(seen)
@@ -264,7 +264,7 @@ def reached(leading: Leading, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return seen
 
 
-def _cuts(leading: Leading, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
+def _cuts(leading: LeaderChoice, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
     """For each level, what the brokers above it reach, and what they all must lead."""
     busy = np.flatnonzero(leading.loads > 0).tolist()
     levels = sorted({saves[broker] for broker in busy}, reverse=True)
@@ -272,12 +272,12 @@ def _cuts(leading: Leading, saves: Sequence[int]) -> dict[tuple[int, ...], int]:
     return dict(_cut(leading, reached(leading, heavy & (leading.loads > 0))) for heavy in above)
 
 
-def _cut(leading: Leading, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
+def _cut(leading: LeaderChoice, inside: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
     """Brokers, and what they lead now."""
     return tuple(np.flatnonzero(inside).tolist()), int(leading.loads[inside].sum())
 
 
-def _by_height(leading: Leading, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
+def _by_height(leading: LeaderChoice, cuts: Mapping[tuple[int, ...], int]) -> LeaderLoads:
     """Groups of equal weights: all brokers of one `high`."""
     loads = leading.loads
     high = loads.copy()
@@ -296,7 +296,7 @@ def _by_height(leading: Leading, cuts: Mapping[tuple[int, ...], int]) -> LeaderL
 
 
 def _by_exchange(
-    leading: Leading,
+    leading: LeaderChoice,
     saves: Sequence[int],
     costs: Sequence[int],
     cuts: Mapping[tuple[int, ...], int],

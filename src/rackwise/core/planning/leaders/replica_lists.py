@@ -29,7 +29,7 @@ from rackwise.core.planning.leaders.choose import (
     fair_leaders,
 )
 from rackwise.core.planning.leaders.eligible import electable, may_lead
-from rackwise.core.planning.model import Certificate, Cut, Group, Leaders, Replace
+from rackwise.core.planning.model import BrokerGroup, Certificate, Cut, Leaders, Replace
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 UNIT = "leader changes"
 
 
-class Led(NamedTuple):
+class ChosenLists(NamedTuple):
     """`lists`: broker ids, preferred leader first, one row for each partition."""
 
     lists: Ragged
     leaders: ChosenLeaders
 
 
-def led(instance: Instance, sets: Ragged) -> Led:
+def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
     """Leaders for sets of usable brokers, and the lists that say so.
 
     Raises `MissingDependency` without ortools.
@@ -63,7 +63,7 @@ def led(instance: Instance, sets: Ragged) -> Led:
     if balance.failover and balance.leaders == "even":
         second = _seconds(instance, sets, chosen.leader, lists, weights)
         lists = _listed(instance, members, [chosen.leader, second])
-    return Led(lists, chosen)
+    return ChosenLists(lists, chosen)
 
 
 def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
@@ -72,7 +72,7 @@ def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
     return fair_leaders(electable(instance, sets).sets, weights=weights)
 
 
-def leader_groups(instance: Instance, found: FairLeaders) -> tuple[Group, ...]:
+def leader_groups(instance: Instance, found: FairLeaders) -> tuple[BrokerGroup, ...]:
     """What is fair for leaders, as groups of broker ids; who may lead nothing has none to lead."""
     fair = found.fair
     groups = [
@@ -83,7 +83,7 @@ def leader_groups(instance: Instance, found: FairLeaders) -> tuple[Group, ...]:
     idle = np.delete(instance.brokers, found.brokers).tolist()
     if idle:
         nothing = (0,) * len(idle)
-        groups.append(Group(brokers=tuple(sorted(idle)), low=nothing, high=nothing, total=0))
+        groups.append(BrokerGroup(brokers=tuple(sorted(idle)), low=nothing, high=nothing, total=0))
     return tuple(groups)
 
 
@@ -103,10 +103,12 @@ def leader_certificate(instance: Instance, chosen: ChosenLeaders) -> Certificate
     )
 
 
-def _group(instance: Instance, found: FairLeaders, inside: NDArray[np.bool_], total: int) -> Group:
+def _group(
+    instance: Instance, found: FairLeaders, inside: NDArray[np.bool_], total: int
+) -> BrokerGroup:
     ids = instance.brokers[found.brokers[inside]]
     order = np.argsort(ids)
-    return Group(
+    return BrokerGroup(
         brokers=tuple(ids[order].tolist()),
         low=tuple(found.fair.low[inside][order].tolist()),
         high=tuple(found.fair.high[inside][order].tolist()),

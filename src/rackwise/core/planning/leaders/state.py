@@ -1,23 +1,21 @@
-"""Who could lead what, who does, and whom each broker could hand a leadership to.
+"""Who may lead each partition, who leads it, and what a change of leader costs.
 
-Two values that the choice of leaders works on.
-
-`Candidates`: for each partition the brokers that may lead it and what that costs, as a matrix whose
-free cells hold the broker that does not exist, `brokers`.
+`LeaderCandidates` is a matrix: for each partition the brokers that may lead it, and the cost of
+each. Free cells hold the number `brokers`, which no broker has.
 
 ```
 row   members     costs          brokers = 3, so 3 is a free cell
-0     0  1  2     0  1  1        leader 0 is the old one: to keep it costs nothing
-1     2  1  3     0  1  -        two may lead
+0     0  1  2     0  1  1        broker 0 led before: to keep it costs nothing
+1     2  1  3     0  1  -        two brokers may lead
 2     0  1  3     1  1  -        the old leader may not lead any more
 ```
 
-`Leading`: a choice, one member of each row, which changes along paths: on a path 0 -> 1 -> 2 some
-rows of 0 go to 1 and as many rows of 1 go to 2. `step(b)` is what the cheapest row that b leads
-would cost on each other broker, less what it costs now: the arcs of the exchange graph. It is kept
+`LeaderChoice` is one leader for each row. It changes along paths: on a path 0 -> 1 -> 2 some rows
+of 0 go to 1 and as many rows of 1 go to 2. `step(b)` holds, for each other broker, the least change
+of cost if one row that b leads goes there: the arcs of the exchange graph. The values are cached
 until a row of b comes or goes.
 
-What this does not do: decide.
+Limits: this module chooses nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ MOST_COST: Final = 2**40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidates:
+class LeaderCandidates:
     """`members`: int32 [rows, width], rising, free cells last; `costs`: int64, FAR where free."""
 
     members: NDArray[np.int32]
@@ -51,7 +49,7 @@ class Candidates:
     brokers: int
 
     @classmethod
-    def of(cls, sets: Ragged, costs: NDArray[np.int64], brokers: int) -> Candidates:
+    def of(cls, sets: Ragged, costs: NDArray[np.int64], brokers: int) -> LeaderCandidates:
         """From sets of brokers 0 to `brokers` - 1 and a cost for each of their members."""
         lengths = sets.lengths
         width = int(lengths.max(initial=1))
@@ -79,10 +77,10 @@ class Candidates:
         return int((self.costs + np.append(prices, [0])[self.members]).min(axis=1).sum())
 
 
-class Leading:
+class LeaderChoice:
     """A choice of leaders that changes along paths. `column`: int64 [rows], of the leader."""
 
-    def __init__(self, candidates: Candidates, column: NDArray[np.int64]) -> None:
+    def __init__(self, candidates: LeaderCandidates, column: NDArray[np.int64]) -> None:
         self.candidates = candidates
         self._rows = np.arange(len(column))
         self.leader: NDArray[np.int32] = candidates.members[self._rows, column]

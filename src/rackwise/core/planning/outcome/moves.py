@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DRAINED = "drained-broker"
 
 
-class Changed(NamedTuple):
+class ListChanges(NamedTuple):
     """Rows whose list changes, in the order of their moves, and what changes.
 
     `before`, `after`: broker ids; `added`: those of `after` that are not in `before`; `is_order`:
@@ -60,7 +60,7 @@ class Changed(NamedTuple):
     reason: NDArray[np.int64]
 
 
-def changed(instance: Instance, lists: Ragged) -> Changed:
+def list_changes(instance: Instance, lists: Ragged) -> ListChanges:
     """What changes from the placed lists to `lists`, broker ids of every row."""
     placed = instance.view.placed
     rows = np.flatnonzero(~_equal(placed, lists))
@@ -71,7 +71,7 @@ def changed(instance: Instance, lists: Ragged) -> Changed:
     urgency = np.array([_urgency(names) for names in reasons], dtype=np.int64)[reason]
     urgency[is_order] = len(_URGENCIES)
     order = np.lexsort((rows, -instance.view.table.bytes[rows], urgency))
-    return Changed(
+    return ListChanges(
         rows[order],
         before.take(order),
         after.take(order),
@@ -92,7 +92,7 @@ def _urgency(reasons: Sequence[str]) -> int:
     return _URGENCIES.index("drained" if errors == [DRAINED] else "broken")
 
 
-def moves_of(instance: Instance, change: Changed, prices: Sequence[Price]) -> tuple[Move, ...]:
+def moves_of(instance: Instance, change: ListChanges, prices: Sequence[Price]) -> tuple[Move, ...]:
     """The moves as values, in order; `prices`: rows of one provider, none = not priced."""
     view = instance.view
     table = view.table

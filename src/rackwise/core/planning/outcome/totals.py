@@ -21,7 +21,7 @@ import numpy as np
 
 from rackwise.core.planning.model import Totals
 from rackwise.core.planning.outcome.dollars import copied, copy_prices, steady_states
-from rackwise.core.planning.problem.cheapest_sets import Offers, minima
+from rackwise.core.planning.problem.cheapest_sets import BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.copy_prices import CopyCosts
 from rackwise.core.view import View
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Ragged
     from rackwise.core.planning.model import Certificate
-    from rackwise.core.planning.outcome.moves import Changed
+    from rackwise.core.planning.outcome.moves import ListChanges
     from rackwise.core.planning.problem.instance import Instance
     from rackwise.core.traffic import Price
 
 
 def totals_of(
     instance: Instance,
-    change: Changed,
+    change: ListChanges,
     lists: Ragged,
     *,
-    offers: Offers,
+    offers: BrokerPrices,
     sets: Ragged,
     prices: Sequence[Price],
 ) -> Totals:
@@ -56,12 +56,12 @@ def totals_of(
         found,
         repair_moves=forced,
         balance_moves=found.moves - forced,
-        partitions_at_least=touched_at_least(instance, offers, sets),
+        partitions_at_least=fewest_touched(instance, offers, sets),
     )
 
 
 def leader_totals(
-    instance: Instance, change: Changed, lists: Ragged, prices: Sequence[Price]
+    instance: Instance, change: ListChanges, lists: Ragged, prices: Sequence[Price]
 ) -> Totals:
     """The sums that need no proof: all of them where sets stay."""
     view = instance.view
@@ -84,7 +84,7 @@ def leader_totals(
     )
 
 
-def offers_of(instance: Instance, certificate: Certificate) -> Offers:
+def prices_of_certificate(instance: Instance, certificate: Certificate) -> BrokerPrices:
     """The prices of a certificate, for each usable broker and each topic that has some."""
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
     codes = {name: code for code, name in enumerate(instance.view.table.topics)}
@@ -97,7 +97,7 @@ def offers_of(instance: Instance, certificate: Certificate) -> Offers:
     table = np.repeat(own[None, :], len(topics) + 1, axis=0)
     for one in certificate.topic_prices:
         table[row_class[codes[one.topic]], index[one.broker]] += one.price
-    return Offers(table=table, row_class=row_class[instance.topic])
+    return BrokerPrices(table=table, row_class=row_class[instance.topic])
 
 
 def _firsts(rows: Ragged) -> NDArray[np.int64]:
@@ -111,11 +111,11 @@ def _sum(values: NDArray[np.int64]) -> int:
 
 def forced_moves(instance: Instance) -> int:
     """Replicas that the rules alone force to be copied, whatever the loads."""
-    moves = by_count(instance)
-    return _sum(minima(moves, Offers.flat(moves)).values)
+    moves = with_unit_costs(instance)
+    return _sum(cheapest_sets(moves, BrokerPrices.flat(moves)).values)
 
 
-def by_count(instance: Instance) -> Instance:
+def with_unit_costs(instance: Instance) -> Instance:
     """The same instance, every new replica at a cost of one."""
     if instance.minimise == "moves":
         return instance
@@ -125,12 +125,12 @@ def by_count(instance: Instance) -> Instance:
     return replace(instance, minimise="moves", costs=costs)
 
 
-def touched_at_least(instance: Instance, offers: Offers, sets: Ragged) -> int:
+def fewest_touched(instance: Instance, offers: BrokerPrices, sets: Ragged) -> int:
     """Partitions whose set changes in every plan of this cost, as far as prices tell.
 
     `sets`: those of the plan, each the cheapest of its partition under the prices.
     """
-    least = minima(instance, offers).values
+    least = cheapest_sets(instance, offers).values
     untouched = _untouched(instance)
     stays = np.zeros(len(instance), dtype=np.bool_)
     rows = np.flatnonzero(untouched)

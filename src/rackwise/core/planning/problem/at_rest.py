@@ -32,7 +32,7 @@ SHOWN = 5
 """Partitions that a message names."""
 
 
-def check_settled(cluster: Cluster) -> None:
+def check_at_rest(cluster: Cluster) -> None:
     """Refuse a cluster of which partitions are being reassigned, or that was read while it changed.
 
     Raises `InvalidSnapshot`.

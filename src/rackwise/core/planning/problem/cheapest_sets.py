@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
 
 NEVER = 2**57
 """Dearer than any set: a broker that cannot be taken."""
@@ -54,7 +54,7 @@ _CELLS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Offers:
+class BrokerPrices:
     """The price of each broker, which may differ between classes of partitions."""
 
     table: NDArray[np.int64]
@@ -63,7 +63,7 @@ class Offers:
     """Row of `table` for each partition, int64 [partitions]."""
 
     @classmethod
-    def flat(cls, instance: Instance, prices: NDArray[np.int64] | None = None) -> Offers:
+    def flat(cls, instance: Instance, prices: NDArray[np.int64] | None = None) -> BrokerPrices:
         """One price for each broker, whatever the topic; None is 0."""
         table = np.zeros((1, len(instance.brokers)), dtype=np.int64)
         if prices is not None:
@@ -71,14 +71,16 @@ class Offers:
         return cls(table=table, row_class=np.zeros(len(instance), dtype=np.int64))
 
 
-class Minima(NamedTuple):
+class CheapestSets(NamedTuple):
     """`values`: int64 [partitions]; `sets`: brokers, rising; empty where they were not wanted."""
 
     values: NDArray[np.int64]
     sets: Ragged
 
 
-def minima(instance: Instance, offers: Offers, *, with_sets: bool = False) -> Minima:
+def cheapest_sets(
+    instance: Instance, offers: BrokerPrices, *, with_sets: bool = False
+) -> CheapestSets:
     """The cheapest legal set of each partition; of equal ones, what it holds, then canonical order.
 
     The value is `NEVER` or more where there is no legal set, whose brokers then mean nothing;
@@ -89,14 +91,14 @@ def minima(instance: Instance, offers: Offers, *, with_sets: bool = False) -> Mi
     np.cumsum(instance.replicas, out=offsets[1:])
     chosen = np.zeros(offsets[-1] if with_sets else 0, dtype=np.int32)
     for chunk in _chunks(instance, offers):
-        solve = _boxed if chunk.kind.has_boxes else _spread
+        solve = _boxed if chunk.class_.has_boxes else _spread
         found = solve(chunk, with_sets=with_sets)
         values[chunk.rows] = found.forced
         if with_sets:
-            ids = np.sort(found.forced_ids[:, : chunk.kind.replicas], axis=1)
+            ids = np.sort(found.forced_ids[:, : chunk.class_.replicas], axis=1)
             chosen[offsets[chunk.rows][:, None] + np.arange(ids.shape[1])] = ids
     values[instance.lost_pins] = NEVER
-    return Minima(values, Ragged(offsets, chosen) if with_sets else Ragged.empty(len(values)))
+    return CheapestSets(values, Ragged(offsets, chosen) if with_sets else Ragged.empty(len(values)))
 
 
 class _Chunk(NamedTuple):
@@ -107,8 +109,8 @@ class _Chunk(NamedTuple):
     """
 
     instance: Instance
-    offers: Offers
-    kind: Kind
+    offers: BrokerPrices
+    class_: PartitionClass
     rows: NDArray[np.int64]
     own: NDArray[np.int64]
     own_price: NDArray[np.int64]
@@ -125,21 +127,21 @@ class _Chunk(NamedTuple):
         return self.instance.costs.at(rows, leaf.ravel()).reshape(leaf.shape)
 
 
-def _chunks(instance: Instance, offers: Offers) -> Iterator[_Chunk]:
+def _chunks(instance: Instance, offers: BrokerPrices) -> Iterator[_Chunk]:
     if not len(instance):
         return
-    codes, examples = distinct([instance.kind, _pin_codes(instance)])
+    codes, examples = distinct([instance.class_of, _pin_codes(instance)])
     for code, example in enumerate(examples.tolist()):
-        kind = instance.kinds[int(instance.kind[example])]
-        if not kind.is_possible or not kind.replicas:
+        class_ = instance.classes[int(instance.class_of[example])]
+        if not class_.is_possible or not class_.replicas:
             continue
-        width = sum(map(len, kind.low)) if kind.has_boxes else len(instance.brokers)
+        width = sum(map(len, class_.low)) if class_.has_boxes else len(instance.brokers)
         of_code = np.flatnonzero(codes == code)
         for same, (held, pins) in blocks(instance.held, instance.pins, rows=of_code):
             step = max(1, _CELLS // (width + held.shape[1] + 1))
             for at in range(0, len(same), step):
                 part = slice(at, at + step)
-                yield _chunk(instance, offers, kind, same[part], (held[part], pins[part]))
+                yield _chunk(instance, offers, class_, same[part], (held[part], pins[part]))
 
 
 def _pin_codes(instance: Instance) -> NDArray[np.int64]:
@@ -154,8 +156,8 @@ def _pin_codes(instance: Instance) -> NDArray[np.int64]:
 
 def _chunk(
     instance: Instance,
-    offers: Offers,
-    kind: Kind,
+    offers: BrokerPrices,
+    class_: PartitionClass,
     rows: NDArray[np.int64],
     index: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> _Chunk:
@@ -163,7 +165,7 @@ def _chunk(
     pins = instance.pins.values[index[1]].astype(np.int64)
     asked = offers.table[offers.row_class[rows][:, None], held]
     same = held[:, :, None] == pins[:, None, :]
-    chunk = _Chunk(instance, offers, kind, rows, held, asked, same.any(axis=2))
+    chunk = _Chunk(instance, offers, class_, rows, held, asked, same.any(axis=2))
     if not pins.shape[1]:
         return chunk
     is_new = ~same.any(axis=1)
@@ -176,7 +178,7 @@ def _chunk(
     )
 
 
-class _Node(NamedTuple):
+class _RackOffers(NamedTuple):
     """What the brokers below a node ask, by row.
 
     `forced`: int64 [rows], for the `taken` that must be; `offers`: int64 [rows, more], rising.
@@ -189,7 +191,7 @@ class _Node(NamedTuple):
     offers: NDArray[np.int64]
     ids: NDArray[np.int64]
 
-    def within(self, low: int, high: int) -> _Node:
+    def within(self, low: int, high: int) -> _RackOffers:
         """Force up to `low`, and offer no more than `high`; offers need not be sorted before."""
         more, most = max(0, low - self.taken), max(0, high - self.taken)
         if more > self.offers.shape[1]:
@@ -197,7 +199,7 @@ class _Node(NamedTuple):
         order = np.argsort(self.offers, axis=1, kind="stable")[:, :most]
         offers = np.take_along_axis(self.offers, order, axis=1)
         ids = np.take_along_axis(self.ids, order, axis=1) if self.ids.shape[1] else self.ids
-        return _Node(
+        return _RackOffers(
             taken=max(self.taken, low),
             forced=self.forced + offers[:, :more].sum(axis=1) + NEVER * (self.taken > high),
             forced_ids=np.concatenate([self.forced_ids, ids[:, :more]], axis=1),
@@ -205,7 +207,7 @@ class _Node(NamedTuple):
             ids=ids[:, more:],
         )
 
-    def _padded(self, columns: int) -> _Node:
+    def _padded(self, columns: int) -> _RackOffers:
         """With offers that nobody can take."""
         wide = ((0, 0), (0, columns))
         return self._replace(
@@ -214,30 +216,30 @@ class _Node(NamedTuple):
         )
 
 
-def _boxed(chunk: _Chunk, *, with_sets: bool) -> _Node:
+def _boxed(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     """The root of the tree of boxes: what it forces is the cheapest set."""
-    kind, finest = chunk.kind, len(chunk.kind.up) - 1
+    class_, finest = chunk.class_, len(chunk.class_.up) - 1
     nodes = {
         leaf: _leaf(chunk, leaf, with_sets=with_sets)
-        for leaf in range(len(kind.up[finest]))
-        if kind.high[finest][leaf]
+        for leaf in range(len(class_.up[finest]))
+        if class_.high[finest][leaf]
     }
     for level in range(finest - 1, -1, -1):
-        above: dict[int, _Node] = {}
-        first_leaf = np.searchsorted(kind.up[level + 1], np.arange(len(kind.low[level + 1])))
-        parents = kind.up[level][first_leaf]
+        above: dict[int, _RackOffers] = {}
+        first_leaf = np.searchsorted(class_.up[level + 1], np.arange(len(class_.low[level + 1])))
+        parents = class_.up[level][first_leaf]
         for parent in np.unique(parents).tolist():
             children = np.flatnonzero(parents == parent).tolist()
             below = [nodes[child] for child in children if child in nodes]
-            if below and kind.high[level][parent]:
-                box = int(kind.low[level][parent]), int(kind.high[level][parent])
+            if below and class_.high[level][parent]:
+                box = int(class_.low[level][parent]), int(class_.high[level][parent])
                 above[parent] = _joined(below).within(*box)
         nodes = above
-    return _joined(list(nodes.values())).within(kind.replicas, kind.replicas)
+    return _joined(list(nodes.values())).within(class_.replicas, class_.replicas)
 
 
-def _joined(nodes: list[_Node]) -> _Node:
-    return _Node(
+def _joined(nodes: list[_RackOffers]) -> _RackOffers:
+    return _RackOffers(
         taken=sum(node.taken for node in nodes),
         forced=np.sum([node.forced for node in nodes], axis=0),
         forced_ids=np.concatenate([node.forced_ids for node in nodes], axis=1),
@@ -246,11 +248,11 @@ def _joined(nodes: list[_Node]) -> _Node:
     )
 
 
-def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _Node:
+def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _RackOffers:
     """The brokers of one finest rack: pins are forced, the cheapest others offered."""
-    kind, rows = chunk.kind, len(chunk.rows)
+    class_, rows = chunk.class_, len(chunk.rows)
     no_ids = np.zeros((rows, 0), dtype=np.int64)
-    low, high = int(kind.low[-1][leaf]), int(kind.high[-1][leaf])
+    low, high = int(class_.low[-1][leaf]), int(class_.high[-1][leaf])
     here = (chunk.own >= 0) & (chunk.instance.leaf[chunk.own] == leaf)
     pinned = here & chunk.pinned
     pins = int(pinned[0].sum())
@@ -263,7 +265,7 @@ def _leaf(chunk: _Chunk, leaf: int, *, with_sets: bool) -> _Node:
     forced_ids = no_ids
     if pins and with_sets:
         forced_ids = chunk.own[pinned].reshape(rows, pins)
-    return _Node(
+    return _RackOffers(
         taken=pins,
         forced=np.where(pinned, chunk.own_price, 0).sum(axis=1),
         forced_ids=forced_ids,
@@ -290,9 +292,9 @@ def _strangers(chunk: _Chunk, leaf: int, high: int) -> tuple[NDArray[np.int64], 
     return prices, ids
 
 
-def _spread(chunk: _Chunk, *, with_sets: bool) -> _Node:
+def _spread(chunk: _Chunk, *, with_sets: bool) -> _RackOffers:
     """Sets under `at_least`, chosen one by one from all brokers."""
-    instance, kind, rows = chunk.instance, chunk.kind, len(chunk.rows)
+    instance, class_, rows = chunk.instance, chunk.class_, len(chunk.rows)
     brokers = np.arange(len(instance.brokers))
     table = chunk.offers.table[chunk.offers.row_class[chunk.rows]]
     prices = table + chunk.copied(np.broadcast_to(instance.leaf, (rows, len(brokers))))
@@ -303,19 +305,19 @@ def _spread(chunk: _Chunk, *, with_sets: bool) -> _Node:
     taken = np.zeros(prices.shape, dtype=np.bool_)
     at, column = np.nonzero(chunk.pinned)
     taken[at, chunk.own[at, column]] = True
-    for level, wanted in enumerate(kind.at_least):
-        nodes = kind.up[level][instance.leaf]
-        racks = nodes[None, :] == np.arange(len(kind.low[level]))[:, None]
+    for level, wanted in enumerate(class_.at_least):
+        nodes = class_.up[level][instance.leaf]
+        racks = nodes[None, :] == np.arange(len(class_.low[level]))[:, None]
         for _ in range(wanted):
             covered = taken @ racks.T
             short = np.flatnonzero(covered.sum(axis=1) < wanted)
             free = np.where(covered[short][:, nodes], NEVER * 2, prices[short])
             taken[short, free.argmin(axis=1)] = True
-    for _ in range(kind.replicas):
-        short = np.flatnonzero(taken.sum(axis=1) < kind.replicas)
+    for _ in range(class_.replicas):
+        short = np.flatnonzero(taken.sum(axis=1) < class_.replicas)
         free = np.where(taken[short], NEVER * 2, prices[short])
         taken[short, free.argmin(axis=1)] = True
     forced = np.where(taken, prices, 0).sum(axis=1)
-    forced += NEVER * (taken.sum(axis=1) > kind.replicas)
+    forced += NEVER * (taken.sum(axis=1) > class_.replicas)
     ids = np.argsort(~taken, axis=1, kind="stable") if with_sets else taken[:, :0].astype(np.int64)
-    return _Node(kind.replicas, forced, ids, prices[:, :0], ids[:, :0])
+    return _RackOffers(class_.replicas, forced, ids, prices[:, :0], ids[:, :0])

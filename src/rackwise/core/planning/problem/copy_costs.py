@@ -37,7 +37,7 @@ def copy_costs(
     return np.stack([first, np.ones_like(first)])
 
 
-def before_squares(instance: Instance) -> int:
+def stages_before_squares(instance: Instance) -> int:
     """How many of the costs come before loads that are left free are evened out."""
     return 1 if instance.minimise == "moves" else 2
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rackwise.core.racks import Rack
 
 
-class Wanted(NamedTuple):
+class ResolvedGoal(NamedTuple):
     """A cluster and the policy it should keep; `takers`: the only brokers that take replicas.
 
     `takers` is None where all may; `heirs`: (old, new) brokers, new holds what old held.
@@ -48,26 +48,26 @@ class Wanted(NamedTuple):
     heirs: tuple[tuple[int, int], ...] = ()
 
 
-def wanted_by(goal: Goal, cluster: Cluster, policy: Policy) -> Wanted:
+def resolve_goal(goal: Goal, cluster: Cluster, policy: Policy) -> ResolvedGoal:
     """The goal as a policy. Raises `InvalidConfig` for brokers that the goal cannot mean."""
     if isinstance(goal, Repair):
-        return Wanted(cluster, _still(policy))
+        return ResolvedGoal(cluster, _still(policy))
     if isinstance(goal, Add):
-        return Wanted(_joined(cluster, goal.brokers), policy)
+        return ResolvedGoal(_joined(cluster, goal.brokers), policy)
     if isinstance(goal, Drain):
         drained = _drained(policy, goal.brokers)
-        return Wanted(cluster, drained if goal.rebalance else _still(drained))
+        return ResolvedGoal(cluster, drained if goal.rebalance else _still(drained))
     if isinstance(goal, Replace):
         _check_pairs(goal, cluster)
         olds, news = zip(*goal.pairs, strict=True)
-        return Wanted(cluster, _still(_drained(policy, olds)), news, goal.pairs)
+        return ResolvedGoal(cluster, _still(_drained(policy, olds)), news, goal.pairs)
     if isinstance(goal, SetReplication):
         blocks = tuple(
             TopicBlock(match=(glob,), replication=count) for glob, count in goal.by_topic
         )
         sized = replace(policy, topics=(*policy.topics, *blocks))
-        return Wanted(cluster, sized if goal.rebalance else _still(sized))
-    return Wanted(cluster, policy)
+        return ResolvedGoal(cluster, sized if goal.rebalance else _still(sized))
+    return ResolvedGoal(cluster, policy)
 
 
 def _still(policy: Policy) -> Policy:

@@ -32,8 +32,8 @@ import numpy as np
 from rackwise.core.errors import PartialRacks
 from rackwise.core.model import Ragged
 from rackwise.core.planning.problem.copy_prices import CopyCosts
-from rackwise.core.planning.problem.goals import wanted_by
-from rackwise.core.planning.problem.partition_class import Kind
+from rackwise.core.planning.problem.goals import resolve_goal
+from rackwise.core.planning.problem.partition_class import PartitionClass
 from rackwise.core.policy import check_policy
 from rackwise.core.racks import RackTree
 from rackwise.core.text import counted
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Cluster
     from rackwise.core.planning.model import Goal, Minimise
-    from rackwise.core.planning.problem.goals import Wanted
+    from rackwise.core.planning.problem.goals import ResolvedGoal
     from rackwise.core.policy import Policy, TopicRules
     from rackwise.core.traffic import Price
 
@@ -71,8 +71,8 @@ class Instance:
     leaf: NDArray[np.int64]
     weights: NDArray[np.int64]
     is_open: NDArray[np.bool_]
-    kinds: tuple[Kind, ...]
-    kind: NDArray[np.int64]
+    classes: tuple[PartitionClass, ...]
+    class_of: NDArray[np.int64]
     replicas: NDArray[np.int64]
     held: Ragged
     pins: Ragged
@@ -96,7 +96,7 @@ class Instance:
         `prices`: rows of one provider, wanted for dollars. Raises `InvalidConfig`, `InvalidPolicy`,
         `InvalidRack`, `PartialRacks`; `InvalidSnapshot`, `InvalidPrices` where costs are not known.
         """
-        wanted = wanted_by(goal, cluster, policy)
+        wanted = resolve_goal(goal, cluster, policy)
         check_policy(wanted.policy, wanted.cluster)
         view = View(wanted.cluster, wanted.policy)
         tree = _tree(view, minimise)
@@ -107,7 +107,7 @@ class Instance:
         leaf = tree.nodes[-1][places].astype(np.int64)
         held = _held(view, index)
         pins, lost_pins = _pins(view, wanted, index)
-        kinds, kind, replicas = _kinds(view, tree, leaf)
+        classes, class_of, replicas = _classes(view, tree, leaf)
         weights = wanted.policy.brokers.weights
         closed = np.isin(brokers, wanted.policy.brokers.exclude)
         if wanted.takers is not None:
@@ -122,8 +122,8 @@ class Instance:
             leaf=leaf,
             weights=np.array([weights.get(id_, 1) for id_ in brokers.tolist()], dtype=np.int64),
             is_open=~closed,
-            kinds=kinds,
-            kind=kind,
+            classes=classes,
+            class_of=class_of,
             replicas=replicas,
             held=held,
             pins=pins,
@@ -137,7 +137,7 @@ class Instance:
         )
 
     def __len__(self) -> int:
-        return len(self.kind)
+        return len(self.class_of)
 
     @property
     def leaves(self) -> int:
@@ -190,10 +190,10 @@ class Instance:
         is_in = contains(sets, pinned, self.pins.values.astype(np.int64), width)
         good[pinned[~is_in]] = False
         good[self.lost_pins] = False
-        for number, kind in enumerate(self.kinds):
-            chosen = np.flatnonzero(self.kind == number)
+        for number, class_ in enumerate(self.classes):
+            chosen = np.flatnonzero(self.class_of == number)
             for part in parts(chosen, self.leaves):
-                good[part] &= kind.fits(self.leaf_counts(sets.take(part)))
+                good[part] &= class_.fits(self.leaf_counts(sets.take(part)))
         return good
 
     def is_legal(self, row: int, brokers: Sequence[int]) -> bool:
@@ -205,7 +205,7 @@ class Instance:
         if row in self.lost_pins or any(not self.is_open[b] and b not in held for b in chosen):
             return False
         counts = np.bincount(self.leaf[chosen], minlength=self.leaves).astype(np.int64)
-        return bool(self.kinds[int(self.kind[row])].fits(counts[None, :])[0])
+        return bool(self.classes[int(self.class_of[row])].fits(counts[None, :])[0])
 
     def exchangeable(self, row: int, brokers: Sequence[int], old: int, new: int) -> bool:
         """Whether a legal set of one row stays legal with `new` in the place of `old`."""
@@ -214,7 +214,7 @@ class Instance:
         if not self.is_open[new] and new not in self.held.row(row):
             return False
         counts = np.bincount(self.leaf[list(brokers)], minlength=self.leaves).astype(np.int64)
-        legal = self.kinds[int(self.kind[row])].exchanges(counts)
+        legal = self.classes[int(self.class_of[row])].exchanges(counts)
         return bool(legal[self.leaf[old], self.leaf[new]])
 
 
@@ -290,7 +290,9 @@ def _held(view: View, index: NDArray[np.int64]) -> Ragged:
     return Ragged(kept.offsets, values[order].astype(np.int32))
 
 
-def _pins(view: View, wanted: Wanted, index: NDArray[np.int64]) -> tuple[Ragged, NDArray[np.int64]]:
+def _pins(
+    view: View, wanted: ResolvedGoal, index: NDArray[np.int64]
+) -> tuple[Ragged, NDArray[np.int64]]:
     """Pinned brokers of each row, rising, and rows pinned to a broker that is not usable."""
     table = view.table
     pinned: dict[int, set[int]] = {}
@@ -323,9 +325,9 @@ def _pins(view: View, wanted: Wanted, index: NDArray[np.int64]) -> tuple[Ragged,
     )
 
 
-def _kinds(
+def _classes(
     view: View, tree: RackTree, leaf: NDArray[np.int64]
-) -> tuple[tuple[Kind, ...], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[tuple[PartitionClass, ...], NDArray[np.int64], NDArray[np.int64]]:
     """The kinds, the kind of each row, and how many replicas it should have."""
     wanted = np.array([rules.replication or 0 for rules in view.rules], dtype=np.int64)
     of_rule = wanted[view.row_rules]
@@ -339,12 +341,12 @@ def _kinds(
     spread = np.array([codes[rules] for rules in spreads], dtype=np.int64)[view.row_rules]
     if not len(spread):
         return (), spread, replicas
-    kind, examples = distinct([spread, replicas])
-    kinds = tuple(
-        Kind.of(tree, usable, spreads[int(view.row_rules[row])], int(replicas[row]))
+    class_of, examples = distinct([spread, replicas])
+    classes = tuple(
+        PartitionClass.of(tree, usable, spreads[int(view.row_rules[row])], int(replicas[row]))
         for row in examples.tolist()
     )
-    return kinds, kind, replicas
+    return classes, class_of, replicas
 
 
 def _spread(rules: TopicRules, *, is_blind: bool) -> TopicRules:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Kind:
+class PartitionClass:
     """Rules of partitions with `replicas` replicas; nodes are numbered as in the rack tree.
 
     `up[level]`: int64 [leaves], the node above each finest rack, non-decreasing, the finest level
@@ -63,7 +63,7 @@ class Kind:
         usable: Sequence[NDArray[np.int64]],
         rules: TopicRules,
         replicas: int,
-    ) -> Kind:
+    ) -> PartitionClass:
         """`usable[level]`: usable brokers below each node."""
         found = boxes(tree, usable, rules, replicas)
         finest = tree.depth - 1

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
 
 
-class Shape(NamedTuple):
+class RackBounds(NamedTuple):
     """Bounds of rows of one kind.
 
     `low[level]`, `high[level]`: int64 [rows, nodes]; `units`: int64 [rows], replicas to place;
@@ -46,7 +46,7 @@ class Shape(NamedTuple):
     is_possible: NDArray[np.bool_]
 
 
-class Room(NamedTuple):
+class RackCapacity(NamedTuple):
     """What rows may use in each finest rack, int64 [rows, leaves].
 
     `pinned`: pinned brokers; `free`: brokers that are not pinned and may be in the row's set.
@@ -56,7 +56,7 @@ class Room(NamedTuple):
     free: NDArray[np.int64]
 
 
-def room_of(instance: Instance, rows: NDArray[np.int64]) -> Room:
+def rack_capacity(instance: Instance, rows: NDArray[np.int64]) -> RackCapacity:
     """Pinned and free brokers of each row in each finest rack."""
     leaf, leaves = instance.leaf, instance.leaves
     pins = instance.pins.take(rows)
@@ -72,7 +72,7 @@ def room_of(instance: Instance, rows: NDArray[np.int64]) -> Room:
             rows[pins.rows], pins.values.astype(np.int64)
         )
         free = free - _counts(pins.rows[may], leaf[pins.values[may]], len(rows), leaves)
-    return Room(pinned, free)
+    return RackCapacity(pinned, free)
 
 
 def _counts(
@@ -82,78 +82,78 @@ def _counts(
     return flat.reshape(height, width).astype(np.int64)
 
 
-def shapes(kind: Kind, room: Room) -> Shape:
+def rack_bounds(class_: PartitionClass, room: RackCapacity) -> RackBounds:
     """Bounds of rows of one kind, carried upwards."""
-    finest = len(kind.up) - 1
-    units = kind.replicas - room.pinned.sum(axis=1)
+    finest = len(class_.up) - 1
+    units = class_.replicas - room.pinned.sum(axis=1)
     low: list[NDArray[np.int64]] = []
     high: list[NDArray[np.int64]] = []
     for level in range(finest, -1, -1):
-        pinned = kind.at(level, room.pinned)
-        least = np.maximum(kind.low[level] - pinned, 0)
-        most = kind.high[level] - pinned
+        pinned = class_.at(level, room.pinned)
+        least = np.maximum(class_.low[level] - pinned, 0)
+        most = class_.high[level] - pinned
         if level == finest:
             most = np.minimum(most, room.free)
         else:
-            starts = _starts(kind, level)
+            starts = _starts(class_, level)
             least = np.maximum(least, np.add.reduceat(low[-1], starts, axis=1))
             most = np.minimum(most, np.add.reduceat(high[-1], starts, axis=1))
         low.append(least)
         high.append(most)
-    is_possible = np.full(len(units), kind.is_possible)
+    is_possible = np.full(len(units), class_.is_possible)
     for least, most in zip(low, high, strict=True):
         is_possible &= (least <= most).all(axis=1)
     is_possible &= (low[-1].sum(axis=1) <= units) & (units <= high[-1].sum(axis=1))
-    if not kind.has_boxes:
-        is_possible &= _reaches(kind, room)
-    return Shape(tuple(reversed(low)), tuple(reversed(high)), units, is_possible)
+    if not class_.has_boxes:
+        is_possible &= _reaches(class_, room)
+    return RackBounds(tuple(reversed(low)), tuple(reversed(high)), units, is_possible)
 
 
-def _starts(kind: Kind, level: int) -> NDArray[np.int64]:
+def _starts(class_: PartitionClass, level: int) -> NDArray[np.int64]:
     """First node, one level finer, of each node."""
-    finer = kind.up[level + 1]
-    first_leaf = np.flatnonzero(np.diff(kind.up[level], prepend=-1))
+    finer = class_.up[level + 1]
+    first_leaf = np.flatnonzero(np.diff(class_.up[level], prepend=-1))
     return finer[first_leaf]
 
 
 def fresh_racks(
-    kind: Kind, pinned: NDArray[np.int64]
+    class_: PartitionClass, pinned: NDArray[np.int64]
 ) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
     """Level, racks without a pinned broker [rows, nodes], and how many of these must get one.
 
     `pinned`: of each row in each finest rack. One for each level with `at_least`, coarsest first.
     """
-    for level, wanted in enumerate(kind.at_least):
+    for level, wanted in enumerate(class_.at_least):
         if wanted:
-            has = kind.at(level, pinned) > 0
+            has = class_.at(level, pinned) > 0
             yield level, ~has, np.maximum(wanted - has.sum(axis=1), 0)
 
 
-def _reaches(kind: Kind, room: Room) -> NDArray[np.bool_]:
+def _reaches(class_: PartitionClass, room: RackCapacity) -> NDArray[np.bool_]:
     """Whether the units left can bring the distinct racks up to `at_least` at every level."""
-    left = kind.replicas - room.pinned.sum(axis=1)
+    left = class_.replicas - room.pinned.sum(axis=1)
     most = np.zeros_like(left)
     good = room.free.sum(axis=1) >= left
-    for level, fresh, more in fresh_racks(kind, room.pinned):
-        good &= ((kind.at(level, room.free) > 0) & fresh).sum(axis=1) >= more
+    for level, fresh, more in fresh_racks(class_, room.pinned):
+        good &= ((class_.at(level, room.free) > 0) & fresh).sum(axis=1) >= more
         most = np.maximum(most, more)
     reached: NDArray[np.bool_] = good & (most <= left)
     return reached
 
 
-def impossible(instance: Instance) -> list[str]:
+def infeasible_partitions(instance: Instance) -> list[str]:
     """A sentence for each partition without a legal set: rule, wanted, had; in row order."""
     found: dict[int, str] = {}
     for row in instance.lost_pins.tolist():
         found[row] = "wants its pinned brokers; one of them is not usable"
-    for number, kind in enumerate(instance.kinds):
-        rows = np.flatnonzero(instance.kind == number)
+    for number, class_ in enumerate(instance.classes):
+        rows = np.flatnonzero(instance.class_of == number)
         for part in parts(rows, instance.leaves):
-            room = room_of(instance, part)
-            for at in np.flatnonzero(~shapes(kind, room).is_possible).tolist():
+            room = rack_capacity(instance, part)
+            for at in np.flatnonzero(~rack_bounds(class_, room).is_possible).tolist():
                 found.setdefault(
                     int(part[at]),
-                    _reason(instance, kind, Room(room.pinned[at], room.free[at])),
+                    _reason(instance, class_, RackCapacity(room.pinned[at], room.free[at])),
                 )
             for row, text in _barred_pins(instance, part):
                 found.setdefault(row, text)
@@ -171,24 +171,26 @@ def _barred_pins(instance: Instance, rows: NDArray[np.int64]) -> Iterator[tuple[
         yield row, f"wants a replica on broker {broker}; it takes none"
 
 
-def _reason(instance: Instance, kind: Kind, room: Room) -> str:
+def _reason(instance: Instance, class_: PartitionClass, room: RackCapacity) -> str:
     usable = int((room.pinned + room.free).sum())
-    if usable < kind.replicas:
-        return f"wants {counted(kind.replicas, 'broker')}; {usable} {are(usable)} usable"
-    for level, rule in enumerate(kind.rules.spread):
-        racks = int((kind.at(level, room.pinned + room.free) > 0).sum())
+    if usable < class_.replicas:
+        return f"wants {counted(class_.replicas, 'broker')}; {usable} {are(usable)} usable"
+    for level, rule in enumerate(class_.rules.spread):
+        racks = int((class_.at(level, room.pinned + room.free) > 0).sum())
         name = _level(instance, level)
-        wanted = kind.replicas if rule == "distinct" else kind.at_least[level]
+        wanted = class_.replicas if rule == "distinct" else class_.at_least[level]
         if racks < wanted:
             return f"wants {counted(wanted, f'distinct {name}')}; {racks} {are(racks)} usable"
-    if kind.rules.count:
+    if class_.rules.count:
         asked = ", ".join(
             f"{rack.rack} {rack.min}" + ("" if rack.max is None else f"..{rack.max}")
-            for rack in kind.rules.count
+            for rack in class_.rules.count
         )
-        return f"wants {counted(kind.replicas, 'replica')} with {asked}; no usable brokers allow it"
+        return (
+            f"wants {counted(class_.replicas, 'replica')} with {asked}; no usable brokers allow it"
+        )
     return (
-        f"wants {counted(kind.replicas, 'replica')} spread as its rules say; "
+        f"wants {counted(class_.replicas, 'replica')} spread as its rules say; "
         f"{counted(usable, 'usable broker')} {'does' if usable == 1 else 'do'} not allow it"
     )
 

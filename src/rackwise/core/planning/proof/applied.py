@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.problem.instance import Instance
 
 
-class Applied(NamedTuple):
+class AppliedMoves(NamedTuple):
     """`sets`: usable brokers of each row, indexes, rising; `lists`: ids of each row, in list order.
 
     `problems`, `illegal`: sentences.
@@ -45,7 +45,9 @@ class Applied(NamedTuple):
     illegal: tuple[str, ...]
 
 
-def applied(instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = False) -> Applied:
+def apply_moves(
+    instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = False
+) -> AppliedMoves:
     """The sets after all moves; moves of one partition twice, or of none, are left out.
 
     `keeps_sets`: only sets that do not change are legal.
@@ -73,12 +75,12 @@ def applied(instance: Instance, moves: Sequence[Move], *, keeps_sets: bool = Fal
             f"{instance.name(row)}: expected the same brokers, got others"
             for row in np.flatnonzero(bad).tolist()
         ]
-        return Applied(sets, moved, tuple(problems), tuple(reasons))
+        return AppliedMoves(sets, moved, tuple(problems), tuple(reasons))
     good = instance.legal(sets)
     good[misplaced] = False
     wrong = np.flatnonzero(~good).tolist()
     illegal = tuple(f"{instance.name(row)}: {_fault(instance, moved, row)}" for row in wrong)
-    return Applied(sets, moved, tuple(problems), illegal)
+    return AppliedMoves(sets, moved, tuple(problems), illegal)
 
 
 def _lists(lists: Sequence[tuple[int, ...]]) -> Ragged:

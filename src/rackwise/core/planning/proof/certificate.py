@@ -7,7 +7,7 @@ The bound. Let every broker have a price, of any sign, and every capped topic on
 is not negative. No fair plan costs less than
 
 ```
-  sum over partitions of the least, over legal sets, of copies + prices          (`minima`)
+  sum over partitions of the least, over legal sets, of copies + prices          (`cheapest_sets`)
 - for each group, the most that its total can be worth: every broker its low,
   what is left to the dearest brokers that have room
 - every cap times its price
@@ -51,14 +51,20 @@ from rackwise.core.planning.model import (
     TopicPrice,
     Verdict,
 )
-from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
+from rackwise.core.planning.problem.cheapest_sets import NEVER, BrokerPrices, cheapest_sets
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.problem.rack_bounds import impossible
-from rackwise.core.planning.proof.applied import applied
-from rackwise.core.planning.proof.dual_prices import Limits, prices_of
-from rackwise.core.planning.proof.fair_leaders import leaders_found
-from rackwise.core.planning.proof.fair_replicas import unfair
-from rackwise.core.planning.worth import MOST_PRICE, believed, can_be, worth
+from rackwise.core.planning.problem.rack_bounds import infeasible_partitions
+from rackwise.core.planning.proof.applied import apply_moves
+from rackwise.core.planning.proof.dual_prices import (
+    MOST_PRICE,
+    LoadLimits,
+    dual_prices_of,
+    group_term,
+    is_valid_group,
+    valid_prices,
+)
+from rackwise.core.planning.proof.fair_leaders import judge_leaders
+from rackwise.core.planning.proof.fair_replicas import fairness_problems
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -81,8 +87,8 @@ def certify(instance: Instance, sets: Ragged, fair: Fair) -> Certificate:
     `sets`: what every row has after the plan, broker indexes, rising. The bound is the cost of the
     plan if nothing cheaper is fair. If something is, prices need not say much; all 0 may say more.
     """
-    limits = Limits.of(instance, fair.groups, fair.topic_caps)
-    found = prices_of(instance, sets, limits)
+    limits = LoadLimits.of(instance, fair.groups, fair.topic_caps)
+    found = dual_prices_of(instance, sets, limits)
     names, ids = instance.view.table.topics, instance.brokers
     cells = np.argwhere(found.topics)
     cells = cells[np.lexsort((ids[cells[:, 1]], cells[:, 0]))]
@@ -135,7 +141,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
     partition has no legal set, `OptimumTooLarge` where copies cost `NEVER // 2` or more.
     """
     index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
-    prices = believed(instance.brokers, certificate.prices)
+    prices = valid_prices(instance.brokers, certificate.prices)
     codes = {name: code for code, name in enumerate(instance.view.table.topics)}
     topic_prices = {
         (codes[one.topic], index[one.broker]): one
@@ -143,15 +149,15 @@ def bound(instance: Instance, certificate: Certificate) -> int:
         if one.topic in codes and one.broker in index and 0 < one.price <= MOST_PRICE
     }
     offers = _offers(instance, prices, {key: one.price for key, one in topic_prices.items()})
-    values = minima(instance, offers).values
+    values = cheapest_sets(instance, offers).values
     if (values >= NEVER // 2).any():
-        raise infeasible(instance) if impossible(instance) else _too_dear()
-    groups = [group for group in certificate.groups if can_be(group)]
+        raise infeasible(instance) if infeasible_partitions(instance) else _too_dear()
+    groups = [group for group in certificate.groups if is_valid_group(group)]
     grouped = [id_ for group in groups for id_ in group.brokers]
     free = int(prices[~np.isin(instance.brokers, grouped)].clip(min=0).sum())
     return (
         _total(values)
-        - sum(worth(group, instance.brokers, prices) for group in groups)
+        - sum(group_term(group, instance.brokers, prices) for group in groups)
         - free * len(instance)
         - sum(one.cap * one.price for one in topic_prices.values())
     )
@@ -159,7 +165,7 @@ def bound(instance: Instance, certificate: Certificate) -> int:
 
 def infeasible(instance: Instance) -> Infeasible:
     """What is raised where a partition has no legal set; names all of them."""
-    reasons = impossible(instance)
+    reasons = infeasible_partitions(instance)
     return Infeasible(
         f"no legal replica set: {reasons[0]}",
         impossible=reasons,
@@ -181,7 +187,7 @@ def _offers(
     instance: Instance,
     own: NDArray[np.int64],
     topic_prices: Mapping[tuple[int, int], int],
-) -> Offers:
+) -> BrokerPrices:
     topics = sorted({topic for topic, _ in topic_prices})
     row_class = np.zeros(len(instance.view.table.topics) + 1, dtype=np.int64)
     row_class[topics] = 1 + np.arange(len(topics))
@@ -189,7 +195,7 @@ def _offers(
     if topic_prices:
         cells = np.array(list(topic_prices), dtype=np.int64)
         table[row_class[cells[:, 0]], cells[:, 1]] += list(topic_prices.values())
-    return Offers(table=table, row_class=row_class[instance.topic])
+    return BrokerPrices(table=table, row_class=row_class[instance.topic])
 
 
 def _total(values: NDArray[np.int64]) -> int:
@@ -206,9 +212,9 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
     raises, and `Infeasible`.
     """
     instance = Instance.of(cluster, policy, plan.goal, minimise=plan.minimise, prices=prices)
-    after = applied(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
+    after = apply_moves(instance, plan.moves, keeps_sets=isinstance(plan.goal, Leaders))
     by_leaders = next((one for one in plan.certificates if one.objective == "leaders"), None)
-    leaders = leaders_found(instance, after.sets, after.lists, by_leaders)
+    leaders = judge_leaders(instance, after.sets, after.lists, by_leaders)
     if isinstance(plan.goal, Leaders):
         return Verdict(
             cost=leaders.cost,
@@ -236,7 +242,7 @@ def check(cluster: Cluster, policy: Policy, plan: Plan, *, prices: Sequence[Pric
         told.append(
             f"expected lower bound {least} from the dual prices, got {certificate.lower_bound}"
         )
-    why_unfair = unfair(instance, after.sets, certificate, is_legal=not after.illegal)
+    why_unfair = fairness_problems(instance, after.sets, certificate, is_legal=not after.illegal)
     cost = instance.cost(after.sets)
     told += leaders.problems
     if leaders.cost > leaders.lower_bound:

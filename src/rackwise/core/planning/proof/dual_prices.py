@@ -39,8 +39,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
-from rackwise.core.planning.worth import MOST_PRICE
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, PricedSets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,12 +47,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Ragged
-    from rackwise.core.planning.model import Group
+    from rackwise.core.planning.model import BrokerGroup
     from rackwise.core.planning.problem.instance import Instance
+
+MOST_PRICE = 2**50
+"""Prices lie between it and its negative, so that those of a set are far from what is `NEVER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Limits:
+class LoadLimits:
     """What loads are fair, by broker index.
 
     `group`: int64 [B], -1 = none; `low`, `high`: int64 [B]; `totals`: int64 [groups]. `capped`:
@@ -71,9 +73,9 @@ class Limits:
     def of(
         cls,
         instance: Instance,
-        groups: Sequence[Group],
+        groups: Sequence[BrokerGroup],
         topic_caps: Mapping[str, Mapping[int, int]],
-    ) -> Limits:
+    ) -> LoadLimits:
         """From groups and caps by broker id; a broker that a cap leaves out has no limit."""
         index = {id_: at for at, id_ in enumerate(instance.brokers.tolist())}
         group, low, high = np.full((3, len(index)), -1, dtype=np.int64)
@@ -109,7 +111,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FoundPrices:
+class DualPrices:
     """`brokers`: int64 [B]; `topics`: int64 [capped topics, B], >= 0.
 
     `is_settled`: false where a cycle of negative length kept distances from settling.
@@ -120,10 +122,10 @@ class FoundPrices:
     is_settled: bool
 
 
-def prices_of(instance: Instance, sets: Ragged, limits: Limits) -> FoundPrices:
+def dual_prices_of(instance: Instance, sets: Ragged, limits: LoadLimits) -> DualPrices:
     """Prices that prove the cheapest legal sets (brokers rising in each row) with fair loads."""
     row_class = limits.row_class(instance)
-    placement = Placement.of(instance, sets, row_class=row_class)
+    placement = PricedSets.of(instance, sets, row_class=row_class)
     classes, width = len(limits.capped) + 1, len(instance.brokers)
     graph = ExchangeGraph.of(placement, classes)
     placed = np.bincount(placement.nodes, minlength=classes * width).reshape(classes, width)
@@ -140,7 +142,7 @@ def prices_of(instance: Instance, sets: Ragged, limits: Limits) -> FoundPrices:
     if not len(limits.totals):
         own = np.zeros_like(own)
     topics = np.maximum(distance[0] - distance[1:], 0)
-    return FoundPrices(brokers=own, topics=topics, is_settled=is_settled)
+    return DualPrices(brokers=own, topics=topics, is_settled=is_settled)
 
 
 _FAR = MOST_PRICE // 2
@@ -151,7 +153,7 @@ _SPARE_ROUNDS = 64
 
 
 def _loads_relaxed(
-    distance: NDArray[np.int64], placed: NDArray[np.int64], limits: Limits
+    distance: NDArray[np.int64], placed: NDArray[np.int64], limits: LoadLimits
 ) -> NDArray[np.int64]:
     """Distances over pools and between brokers and their topics."""
     loads = placed.sum(axis=0)
@@ -165,3 +167,34 @@ def _loads_relaxed(
         own[gives] = np.minimum(own[gives], own[takes].min(initial=0))
     distance[1:] = np.where(placed[1:] > 0, np.minimum(topics, own), topics)
     return distance
+
+
+def valid_prices(brokers: NDArray[np.int64], prices: Mapping[int, int]) -> NDArray[np.int64]:
+    """Price of each usable broker, int64 [B]; 0 where there is none, or none that is believed."""
+    found = [prices.get(id_, 0) for id_ in brokers.tolist()]
+    return np.array([one if abs(one) <= MOST_PRICE else 0 for one in found], dtype=np.int64)
+
+
+def is_valid_group(group: BrokerGroup) -> bool:
+    """Whether a group has a low and a high for each broker, and its total lies between them."""
+    return (
+        len(group.brokers) == len(group.low) == len(group.high)
+        and all(0 <= low <= high for low, high in zip(group.low, group.high, strict=True))
+        and sum(group.low) <= group.total <= sum(group.high)
+    )
+
+
+def group_term(group: BrokerGroup, brokers: NDArray[np.int64], prices: NDArray[np.int64]) -> int:
+    """The most that the loads of a group can be worth.
+
+    `brokers`: ids of the usable ones, `prices`: theirs, both [B]; other brokers ask 0.
+    """
+    index: dict[int, int] = dict(zip(brokers.tolist(), prices.tolist(), strict=True))
+    asked = [index.get(id_, 0) for id_ in group.brokers]
+    found = sum(price * low for price, low in zip(asked, group.low, strict=True))
+    left = group.total - sum(group.low)
+    for price, low, high in sorted(zip(asked, group.low, group.high, strict=True), reverse=True):
+        taken = min(left, high - low)
+        found += taken * price
+        left -= taken
+    return found

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Ragged
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Placement:
+class PricedSets:
     """Legal sets of every row, and what each of their replicas costs.
 
     A held replica costs nothing, a new one costs a copy.
@@ -72,7 +72,7 @@ class Placement:
         sets: Ragged,
         *,
         row_class: NDArray[np.int64] | None = None,
-    ) -> Placement:
+    ) -> PricedSets:
         """If `row_class` is None, all rows share one class."""
         classes = np.zeros(len(instance), dtype=np.int64) if row_class is None else row_class
         rows, brokers = sets.rows, sets.values.astype(np.int64)
@@ -97,7 +97,7 @@ def has(
     return found
 
 
-class Steps(NamedTuple):
+class Exchanges(NamedTuple):
     """What replicas of some rows, [rows, replicas], would change by going to one broker or rack.
 
     `at`: into the placement's values. `change`: int64, `NEVER` where it is not legal.
@@ -111,7 +111,7 @@ class Steps(NamedTuple):
     target: NDArray[np.int64] | None
 
 
-def steps(placement: Placement) -> Iterator[Steps]:
+def exchanges_of(placement: PricedSets) -> Iterator[Exchanges]:
     """Every way to let one replica go."""
     instance = placement.instance
     hubs = np.unique(instance.leaf[instance.is_open]).tolist()
@@ -121,14 +121,14 @@ def steps(placement: Placement) -> Iterator[Steps]:
             if legal.any():
                 price = instance.costs.at(part.rows, np.full(len(part.rows), leaf))
                 change = np.where(legal, price[:, None] - placement.own[part.at], NEVER)
-                yield Steps(part.rows, part.at, change, leaf, None)
+                yield Exchanges(part.rows, part.at, change, leaf, None)
         yield from _returns(placement, part)
 
 
 class _Part(NamedTuple):
     """Rows of one kind; `counts[level]`: int64 [rows, nodes]; `leaf`, `pinned`: of each replica."""
 
-    kind: Kind
+    class_: PartitionClass
     rows: NDArray[np.int64]
     at: NDArray[np.int64]
     counts: tuple[NDArray[np.int64], ...]
@@ -137,15 +137,19 @@ class _Part(NamedTuple):
 
     def legal(self, target: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each replica, [rows, replicas], may go to the finest rack of its row."""
-        kind = self.kind
+        class_ = self.class_
         legal = ~self.pinned
         at = np.arange(len(self.rows))
-        for level, wanted in enumerate(kind.at_least):
-            counts, to, here = self.counts[level], kind.up[level][target], kind.up[level][self.leaf]
+        for level, wanted in enumerate(class_.at_least):
+            counts, to, here = (
+                self.counts[level],
+                class_.up[level][target],
+                class_.up[level][self.leaf],
+            )
             there = np.take_along_axis(counts, here, axis=1)
             stays = here == to[:, None]
-            gives = there > kind.low[level][here]
-            takes = counts[at, to] < kind.high[level][to]
+            gives = there > class_.low[level][here]
+            takes = counts[at, to] < class_.high[level][to]
             legal &= stays | (gives & takes[:, None])
             if wanted:
                 racks = (counts > 0).sum(axis=1) + (counts[at, to] == 0)
@@ -153,7 +157,7 @@ class _Part(NamedTuple):
         return legal
 
 
-def _parts(placement: Placement) -> Iterator[_Part]:
+def _parts(placement: PricedSets) -> Iterator[_Part]:
     instance, sets = placement.instance, placement.sets
     if not len(instance):
         return
@@ -161,23 +165,23 @@ def _parts(placement: Placement) -> Iterator[_Part]:
     if len(instance.pins.values):
         pins, width = instance.pins, len(instance.brokers)
         is_pinned = has(pins, sets.rows, sets.values.astype(np.int64), width)
-    codes, examples = distinct([instance.kind])
+    codes, examples = distinct([instance.class_of])
     for code, example in enumerate(examples.tolist()):
-        kind = instance.kinds[int(instance.kind[example])]
-        for some in parts(np.flatnonzero(codes == code), instance.leaves + kind.replicas):
+        class_ = instance.classes[int(instance.class_of[example])]
+        for some in parts(np.flatnonzero(codes == code), instance.leaves + class_.replicas):
             for rows, (index,) in blocks(sets, rows=some):
                 counts = instance.leaf_counts(sets.take(rows))
                 yield _Part(
-                    kind=kind,
+                    class_=class_,
                     rows=rows,
                     at=index,
-                    counts=tuple(kind.at(level, counts) for level in range(len(kind.up))),
+                    counts=tuple(class_.at(level, counts) for level in range(len(class_.up))),
                     leaf=instance.leaf[sets.values[index]],
                     pinned=is_pinned[index],
                 )
 
 
-def _returns(placement: Placement, part: _Part) -> Iterator[Steps]:
+def _returns(placement: PricedSets, part: _Part) -> Iterator[Exchanges]:
     """Replicas that go back to a broker which holds the row and is not in its set."""
     instance, sets = placement.instance, placement.sets
     own = instance.held.take(part.rows)
@@ -198,7 +202,7 @@ def _returns(placement: Placement, part: _Part) -> Iterator[Steps]:
         )
         legal = some.legal(instance.leaf[target])
         change = np.where(legal, -placement.own[some.at], NEVER)
-        yield Steps(some.rows, some.at, change, -1, target)
+        yield Exchanges(some.rows, some.at, change, -1, target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,7 +225,7 @@ class ExchangeGraph:
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, placement: Placement, classes: int = 1) -> ExchangeGraph:
+    def of(cls, placement: PricedSets, classes: int = 1) -> ExchangeGraph:
         """The graph of a placement whose rows have so many classes."""
         instance = placement.instance
         width = len(instance.brokers)
@@ -231,7 +235,7 @@ class ExchangeGraph:
         hubs = np.full((len(sources), instance.leaves), NEVER, dtype=np.int64)
         best = np.full(hubs.shape, -1, dtype=np.int64)
         direct = []
-        for step in steps(placement):
+        for step in exchanges_of(placement):
             tails = source[step.at]
             if step.target is None:
                 np.minimum.at(hubs[:, step.leaf], tails, step.change)
@@ -276,7 +280,7 @@ class ExchangeGraph:
 
 
 def _crowded(
-    placement: Placement,
+    placement: PricedSets,
     sources: NDArray[np.int64],
     hubs: NDArray[np.int64],
     best: NDArray[np.int64],
@@ -295,7 +299,7 @@ def _crowded(
 
 
 def _one_by_one(
-    placement: Placement,
+    placement: PricedSets,
     sources: NDArray[np.int64],
     hubs: NDArray[np.int64],
     best: NDArray[np.int64],
@@ -317,14 +321,14 @@ def _one_by_one(
     source = np.searchsorted(sources, placement.nodes)
     arcs += [
         _lacking(placement, source, step, wanted[:, instance.leaf[wanted[1]] == step.leaf])
-        for step in steps(placement)
+        for step in exchanges_of(placement)
         if step.target is None
     ]
     return np.concatenate(arcs, axis=1)
 
 
 def _lacking(
-    placement: Placement, source: NDArray[np.int64], step: Steps, wanted: NDArray[np.int64]
+    placement: PricedSets, source: NDArray[np.int64], step: Exchanges, wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Arcs over partitions that lack the head, for each wanted (tail, broker)."""
     width = len(placement.instance.brokers)

@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rackwise.core.planning.leaders.eligible import electable
-from rackwise.core.planning.proof.dual_prices import Limits
-from rackwise.core.planning.proof.fair_replicas import improvable, misshapen
-from rackwise.core.planning.worth import believed, worth
+from rackwise.core.planning.proof.dual_prices import LoadLimits, group_term, valid_prices
+from rackwise.core.planning.proof.fair_replicas import group_problems, possible_improvements
 from rackwise.core.text import counted
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from rackwise.core.planning.proof.fair_replicas import Reach
 
 
-class LeadersFound(NamedTuple):
+class LeadersVerdict(NamedTuple):
     """`cost`: leaders that are new; `lower_bound`: of them, whatever fair leaders are chosen.
 
     `problems`: sentences.
@@ -52,9 +51,9 @@ class LeadersFound(NamedTuple):
     problems: tuple[str, ...]
 
 
-def leaders_found(
+def judge_leaders(
     instance: Instance, sets: Ragged, lists: Ragged, certificate: Certificate | None
-) -> LeadersFound:
+) -> LeadersVerdict:
     """Judge the first of each list (ids) as leaders of sets of usable brokers."""
     candidates, preferred = electable(instance, sets)
     led = np.flatnonzero(candidates.lengths > 0)
@@ -62,27 +61,27 @@ def leaders_found(
     problems = list(_unelectable(instance, candidates, leader, led))
     cost = int((leader != preferred)[led].sum())
     if certificate is None:
-        return LeadersFound(cost, 0, (*problems, "expected a certificate of leaders, got none"))
-    shape = misshapen(instance, certificate.groups)
-    asked = believed(instance.brokers, certificate.prices)
+        return LeadersVerdict(cost, 0, (*problems, "expected a certificate of leaders, got none"))
+    shape = group_problems(instance, certificate.groups)
+    asked = valid_prices(instance.brokers, certificate.prices)
     changes = (candidates.values != preferred[candidates.rows]) + asked[candidates.values]
     least = _least_of_rows(candidates, changes)
     groups = () if shape else certificate.groups
-    bound = least - sum(worth(group, instance.brokers, asked) for group in groups)
+    bound = least - sum(group_term(group, instance.brokers, asked) for group in groups)
     if bound != certificate.lower_bound:
         written = certificate.lower_bound
         problems.append(
             f"expected lower bound {bound} from the dual prices of leaders, got {written}"
         )
     if problems or shape:
-        return LeadersFound(cost, bound, (*problems, *shape))
+        return LeadersVerdict(cost, bound, (*problems, *shape))
     loads = np.bincount(leader[led], minlength=len(instance.brokers)).astype(np.int64)
-    limits = Limits.of(instance, certificate.groups, {})
-    unfair = [
+    limits = LoadLimits.of(instance, certificate.groups, {})
+    fairness_problems = [
         *_outside(instance, loads, limits),
-        *improvable(instance, loads, limits, _along(instance, candidates, leader)),
+        *possible_improvements(instance, loads, limits, _along(instance, candidates, leader)),
     ]
-    return LeadersFound(cost, bound, tuple(f"leaders: {text}" for text in unfair))
+    return LeadersVerdict(cost, bound, tuple(f"leaders: {text}" for text in fairness_problems))
 
 
 def _firsts(instance: Instance, lists: Ragged) -> NDArray[np.int64]:
@@ -112,7 +111,7 @@ def _least_of_rows(rows: Ragged, values: NDArray[np.int64]) -> int:
     return int(np.minimum.reduceat(values, starts).sum()) if len(starts) else 0
 
 
-def _outside(instance: Instance, loads: NDArray[np.int64], limits: Limits) -> Iterator[str]:
+def _outside(instance: Instance, loads: NDArray[np.int64], limits: LoadLimits) -> Iterator[str]:
     totals = np.bincount(limits.group, loads, len(limits.totals)).astype(np.int64)
     if (totals != limits.totals).any():
         wanted, had = (", ".join(map(str, each.tolist())) for each in (limits.totals, totals))

@@ -36,12 +36,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.fair_loads.ranges import steps
+from rackwise.core.planning.fair_loads.ranges import weight_steps
 from rackwise.core.planning.fair_loads.targets import fair_of, targets_of, topic_caps
-from rackwise.core.planning.problem.cheapest_sets import NEVER, Offers, minima
-from rackwise.core.planning.proof.dual_prices import Limits
-from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, Placement
-from rackwise.core.planning.worth import can_be
+from rackwise.core.planning.problem.cheapest_sets import NEVER, BrokerPrices, cheapest_sets
+from rackwise.core.planning.proof.dual_prices import LoadLimits, is_valid_group
+from rackwise.core.planning.proof.exchange_graph import ExchangeGraph, PricedSets
 from rackwise.core.policy import Slack
 from rackwise.core.text import counted
 
@@ -51,13 +50,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.model import Ragged
-    from rackwise.core.planning.model import Certificate, Cut, Group
+    from rackwise.core.planning.model import BrokerGroup, Certificate, Cut
     from rackwise.core.planning.problem.instance import Instance
 
     Reach = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
 
 
-def unfair(
+def fairness_problems(
     instance: Instance, sets: Ragged, certificate: Certificate, *, is_legal: bool
 ) -> list[str]:
     """What is wrong with loads, caps, groups and cuts: one sentence each.
@@ -73,7 +72,7 @@ def unfair(
                 "expected no groups of brokers, because the policy does not ask for even loads"
             )
         return told
-    shape = misshapen(instance, certificate.groups)
+    shape = group_problems(instance, certificate.groups)
     if shape:
         return told + shape
     told += _outside(instance, sets, certificate.groups)
@@ -88,13 +87,13 @@ def unfair(
         return told
     tight, wrong = _cuts(instance, certificate.cuts, loads, along)
     told += wrong
-    limits = Limits.of(instance, certificate.groups, {})
+    limits = LoadLimits.of(instance, certificate.groups, {})
     brokers = len(instance.brokers)
-    found = list(improvable(instance, loads, limits, _within(brokers, ())))
+    found = list(possible_improvements(instance, loads, limits, _within(brokers, ())))
     if found:
-        found = list(improvable(instance, loads, limits, _within(brokers, tight)))
+        found = list(possible_improvements(instance, loads, limits, _within(brokers, tight)))
     if found and is_legal:
-        found = list(improvable(instance, loads, limits, _along(instance, sets, caps)))
+        found = list(possible_improvements(instance, loads, limits, _along(instance, sets, caps)))
     return told + found
 
 
@@ -134,7 +133,7 @@ def _wrong_caps(
             )
 
 
-def misshapen(instance: Instance, groups: Sequence[Group]) -> list[str]:
+def group_problems(instance: Instance, groups: Sequence[BrokerGroup]) -> list[str]:
     """Groups that do not hold every usable broker once, or whose numbers cannot be."""
     told: list[str] = []
     seen = sorted(id_ for group in groups for id_ in group.brokers)
@@ -144,7 +143,7 @@ def misshapen(instance: Instance, groups: Sequence[Group]) -> list[str]:
         f"expected a low and a high of each broker and a total between them in the group of "
         f"{_brokers(group.brokers)}"
         for group in groups
-        if not can_be(group)
+        if not is_valid_group(group)
     ]
     return told
 
@@ -155,7 +154,7 @@ def _brokers(brokers: Sequence[int]) -> str:
     return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:12]))}{more}"
 
 
-def _outside(instance: Instance, sets: Ragged, groups: Sequence[Group]) -> Iterator[str]:
+def _outside(instance: Instance, sets: Ragged, groups: Sequence[BrokerGroup]) -> Iterator[str]:
     """Loads outside the ranges and totals of their groups."""
     loads = dict(zip(instance.brokers.tolist(), instance.loads(sets).tolist(), strict=True))
     for group in groups:
@@ -183,7 +182,9 @@ def _cuts(
     for cut in cuts:
         inside = np.isin(instance.brokers, cut.brokers)
         load = int(loads[inside].sum())
-        least = int(minima(free, Offers.flat(free, inside.astype(np.int64))).values.sum())
+        least = int(
+            cheapest_sets(free, BrokerPrices.flat(free, inside.astype(np.int64))).values.sum()
+        )
         if along is not None and not (along(inside) & ~inside).any():
             least = load
         if int(inside.sum()) != len(cut.brokers):
@@ -220,7 +221,7 @@ def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64
     )
     code = np.zeros(len(instance.is_capped) + 1, dtype=np.int64)
     code[capped] = 1 + np.arange(len(capped))
-    placement = Placement.of(_free(instance), sets, row_class=code[instance.topic])
+    placement = PricedSets.of(_free(instance), sets, row_class=code[instance.topic])
     graph = ExchangeGraph.of(placement, len(capped) + 1)
     shape = (len(capped) + 1, len(instance.brokers))
     placed = np.bincount(placement.nodes, minlength=shape[0] * shape[1]).reshape(shape)
@@ -241,11 +242,11 @@ def _along(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64
     return reach
 
 
-def improvable(
-    instance: Instance, loads: NDArray[np.int64], limits: Limits, reach: Reach
+def possible_improvements(
+    instance: Instance, loads: NDArray[np.int64], limits: LoadLimits, reach: Reach
 ) -> Iterator[str]:
     """Exchanges that would make loads fairer, or as fair and not of the groups."""
-    step = steps(instance.weights)
+    step = weight_steps(instance.weights)
     leaving, coming = (2 * loads - 1) * step, (2 * loads + 1) * step
     gives, takes = loads > limits.low, loads < limits.high
     ids = instance.brokers

@@ -18,10 +18,10 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from rackwise.core.planning.model import Leaders, Move, SeenBroker, Steady, Totals
-from rackwise.core.planning.outcome.moves import changed, moves_of
-from rackwise.core.planning.outcome.totals import leader_totals, offers_of, totals_of
+from rackwise.core.planning.outcome.moves import list_changes, moves_of
+from rackwise.core.planning.outcome.totals import leader_totals, prices_of_certificate, totals_of
 from rackwise.core.planning.problem.instance import Instance
-from rackwise.core.planning.proof.applied import applied
+from rackwise.core.planning.proof.applied import apply_moves
 from rackwise.core.text import escaped
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
 
 
-def untrue(
+def false_statements(
     cluster: Cluster,
     policy: Policy,
     plan: Plan,
@@ -65,12 +65,12 @@ def _origin(instance: Instance, plan: Plan) -> Iterator[str]:
 
 def _moved(instance: Instance, plan: Plan, prices: Sequence[Price]) -> Iterator[str]:
     is_leaders = isinstance(plan.goal, Leaders)
-    after = applied(instance, plan.moves, keeps_sets=is_leaders)
-    change = changed(instance, after.lists)
+    after = apply_moves(instance, plan.moves, keeps_sets=is_leaders)
+    change = list_changes(instance, after.lists)
     moves = moves_of(instance, change, prices)
     found = leader_totals(instance, change, after.lists, prices)
     if not is_leaders:
-        offers = offers_of(instance, plan.certificates[0])
+        offers = prices_of_certificate(instance, plan.certificates[0])
         found = totals_of(
             instance, change, after.lists, offers=offers, sets=after.sets, prices=prices
         )

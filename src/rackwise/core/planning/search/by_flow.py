@@ -26,9 +26,9 @@ import numpy as np
 
 from rackwise.core.planning.problem.copy_costs import (
     STAGES,
-    before_squares,
     copy_costs,
     is_preferred,
+    stages_before_squares,
 )
 from rackwise.core.planning.problem.instance import sets_of
 from rackwise.core.planning.search.even_loads import even_flow
@@ -57,12 +57,12 @@ def by_flow(instance: Instance, targets: Targets, *, should_stop: Callable[[], b
     if targets.ranges is not None:
         flow = cheapest(arcs, costs, should_stop=should_stop)
     else:
-        needed = before_squares(instance)
+        needed = stages_before_squares(instance)
         face = cheapest_face(arcs, costs[:needed], should_stop=should_stop)
         flow = face.flow
         if not should_stop():
             flow = even_flow(instance, network, face, costs[needed:], should_stop=should_stop)
-    return handed_out(instance, network, flow)
+    return sets_of_flow(instance, network, flow)
 
 
 def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int64]]:
@@ -77,7 +77,7 @@ def stage_costs(instance: Instance, network: SetNetwork) -> list[NDArray[np.int6
     return list(costs)
 
 
-def handed_out(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:
+def sets_of_flow(instance: Instance, network: SetNetwork, flow: NDArray[np.int64]) -> Ragged:
     """Sets from a flow."""
     is_used = flow > 0
     direct = np.flatnonzero(is_used & (network.row >= 0) & (network.broker >= 0))

@@ -77,14 +77,14 @@ class _Rack(NamedTuple):
     totals: NDArray[np.int64]
 
 
-def is_apart(instance: Instance, targets: Targets) -> bool:
+def are_racks_independent(instance: Instance, targets: Targets) -> bool:
     """Whether every rack can be planned by itself."""
     ranges = targets.ranges
     if ranges is None or targets.caps or len(instance.pins.values) or not instance.is_open.all():
         return False
-    for kind in instance.kinds:
-        fixed = (kind.low[-1] == kind.high[-1]) & (kind.high[-1] <= 1)
-        if not kind.has_boxes or not fixed.all():
+    for class_ in instance.classes:
+        fixed = (class_.low[-1] == class_.high[-1]) & (class_.high[-1] <= 1)
+        if not class_.has_boxes or not fixed.all():
             return False
     return _has_own_groups(instance, ranges)
 
@@ -123,8 +123,10 @@ def _racks(instance: Instance, ranges: Ranges) -> Iterator[_Rack]:
         members = np.flatnonzero(instance.leaf == number)
         index = np.full(len(instance.brokers), -1, dtype=np.int64)
         index[members] = np.arange(len(members))
-        takes = np.array([kind.high[-1][number] > 0 for kind in instance.kinds], dtype=np.bool_)
-        gets = takes[instance.kind]
+        takes = np.array(
+            [class_.high[-1][number] > 0 for class_ in instance.classes], dtype=np.bool_
+        )
+        gets = takes[instance.class_of]
         here = np.flatnonzero((leaf == number) & gets[rows])
         holders = np.bincount(rows[here], minlength=len(instance))
         is_single = holders[rows[here]] == 1
@@ -190,10 +192,10 @@ def _closed_form(rack: _Rack) -> _Pairs:
     taken = order[rank < np.repeat(spare, counts)]
     loads = rack.low + np.bincount(broker[taken], minlength=width)
     moved = np.maximum(holds - loads, 0)
-    return _handed_out(rack, moved, loads - np.minimum(holds, loads), [], rack.empty)
+    return _sets_of_rack(rack, moved, loads - np.minimum(holds, loads), [], rack.empty)
 
 
-def _handed_out(
+def _sets_of_rack(
     rack: _Rack,
     moved: NDArray[np.int64],
     room: NDArray[np.int64],
@@ -241,7 +243,7 @@ def _solved(rack: _Rack, should_stop: Callable[[], bool]) -> _Pairs:
     left, taken, stays, goes = np.split(flow, ends)[:4]
     moved = np.bincount(rack.holder[starts], weights=left, minlength=width).astype(np.int64)
     kept, waiting = _dealt(types, stays, goes)
-    return _handed_out(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
+    return _sets_of_rack(rack, moved, taken, [kept], np.concatenate([rack.empty, waiting]))
 
 
 class _Types(NamedTuple):

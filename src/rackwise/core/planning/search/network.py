@@ -22,7 +22,7 @@ From a broker, `low` units are wanted at once, and the node of its group takes t
 `low` from each and the group's total in all. Without targets one sink takes everything.
 
 `at_least`: units that must reach distinct racks come through arcs of capacity one, the others are
-free (`shapes.fresh_racks`).
+free (`rack_bounds.fresh_racks`).
 
 What this does not do: price the arcs (`stages`), or solve.
 """
@@ -33,7 +33,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.planning.problem.rack_bounds import Room, fresh_racks, room_of, shapes
+from rackwise.core.planning.problem.rack_bounds import (
+    RackCapacity,
+    fresh_racks,
+    rack_bounds,
+    rack_capacity,
+)
 from rackwise.core.planning.search.network_columns import NONE, Piece, joined
 
 if TYPE_CHECKING:
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.planning.fair_loads.targets import Targets
     from rackwise.core.planning.problem.instance import Instance
-    from rackwise.core.planning.problem.partition_class import Kind
+    from rackwise.core.planning.problem.partition_class import PartitionClass
     from rackwise.core.planning.search.network_columns import SetNetwork
 
 
@@ -59,10 +64,10 @@ class _Builder:
         self.width = len(instance.brokers)
         self.capped = np.full(len(instance.is_capped), 0, dtype=np.int64)
         self.capped[list(targets.caps)] = np.arange(1, len(targets.caps) + 1)
-        self.lots = len(targets.caps) + 1
-        self.hub_base = self.lots * self.width
+        self.aggregates = len(targets.caps) + 1
+        self.hub_base = self.aggregates * self.width
         groups = 1 if targets.ranges is None else len(targets.ranges.totals)
-        self.group_base = self.hub_base + self.lots * instance.leaves
+        self.group_base = self.hub_base + self.aggregates * instance.leaves
         self.nodes = self.group_base + groups
         self.shared = self.nodes
         self.arcs: list[Piece] = []
@@ -70,8 +75,8 @@ class _Builder:
         self.waiting: list[NDArray[np.int64]] = []
 
     def built(self) -> SetNetwork:
-        for kind, rows, is_plain in self._blocks():
-            self._add_rows(kind, rows, is_plain=is_plain)
+        for class_, rows, is_plain in self._blocks():
+            self._add_rows(class_, rows, is_plain=is_plain)
         self._add_pins()
         self._add_hubs()
         exits = sum(len(piece.tails) for piece in self.arcs)
@@ -82,19 +87,19 @@ class _Builder:
         self._add_wanted(supplies)
         return joined(self.arcs, supplies, shared=self.shared, exits=exits, waiting=self.waiting)
 
-    def _blocks(self) -> Iterator[tuple[Kind, NDArray[np.int64], bool]]:
+    def _blocks(self) -> Iterator[tuple[PartitionClass, NDArray[np.int64], bool]]:
         """Rows of one kind, those without pins and excluded brokers apart."""
         instance = self.instance
         is_special = instance.pins.lengths > 0
         if not instance.is_open.all():
             held = instance.held
             is_special[held.rows[~instance.is_open[held.values]]] = True
-        for number, kind in enumerate(instance.kinds):
-            of_kind = instance.kind == number
+        for number, class_ in enumerate(instance.classes):
+            of_kind = instance.class_of == number
             for special in (False, True):
                 rows = np.flatnonzero(of_kind & (is_special == special))
                 if len(rows):
-                    yield kind, rows, not special
+                    yield class_, rows, not special
 
     def _new_nodes(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Numbers of new nodes where they are wanted, -1 elsewhere."""
@@ -118,24 +123,24 @@ class _Builder:
 
     def _entry(self, rows: NDArray[np.int64], brokers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Node by which replicas of rows come to brokers."""
-        lot: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
-        return lot * self.width + brokers
+        aggregate: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
+        return aggregate * self.width + brokers
 
     def _hub(self, rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
-        lot: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
-        return self.hub_base + lot * self.instance.leaves + leaves
+        aggregate: NDArray[np.int64] = self.capped[self.instance.topic[rows]]
+        return self.hub_base + aggregate * self.instance.leaves + leaves
 
-    def _add_rows(self, kind: Kind, rows: NDArray[np.int64], *, is_plain: bool) -> None:
-        room = room_of(self.instance, rows[:1] if is_plain else rows)
-        room = Room(
+    def _add_rows(self, class_: PartitionClass, rows: NDArray[np.int64], *, is_plain: bool) -> None:
+        room = rack_capacity(self.instance, rows[:1] if is_plain else rows)
+        room = RackCapacity(
             np.broadcast_to(room.pinned, (len(rows), self.instance.leaves)),
             np.broadcast_to(room.free, (len(rows), self.instance.leaves)),
         )
         held = self._held(rows)
-        if kind.has_boxes:
-            self._boxes(kind, rows, room, held)
+        if class_.has_boxes:
+            self._boxes(class_, rows, room, held)
         else:
-            self._chain(kind, rows, room, held)
+            self._chain(class_, rows, room, held)
 
     def _held(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(position in rows, broker) of what the rows hold and is not pinned."""
@@ -149,13 +154,13 @@ class _Builder:
 
     def _boxes(
         self,
-        kind: Kind,
+        class_: PartitionClass,
         rows: NDArray[np.int64],
-        room: Room,
+        room: RackCapacity,
         held: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> None:
-        shape = shapes(kind, room)
-        finest = len(kind.up) - 1
+        shape = rack_bounds(class_, room)
+        finest = len(class_.up) - 1
         spare = (shape.units - shape.low[0].sum(axis=1))[:, None]
         above = self._new_nodes(spare > 0)
         self._give(above[above >= 0], spare[above >= 0])
@@ -163,15 +168,15 @@ class _Builder:
         for level in range(finest):
             low, high = shape.low[level], shape.high[level]
             more = np.minimum(high - low, spare[:, parents])
-            starts = np.flatnonzero(np.diff(kind.up[level], prepend=-1))
-            below = kind.up[level + 1][starts]
+            starts = np.flatnonzero(np.diff(class_.up[level], prepend=-1))
+            below = class_.up[level + 1][starts]
             owed = low - np.add.reduceat(shape.low[level + 1], below, axis=1)
             here = self._new_nodes(owed + more > 0)
             self._link(above[:, parents], here, more)
             self._give(here[here >= 0], owed[here >= 0])
             above, spare = here, owed + more
-            first_leaf = np.flatnonzero(np.diff(kind.up[level + 1], prepend=-1))
-            parents = kind.up[level][first_leaf]
+            first_leaf = np.flatnonzero(np.diff(class_.up[level + 1], prepend=-1))
+            parents = class_.up[level][first_leaf]
         low = shape.low[finest]
         more = np.minimum(shape.high[finest] - low, spare[:, parents])
         self._leaves(rows, room, held, low, more, above[:, parents])
@@ -179,7 +184,7 @@ class _Builder:
     def _leaves(
         self,
         rows: NDArray[np.int64],
-        room: Room,
+        room: RackCapacity,
         held: tuple[NDArray[np.int64], NDArray[np.int64]],
         low: NDArray[np.int64],
         more: NDArray[np.int64],
@@ -191,15 +196,15 @@ class _Builder:
         holds = np.zeros(low.shape, dtype=np.bool_)
         holds[at, leaf[brokers]] = True
         units = low + more
-        is_apart = (units > 1) | ((units > 0) & (room.pinned > 0))
-        here = self._new_nodes((units > 0) & (holds | is_apart))
+        are_racks_independent = (units > 1) | ((units > 0) & (room.pinned > 0))
+        here = self._new_nodes((units > 0) & (holds | are_racks_independent))
         self._link(above, here, more)
         self._give(here[here >= 0], low[here >= 0])
         tails = here[at, leaf[brokers]]
         some = tails >= 0
         self._to_brokers(tails[some], rows[at[some]], brokers[some], is_new=False)
         takes = np.bincount(leaf[self.instance.is_open], minlength=self.instance.leaves) > 0
-        is_hub = (units > 0) & ~is_apart & takes
+        is_hub = (units > 0) & ~are_racks_independent & takes
         at_row, at_leaf = np.nonzero(is_hub & (here >= 0))
         self._to_hubs(here[at_row, at_leaf], rows[at_row], at_leaf)
         at_row, at_leaf = np.nonzero(is_hub & (here < 0) & (more > 0))
@@ -208,7 +213,7 @@ class _Builder:
         hubs = self._hub(rows[at_row], at_leaf)
         self._give(hubs, low[at_row, at_leaf])
         self.waiting.append(np.stack([rows[at_row], at_leaf, hubs - self.hub_base], axis=1))
-        self._apart(rows, np.where(is_apart, here, NONE), held)
+        self._apart(rows, np.where(are_racks_independent, here, NONE), held)
 
     def _to_brokers(
         self,
@@ -274,23 +279,23 @@ class _Builder:
 
     def _chain(
         self,
-        kind: Kind,
+        class_: PartitionClass,
         rows: NDArray[np.int64],
-        room: Room,
+        room: RackCapacity,
         held: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> None:
         """Units for distinct racks, level by level, then the others."""
-        left = kind.replicas - room.pinned.sum(axis=1)
+        left = class_.replicas - room.pinned.sum(axis=1)
         above = self._new_nodes(np.ones((len(rows), 1), dtype=np.bool_))
-        up = np.zeros(len(kind.up[0]), dtype=np.int64)
+        up = np.zeros(len(class_.up[0]), dtype=np.int64)
         placed = np.zeros_like(left)
-        for level, fresh, wanted in fresh_racks(kind, room.pinned):
+        for level, fresh, wanted in fresh_racks(class_, room.pinned):
             more = np.maximum(wanted - placed, 0)
             self._spread_out(above, more)
             placed = placed + more
-            nodes = kind.up[level]
+            nodes = class_.up[level]
             first_leaf = np.flatnonzero(np.diff(nodes, prepend=-1))
-            here = self._new_nodes(kind.at(level, room.free) > 0)
+            here = self._new_nodes(class_.at(level, room.free) > 0)
             self._link(above[:, up[first_leaf]], here, fresh.astype(np.int64))
             above, up = here, nodes
         self._spread_out(above, left - placed)
@@ -314,15 +319,15 @@ class _Builder:
         """From hubs to the brokers that take replicas, and from capped topics to brokers."""
         instance = self.instance
         takers = np.flatnonzero(instance.is_open)
-        lots = np.arange(self.lots)[:, None]
-        hubs = lots * instance.leaves + instance.leaf[takers]
-        heads = lots * self.width + takers
+        aggregates = np.arange(self.aggregates)[:, None]
+        hubs = aggregates * instance.leaves + instance.leaf[takers]
+        heads = aggregates * self.width + takers
         most = np.full(heads.shape, int(instance.replicas.sum()), dtype=np.int64)
         for topic, caps in self.targets.caps.items():
-            lot = int(self.capped[topic])
-            most[lot] = caps[takers]
+            aggregate = int(self.capped[topic])
+            most[aggregate] = caps[takers]
             everyone = np.arange(self.width)
-            self.arcs.append(Piece(lot * self.width + everyone, everyone, caps))
+            self.arcs.append(Piece(aggregate * self.width + everyone, everyone, caps))
         self.arcs.append(
             Piece(
                 (self.hub_base + hubs).ravel(),

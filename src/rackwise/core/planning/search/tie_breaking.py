@@ -47,7 +47,7 @@ TRIES = 64
 """Takers that one partition asks in a pass."""
 
 
-def settled_ties(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Ragged:
+def break_ties(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Ragged:
     """Sets as cheap, as fair and as legal, that touch no more partitions and read smallest."""
     return read_smallest(instance, fewer_touched(instance, sets, caps))
 
@@ -183,11 +183,11 @@ class _Search:
             return False
         if old == new:
             return True
-        kind = int(self._instance.kind[row])
-        key = (kind, tuple(sorted(self._leaf[b] for b in self._sets[row])))
+        class_ = int(self._instance.class_of[row])
+        key = (class_, tuple(sorted(self._leaf[b] for b in self._sets[row])))
         if key not in self._exchanges:
             counts = np.bincount(key[1], minlength=self._instance.leaves).astype(np.int64)
-            self._exchanges[key] = self._instance.kinds[kind].exchanges(counts)
+            self._exchanges[key] = self._instance.classes[class_].exchanges(counts)
         return bool(self._exchanges[key][old, new])
 
     def _move(self, unit: _Unit, taker: int) -> None:
@@ -245,9 +245,9 @@ def read_smallest(instance: Instance, sets: Ragged) -> Ragged:
     is_free = ~np.isin(rows * len(instance.brokers) + brokers, pinned)
     moved = np.flatnonzero(is_new & alone & is_free)
     topic = instance.topic[rows[moved]].astype(np.int64)
-    lot = np.where(instance.is_capped[topic], topic + 1, 0)
-    by_row = moved[np.lexsort((rows[moved], leaf[moved], lot))]
-    by_broker = moved[np.lexsort((brokers[moved], leaf[moved], lot))]
+    aggregate = np.where(instance.is_capped[topic], topic + 1, 0)
+    by_row = moved[np.lexsort((rows[moved], leaf[moved], aggregate))]
+    by_broker = moved[np.lexsort((brokers[moved], leaf[moved], aggregate))]
     values = sets.values.copy()
     values[by_row] = brokers[by_broker]
     arranged = np.lexsort((values, rows))
