@@ -6,22 +6,34 @@ Run `python docs/reference/generate.py`; a test regenerates them and compares.
 from __future__ import annotations
 
 import ast
+import inspect
+import json
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from rackwise.adapters.files.plan.format import FORMAT as PLAN_FORMAT
+from rackwise.adapters.files.plan.format import PLAN
+from rackwise.adapters.kafka.applying.driver import REPLICATION_FLAG
 from rackwise.cli.app import COMMANDS, build_app
 from rackwise.core import errors
+from rackwise.core.applying.journal.codec import FORMAT as JOURNAL_FORMAT
+from rackwise.core.applying.journal.codec import LINE
 from rackwise.core.audit import RULES, Rule
 from rackwise.core.fetch_diagnosis import READING_RULES
 from rackwise.core.identity.decision.table import ROWS
 from rackwise.core.identity.refusals import CODES
+from rackwise.core.json.forms import Definitions, Form
 from rackwise.core.partitioner import PRODUCER_RULES
 from rackwise.core.wire.upgrade import UPGRADE_RULES
 from rackwise.pipeline import schemas
 from rackwise.pipeline.spark_racks.check import SPARK_RULES
+from rackwise.report.shape import FORMAT as SUMMARY_FORMAT
+from rackwise.report.shape import SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,6 +214,60 @@ def file_map() -> str:
     return "\n".join(lines) + "\n"
 
 
+def plan_schema() -> str:
+    """The JSON Schema of a plan file."""
+    return _schema_text(PLAN_FORMAT, PLAN)
+
+
+def summary_schema() -> str:
+    """The JSON Schema of a summary."""
+    constant = {"properties": {"format": {"const": SUMMARY_FORMAT}}, "required": ["format"]}
+    return _schema_text(SUMMARY_FORMAT, SUMMARY, allOf=[constant])
+
+
+def journal_schema() -> str:
+    """The JSON Schema of one line of a journal, with the keys that the writer of the file adds."""
+    definitions = Definitions(_field_docs)
+    root = LINE.schema(definitions)
+    added = {
+        "seq": {"type": "integer", "minimum": 1, "description": "Number of the line."},
+        "at": {"type": "string", "description": "Time of writing, UTC."},
+        "check": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    }
+    for name, line in definitions.items():
+        line["properties"] |= added
+        line["required"] += added
+        if name == "Begin":
+            line["properties"]["format"] = {"const": JOURNAL_FORMAT}
+            line["properties"][REPLICATION_FLAG] = {"type": ["boolean", "null"]}
+    return _document(JOURNAL_FORMAT, root, definitions)
+
+
+def _schema_text(title: str, form: Form, **more: object) -> str:
+    definitions = Definitions(_field_docs)
+    return _document(title, form.schema(definitions) | more, definitions)
+
+
+def _document(title: str, root: dict[str, object], definitions: Definitions) -> str:
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **root,
+        **({"$defs": definitions} if definitions else {}),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _field_docs(kind: type) -> dict[str, str]:
+    """Field -> the text that stands under it in the source."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body
+    docs = {}
+    for field, text in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            docs[field.target.id] = _paragraph(ast.literal_eval(text.value))
+    return docs
+
+
 def _about(file: Path) -> str:
     """The first sentence of a module about itself."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
@@ -218,6 +284,11 @@ def _cell(text: str | None) -> str:
 
 PAGES = {"cli.md": cli, "errors.md": error_tree, "findings.md": findings, "tables.md": tables}
 PAGES |= {"identity.md": identity, "../file-map.md": file_map}
+PAGES |= {
+    "schemas/plan.schema.json": plan_schema,
+    "schemas/journal.schema.json": journal_schema,
+    "schemas/summary.schema.json": summary_schema,
+}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

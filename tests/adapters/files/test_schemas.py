@@ -1,0 +1,85 @@
+"""Documents keep to their JSON Schemas, and broken ones do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from json_schemas import check, fault
+from plans import plan_of
+from rackwise.adapters.files import plan_bytes
+from rackwise.adapters.files.journal import open_journal
+from rackwise.core.applying.journal.codec import fields_of
+from rackwise.core.applying.journal.lines import (
+    BatchIntent,
+    Begin,
+    End,
+    Go,
+    Setting,
+    ThrottleIntent,
+)
+from rackwise.core.applying.model import ThrottleKey
+from rackwise.core.applying.throttle_configs import RATES
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.strict import parse
+from report.summaries import summary
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
+
+
+def schema_of(name):
+    return read((SCHEMAS / f"{name}.schema.json").read_bytes())
+
+
+def read(data):
+    return parse(data, where="document", error=InvalidConfig)
+
+
+def test_a_plan():
+    schema = schema_of("plan")
+    document = read(plan_bytes(plan_of()))
+    check(document, schema, schema)
+    document["goal"] = {"name": "drain", "brokers": [7], "rebalance": False}
+    check(document, schema, schema)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("format", "rackwise.plan/2"), ("sha256", "x"), ("moves", [{}]), ("goal", {"name": "x"})],
+)
+def test_what_is_no_plan(key, value):
+    schema = schema_of("plan")
+    document = read(plan_bytes(plan_of())) | {key: value}
+    assert fault(document, schema, schema)
+    assert fault(read(plan_bytes(plan_of())) | {"more": 1}, schema, schema)
+
+
+@pytest.mark.parametrize("case", [{}, {"has_traffic": False}, {"clusters": 3, "days": 2}])
+def test_a_summary(case):
+    schema = schema_of("summary")
+    check(summary(**case), schema, schema)
+    assert fault(summary(**case) | {"levels": 1}, schema, schema)
+    assert fault(summary(**case) | {"format": "rackwise.plan/1"}, schema, schema)
+
+
+def test_the_lines_of_a_journal(tmp_path):
+    schema = schema_of("journal")
+    plan = "5f" * 32
+    journal = open_journal(tmp_path, plan)
+    key = ThrottleKey("broker", "4", RATES[0])
+    for line in (
+        Begin(plan=plan, mode="apply", throttle=None, dropped=(("orders", 4),)),
+        ThrottleIntent(settings=(Setting(key=key, prior=None, ours="9"),)),
+        BatchIntent(batch=1, act="move", partitions=(("orders", 5),)),
+        Go(),
+        End(done=1, failed=0, skipped=0, dropped=1, stop=None),
+    ):
+        fields = fields_of(line)
+        journal.append(fields.pop("type"), fields, at="2026-11-21T08:30:00Z")
+    journal.close()
+    lines = [read(line) for line in journal.path.read_bytes().splitlines()]
+    assert len(lines) == 5
+    for line in lines:
+        check(line, schema, schema)
+        assert fault(line | {"why": 1}, schema, schema)
