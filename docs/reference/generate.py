@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "rackwise"
 DECISIONS = [
-    "The first row that holds decides; [why it is so](../concepts/identity.md) is told elsewhere.",
+    "The first row that holds decides. [The concept](../concepts/identity.md) says why.",
     "",
     "| letter | means |",
     "|---|---|",
     "| C | the configured id: `broker.id`, `node.id`, or `--override` in the command; -1 is none |",
     "| m | the id in `meta.properties` of the log dirs |",
-    "| H, h | the mapping of my key, and its id |",
+    "| H, h | the mapping of the own key, and its id |",
     "| n | C, else m; D9 to D17 hold where one of them is set, D18 to D38 where neither is |",
     "| L, K, T | ids that are registered, claimed, used by replicas |",
     "| R, Z | ids that other keys are mapped to, ids that are retired |",
-    "| W | how long a stale registration is waited for |",
+    "| W | how long to wait for a stale registration |",
     "| S | spares: T - L - K - Z |",
     "| cand | those of S seen missing for the time of grace; with `--spare unmapped` not in R |",
     "",
@@ -171,7 +171,7 @@ def _rules(rules: Mapping[str, Rule]) -> list[str]:
 
 def identity() -> str:
     """The table of decisions about a broker's id, and every code of `broker-id`."""
-    lines = ["# Which id a broker has", "", *DECISIONS]
+    lines = ["# The id of a broker: decision table", "", *DECISIONS]
     lines += ["", "| row | when | outcome | to the letter of KIP-426 |", "|---|---|---|---|"]
     lines += [
         f"| {row.name} | {_cell(row.when)} | {_cell(row.outcome)} | {_cell(row.literal)} |"

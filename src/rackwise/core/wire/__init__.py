@@ -1,22 +1,21 @@
-"""Kafka's bytes, read and written: pure, bytes in, values out, and the other way round.
+"""Kafka's binary and ZooKeeper formats: pure functions from bytes to values, and back.
 
 ```
-headers              what stands before every message
+headers              the header before every message
 api_versions         which messages a server understands
-consumer             what members of a group and their leader send each other by the coordinator
-metadata             what clients are told of brokers and topics
-replica_assignment   ask somebody else where replicas go
-update_metadata      what the controller tells brokers
-broker               one broker in it
-registration         data of /brokers/ids/N, versions 1 to 5 and later; also _writing
+consumer             what group members and their leader exchange through the coordinator
+metadata             what clients learn of brokers and topics
+replica_assignment   the request to a server that places replicas
+kip36                UpdateMetadata, broker blocks, written registrations: the KIP's formats
+registration         data of /brokers/ids/N, versions 1 to 5 and later
 topic_node           data of /brokers/topics/T
 ibp                  which version a broker writes
-upgrade              KIP-36's rolling upgrade, judged from registrations
-reader, writer       fields of Kafka's protocol off bytes, and onto them
+upgrade              the next step of KIP-36's rolling upgrade, derived from registrations
+reader, writer       fields of Kafka's protocol, from bytes and to bytes
 ```
 
-Names of `consumer` and `upgrade` are resolved when they are first asked for: they bring numpy, and
-who starts a broker reads registrations without it.
+The names of `consumer` and `upgrade` are loaded on first use: they need numpy, and the start of a
+broker reads registrations without it.
 """
 
 from __future__ import annotations

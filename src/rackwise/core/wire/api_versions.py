@@ -44,7 +44,7 @@ _LEAST_FEATURE = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest:
-    """Who asks; both empty in versions 0 to 2."""
+    """The client that asks; both fields are empty in versions 0 to 2."""
 
     client_software_name: str = ""
     client_software_version: str = ""
@@ -52,7 +52,7 @@ class ApiVersionsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRange:
-    """Versions of one message that a server understands, all int16."""
+    """The versions of one message that a server understands, all int16."""
 
     api_key: int
     least: int
@@ -79,7 +79,7 @@ class ApiVersionsResponse:
 
 
 def write_api_versions_request(request: ApiVersionsRequest, *, version: int) -> bytes:
-    """The body of a request of version 0 to 4. Raises `LocalProtocolError`."""
+    """Write the body of a request of version 0 to 4. Raises `LocalProtocolError`."""
     require_version("ApiVersions", version, newest=NEWEST)
     writer = Writer()
     if version >= _FLEXIBLE:
@@ -90,7 +90,7 @@ def write_api_versions_request(request: ApiVersionsRequest, *, version: int) -> 
 
 
 def read_api_versions_request(data: bytes, *, version: int) -> ApiVersionsRequest:
-    """What a body asks; tagged fields are passed over.
+    """Read the body of a request; tagged fields are skipped.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for a version that is not 0 to 4.
     """
@@ -108,7 +108,7 @@ def read_api_versions_request(data: bytes, *, version: int) -> ApiVersionsReques
 
 
 def write_api_versions_response(response: ApiVersionsResponse, *, version: int) -> bytes:
-    """The body of an answer of version 0 to 4; what the version lacks is left out.
+    """Write the body of an answer of version 0 to 4, without fields that the version lacks.
 
     Raises `LocalProtocolError`.
     """
@@ -135,7 +135,7 @@ def write_api_versions_response(response: ApiVersionsResponse, *, version: int) 
 
 
 def read_api_versions_response(data: bytes, *, version: int) -> ApiVersionsResponse:
-    """What a body answers.
+    """Read the body of an answer.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for a version that is not 0 to 4.
     """

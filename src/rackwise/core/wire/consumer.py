@@ -1,6 +1,6 @@
-"""What members of a consumer group tell their leader, and what it answers.
+"""What members of a consumer group send to their leader, and what it answers.
 
-The coordinator carries these bytes and does not look into them.
+The coordinator carries these bytes and does not interpret them.
 
 ```
 JoinGroup   member -> leader    Subscription   version, topics, user data | v1 owned | v2 generation
@@ -8,9 +8,9 @@ JoinGroup   member -> leader    Subscription   version, topics, user data | v1 o
 SyncGroup   leader -> member    Assignment     version, partitions, user data (all versions alike)
 ```
 
-A version above 3 is read as 3, and what stands behind is left: newer versions only add fields. A
-field that a version lacks reads as nothing owned, generation -1, no rack. We write topics and
-owned partitions sorted, grouped by topic.
+A version above 3 is read as 3, and the bytes after it are ignored: newer versions only add fields.
+A field that a version lacks reads as nothing owned, generation -1, no rack. Topics and owned
+partitions are written sorted, grouped by topic.
 
 User data belongs to the assignor:
 
@@ -20,12 +20,12 @@ cooperative-sticky   generation
 any of ours          then a blob: R W 1, rack, instance, generation, owned
 ```
 
-Java reads its own fields and leaves the rest, so the blob harms nobody. It carries what a client
+Java reads its own fields and ignores the rest, so the blob does no harm. It carries what a client
 cannot say elsewhere: aiokafka drops rack and instance, and an eager member remembers in it what it
-had. kafka-python puts a version before the fields of "sticky", which Java cannot read; both are
-read here, Java's is written.
+owned. kafka-python puts a version before the fields of "sticky", which Java cannot read. Both forms
+are read here, and Java's is written.
 
-What this does not do: decide what a member that cannot be read counts as.
+What this does not do: decide how to treat a member that cannot be read.
 
 Source: KIP-429, KIP-792, KIP-881; `ConsumerProtocolSubscription.json`,
 `ConsumerProtocolAssignment.json`, `StickyAssignor`, `CooperativeStickyAssignor`.
@@ -75,7 +75,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberAssignment:
-    """What the leader gives one member."""
+    """What the leader assigns to one member."""
 
     version: int = NEWEST
     partitions: tuple[TopicPartition, ...]
@@ -84,7 +84,7 @@ class MemberAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blob:
-    """What our members add to their user data; `owned` is a memory, already given up."""
+    """What our members add to their user data; `owned` is a memory, already revoked."""
 
     rack: str | None = None
     instance_id: str | None = None
@@ -93,7 +93,7 @@ class Blob:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """The bytes of the version it names; fields that the version lacks are left out.
+    """Write a subscription of its own version, without fields that the version lacks.
 
     Raises `LocalProtocolError` for a version that is not 0 to 3, or a value that does not fit.
     """
@@ -114,7 +114,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """What a member said. Raises `RemoteProtocolError`."""
+    """Read the subscription of a member. Raises `RemoteProtocolError`."""
     reader = Reader(data)
     version = _read_version(reader)
     topics = tuple(reader.text() for _ in range(reader.count(_LEAST_TEXT)))
@@ -135,7 +135,7 @@ def decode_subscription(data: bytes) -> Subscription:
 def encode_assignment(
     version: int, partitions: Iterable[TopicPartition], user_data: bytes | None = b""
 ) -> bytes:
-    """What the leader gives one member, in bytes. Raises `LocalProtocolError`."""
+    """Write the assignment of one member. Raises `LocalProtocolError`."""
     writer = Writer()
     writer.int16(_known_version(version))
     _write_partitions(writer, partitions)
@@ -144,7 +144,7 @@ def encode_assignment(
 
 
 def decode_assignment(data: bytes) -> MemberAssignment:
-    """What the leader gave one member. Raises `RemoteProtocolError`."""
+    """Read the assignment of one member. Raises `RemoteProtocolError`."""
     reader = Reader(data)
     version = _read_version(reader)
     partitions = _read_partitions(reader)
@@ -154,7 +154,7 @@ def decode_assignment(data: bytes) -> MemberAssignment:
 
 
 def encode_sticky_user_data(owned: Iterable[TopicPartition], generation: int) -> bytes:
-    """User data of Java's `StickyAssignor`, version 1. Raises `LocalProtocolError`."""
+    """Write user data of Java's `StickyAssignor`, version 1. Raises `LocalProtocolError`."""
     writer = Writer()
     _write_partitions(writer, owned)
     writer.int32(generation)
@@ -162,10 +162,10 @@ def encode_sticky_user_data(owned: Iterable[TopicPartition], generation: int) ->
 
 
 def decode_sticky_user_data(data: bytes | None) -> tuple[tuple[TopicPartition, ...], int]:
-    """What a member of "sticky" says it had, and since which generation, -1 = not known.
+    """Read what a "sticky" member owned, and since which generation; -1 = not known.
 
-    Java's version 1, else kafka-python's, else Java's version 0. What is none of them reads as
-    nothing, as Java reads it.
+    Java's version 1, else kafka-python's, else Java's version 0. Other bytes read as nothing, as in
+    Java.
     """
     whole = data or b""
     for skipped in (b"", _KAFKA_PYTHON_VERSION):
@@ -178,14 +178,14 @@ def decode_sticky_user_data(data: bytes | None) -> tuple[tuple[TopicPartition, .
 
 
 def encode_cooperative_user_data(generation: int) -> bytes:
-    """User data of Java's `CooperativeStickyAssignor`. Raises `LocalProtocolError`."""
+    """Write user data of Java's `CooperativeStickyAssignor`. Raises `LocalProtocolError`."""
     writer = Writer()
     writer.int32(generation)
     return bytes(writer.data)
 
 
 def decode_cooperative_user_data(data: bytes | None) -> int:
-    """The generation that a member of "cooperative-sticky" names; -1 where it names none."""
+    """Read the generation of a "cooperative-sticky" member; -1 = none."""
     reader = Reader(data or b"")
     found = NO_GENERATION if reader.end(Reader.int32) is None else reader.int32()
     return max(found, NO_GENERATION)
@@ -197,7 +197,7 @@ def encode_blob(
     generation: int,
     owned: Iterable[TopicPartition],
 ) -> bytes:
-    """What our members append to their user data. Raises `LocalProtocolError`."""
+    """Write what our members append to their user data. Raises `LocalProtocolError`."""
     writer = Writer()
     writer.raw(_MARK)
     writer.text(rack)
@@ -208,9 +208,9 @@ def encode_blob(
 
 
 def decode_blob(data: bytes | None) -> Blob | None:
-    """Our part of a member's user data, behind the fields of whichever assignor; None without one.
+    """Read our part of a member's user data, after the fields of any assignor; None = no blob.
 
-    Raises `RemoteProtocolError` where one begins that cannot be read.
+    Raises `RemoteProtocolError` for a blob that cannot be read.
     """
     whole = data or b""
     behind_sticky = Reader(whole).end(_read_sticky)

@@ -1,17 +1,17 @@
-r"""Where a broker listens: `NAME://host:port`, the name of a listener and the protocol it speaks.
+r"""The endpoint of a listener, `NAME://host:port`, and its protocol.
 
 ```
 SSL://host1:9093               listener SSL, host host1
-PLAINTEXT://[::1]:9092         an IPv6 address stands in brackets, and is kept without them
+PLAINTEXT://[::1]:9092         an IPv6 address is in brackets, and is kept without them
 CLIENT://:9092                 no host: every address of the machine
 ```
 
-A text is read by Kafka's own pattern, `^(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)$`; names of
-listeners become upper case, hosts keep their case. What protocol a listener speaks is not in the
-text: it is looked up in a map from names to protocols, and where a node has no such map the name of
-the listener is the name of the protocol.
+A text is read by Kafka's own pattern, `^(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)$`. Names of
+listeners become upper case, hosts keep their case. The text does not hold the protocol of a
+listener: a map from names to protocols does. If a node has no such map, the name of the listener is
+the name of the protocol.
 
-What this does not do: look a host up; say which listener brokers use among themselves.
+What this does not do: resolve a host; say which listener brokers use among themselves.
 
 Source: KIP-103, kafka.cluster.EndPoint, ListenerName.normalised, SecurityProtocol.
 """
@@ -43,9 +43,9 @@ _TEXT = re.compile(rf"([^{_BREAKS}]*?)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 
 class SecurityProtocol(IntEnum):
-    """What is spoken on a listener; the numbers are those of Kafka's binary formats.
+    """The protocol of a listener; the numbers are those of Kafka's binary formats.
 
-    TRACE stood in the releases before 0.10.1, for tests.
+    TRACE existed in the releases before 0.10.1, for tests.
     """
 
     PLAINTEXT = 0
@@ -81,7 +81,7 @@ class Endpoint:
 
 
 class EndpointText(NamedTuple):
-    """What the text of an endpoint says: all but the protocol."""
+    """The parts of the text of an endpoint: all but the protocol."""
 
     listener: str
     host: str | None
@@ -103,7 +103,7 @@ def read_endpoint(text: str) -> EndpointText | None:
 
 
 def as_checked(kind: type[Value], /, **fields: object) -> Value:
-    """An instance of a frozen dataclass whose fields, all of them, a reader has checked already."""
+    """Build a frozen dataclass whose fields a reader has checked already, all of them."""
     made = object.__new__(kind)
     for name, value in fields.items():
         _put(made, name, value)
@@ -111,12 +111,12 @@ def as_checked(kind: type[Value], /, **fields: object) -> Value:
 
 
 def fits(value: object, bound: int) -> TypeGuard[int]:
-    """Whether a value is an integer of `INT16`, `INT32` or `INT64`; true and false are none."""
+    """Return whether a value is an integer of `INT16`, `INT32` or `INT64`; booleans are not."""
     return type(value) is int and -bound <= value < bound
 
 
 def check_width(name: str, value: object, bound: int) -> None:
-    """Raises `LocalProtocolError` where a value is no integer of `INT16`, `INT32` or `INT64`."""
+    """Raise `LocalProtocolError` for a value that is not an integer of that width."""
     if type(value) is not int or not -bound <= value < bound:
         bits = bound.bit_length()
         raise LocalProtocolError(

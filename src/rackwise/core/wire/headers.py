@@ -1,4 +1,4 @@
-"""What stands before every message: a size, then a header.
+"""The bytes before every message: a size, then a header.
 
 ```
 request   size int32 | api_key int16, api_version int16, correlation_id int32, client_id | body
@@ -12,8 +12,8 @@ of 0.10.0 write an empty one. The size does not count itself. Which header a mes
 its key and version: flexible versions have the tagged fields, but the answer to ApiVersions never
 has them, so that a client can read it whatever its version.
 
-What this does not do: cut a stream into frames. Whoever reads it takes four bytes, asks
-`read_frame_size`, and takes as many.
+What this does not do: cut a stream into frames. The caller reads four bytes, calls
+`read_frame_size`, and reads as many.
 
 Source: `RequestHeader.json`, `ResponseHeader.json`; KIP-482, KIP-511.
 """
@@ -34,7 +34,7 @@ MOST_FRAME = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """Which message follows; `api_key` and `api_version` int16, `correlation_id` int32."""
+    """The message that follows; `api_key` and `api_version` int16, `correlation_id` int32."""
 
     api_key: int
     api_version: int
@@ -43,7 +43,7 @@ class RequestHeader:
 
 
 def write_request_header(header: RequestHeader, *, version: int) -> bytes:
-    """The bytes of header version 1 or 2. Raises `LocalProtocolError`."""
+    """Write header version 1 or 2. Raises `LocalProtocolError`."""
     require_version("request header", version, oldest=1, newest=2)
     writer = Writer()
     writer.int16(header.api_key)
@@ -56,7 +56,7 @@ def write_request_header(header: RequestHeader, *, version: int) -> bytes:
 
 
 def read_api(data: bytes) -> tuple[int, int]:
-    """Key and version of a request, which say what header version the whole has.
+    """Read key and version of a request, which determine the header version.
 
     Raises `RemoteProtocolError`.
     """
@@ -65,7 +65,7 @@ def read_api(data: bytes) -> tuple[int, int]:
 
 
 def read_request_header(data: bytes, *, version: int) -> tuple[RequestHeader, int]:
-    """The header and the offset of the body; tagged fields are passed over.
+    """Read the header and the offset of the body; tagged fields are skipped.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for a header version that is not 1 or 2.
     """
@@ -83,7 +83,7 @@ def read_request_header(data: bytes, *, version: int) -> tuple[RequestHeader, in
 
 
 def write_response_header(correlation_id: int, *, version: int) -> bytes:
-    """The bytes of header version 0 or 1. Raises `LocalProtocolError`."""
+    """Write header version 0 or 1. Raises `LocalProtocolError`."""
     require_version("response header", version, newest=1)
     writer = Writer()
     writer.int32(correlation_id)
@@ -93,7 +93,7 @@ def write_response_header(correlation_id: int, *, version: int) -> bytes:
 
 
 def read_response_header(data: bytes, *, version: int) -> tuple[int, int]:
-    """The correlation id and the offset of the body; tagged fields are passed over.
+    """Read the correlation id and the offset of the body; tagged fields are skipped.
 
     Raises `RemoteProtocolError`; `LocalProtocolError` for a header version that is not 0 or 1.
     """
@@ -106,16 +106,16 @@ def read_response_header(data: bytes, *, version: int) -> tuple[int, int]:
 
 
 def write_frame(message: bytes) -> bytes:
-    """The message with its size before it. Raises `LocalProtocolError` from 2 GiB on."""
+    """Write the message with its size before it. Raises `LocalProtocolError` from 2 GiB on."""
     writer = Writer()
     writer.int32(len(message))
     return bytes(writer.data) + message
 
 
 def read_frame_size(prefix: bytes, *, least: int = LEAST_FRAME, most: int = MOST_FRAME) -> int:
-    """How many bytes of a message follow these four.
+    """Read how many bytes of a message follow these four.
 
-    Raises `RemoteProtocolError` where that is not from `least` to `most`, before any is read.
+    Raises `RemoteProtocolError` if that is not from `least` to `most`, before any byte is read.
     """
     size = Reader(prefix).int32()
     if not least <= size <= most:

@@ -1,4 +1,4 @@
-"""Fields of Kafka's protocol, read one after the other off bytes that somebody else wrote.
+"""Reads fields of Kafka's protocol, one after the other, from bytes of another program.
 
 All integers are big-endian. Texts carry their length in two bytes, arrays and bytes in four.
 
@@ -18,10 +18,10 @@ in tagged fields, tags ascending.
 02 00 01 07 03 00   two tagged fields: 0 of one byte, 3 of none
 ```
 
-A negative length is null where null may be. A count is held against the bytes that are left before
-anything is made, so that no message makes a reader allocate more than it brought.
+A negative length is null if null is permitted. A count is compared with the remaining bytes before
+anything is allocated, so no message can make a reader allocate more than it contains.
 
-Errors say the offset, never the bytes: they may be somebody's data.
+Errors name the offset, never the bytes, which may be private data.
 
 Source: the protocol guide of Kafka, "Protocol Primitive Types"; KIP-482.
 """
@@ -44,34 +44,34 @@ _VARINT_BITS = 32
 
 @dataclass(slots=True)
 class Reader:
-    """A place in bytes. Every method raises `RemoteProtocolError` where the field is not there."""
+    """A position in bytes. Every method raises `RemoteProtocolError` for an invalid field."""
 
     data: bytes
     offset: int = 0
 
     @property
     def left(self) -> int:
-        """How many bytes come from here on."""
+        """The number of bytes from here on."""
         return len(self.data) - self.offset
 
     def int16(self) -> int:
-        """Two bytes, signed."""
+        """Read two bytes, signed."""
         return self._integer(2)
 
     def int32(self) -> int:
-        """Four bytes, signed."""
+        """Read four bytes, signed."""
         return self._integer(4)
 
     def int32s(self, size: int) -> tuple[int, ...]:
-        """`size` integers of four bytes, signed."""
+        """Read `size` integers of four bytes, signed."""
         return struct.unpack(f">{size}i", self.octets(4 * size))
 
     def int32_array(self) -> tuple[int, ...]:
-        """A count, then as many integers of four bytes, signed."""
+        """Read a count, then as many integers of four bytes, signed."""
         return self.int32s(self.count(4))
 
     def boolean(self) -> bool:
-        """One byte, 0 or 1."""
+        """Read one byte, 0 or 1."""
         start = self.offset
         found = self.octets(1)[0]
         if found > 1:
@@ -79,7 +79,7 @@ class Reader:
         return found == 1
 
     def unsigned_varint(self) -> int:
-        """One to five bytes, 32 bits."""
+        """Read one to five bytes, 32 bits."""
         start = self.offset
         found = 0
         for place in range(_VARINT_BYTES):
@@ -94,51 +94,51 @@ class Reader:
         return found
 
     def text(self) -> str:
-        """A text that must not be null."""
+        """Read a text that must not be null."""
         start = self.offset
         return _not_null(start, self.nullable_text())
 
     def nullable_text(self) -> str | None:
-        """A text, or None for any negative length."""
+        """Read a text, or None for any negative length."""
         length = self.int16()
         return None if length < 0 else self._characters(length)
 
     def compact_text(self) -> str:
-        """A compact text that must not be null."""
+        """Read a compact text that must not be null."""
         start = self.offset
         return _not_null(start, self.compact_nullable_text())
 
     def compact_nullable_text(self) -> str | None:
-        """A compact text, or None."""
+        """Read a compact text, or None."""
         length = self.unsigned_varint() - 1
         return None if length < 0 else self._characters(length)
 
     def nullable_octets(self) -> bytes | None:
-        """Bytes, or None for any negative length."""
+        """Read bytes, or None for any negative length."""
         length = self.int32()
         return None if length < 0 else self.octets(length)
 
     def count(self, least: int) -> int:
-        """How many elements of at least `least` bytes each follow."""
+        """Read how many elements of at least `least` bytes each follow."""
         start = self.offset
         return self._count_of(start, self.int32(), least)
 
     def nullable_count(self, least: int) -> int | None:
-        """The same, or None for any negative count."""
+        """Read a count, or None for any negative count."""
         start = self.offset
         found = self.int32()
         return None if found < 0 else self._count_of(start, found, least)
 
     def compact_count(self, least: int) -> int:
-        """How many elements of at least `least` bytes each follow in a compact array."""
+        """Read how many elements of at least `least` bytes each follow in a compact array."""
         start = self.offset
         return self._count_of(start, self.unsigned_varint() - 1, least)
 
     def tags(self) -> Iterator[tuple[int, int]]:
-        """Tag and size of each tagged field, with the reader before its bytes.
+        """Read tag and size of each tagged field, with the reader before its bytes.
 
-        A field that the loop does not read is passed over. Refused: more than 64 fields, tags that
-        do not ascend, a field that ends elsewhere than its size says.
+        A field that the loop does not read is skipped. Rejected: more than 64 fields, tags that do
+        not ascend, a field that ends elsewhere than its size says.
         """
         start = self.offset
         count = self.unsigned_varint()
@@ -163,12 +163,12 @@ class Reader:
                 raise unreadable(begin, f"{size} bytes of tag {tag}", f"a field of {had}")
 
     def pass_over_tags(self) -> None:
-        """Tagged fields that nobody wants."""
+        """Skip tagged fields."""
         for _ in self.tags():
             pass
 
     def octets(self, size: int) -> bytes:
-        """`size` bytes."""
+        """Read `size` bytes."""
         if size > self.left:
             raise unreadable(self.offset, f"{size} more bytes", self.left)
         found = self.data[self.offset : self.offset + size]
@@ -176,19 +176,19 @@ class Reader:
         return found
 
     def close(self) -> None:
-        """Raises where something follows."""
+        """Raise if bytes follow."""
         if self.left:
             raise unreadable(self.offset, "the end", f"{self.left} more bytes")
 
     def is_at(self, mark: bytes) -> bool:
-        """Whether these bytes come next; they are passed over if so."""
+        """Return whether these bytes come next, and skip them if so."""
         if not self.data.startswith(mark, self.offset):
             return False
         self.offset += len(mark)
         return True
 
     def end(self, read: Callable[[Reader], object]) -> int | None:
-        """The offset after what `read` reads from here, which stays here; None where it cannot."""
+        """Return the offset after what `read` reads from here; None if it fails. Does not move."""
         ahead = Reader(self.data, self.offset)
         try:
             read(ahead)
@@ -214,7 +214,7 @@ class Reader:
 
 
 def unreadable(offset: int, wanted: str, had: object) -> RemoteProtocolError:
-    """The error of a field that is not what it should be."""
+    """Build the error of an invalid field."""
     return RemoteProtocolError(
         f"offset {offset}: expected {wanted}, got {had}",
         offset=offset,

@@ -1,26 +1,26 @@
-"""Broker registrations, the data of `/brokers/ids/N`: what they say, and every version of it read.
+"""Broker registrations, the data of `/brokers/ids/N`: every version, read.
 
-Goals, in order: a broker that Kafka 3.9 would read is read; nothing that a registration says is
-lost; what is wrong is named by its JSON path.
+Goals, in order: a broker that Kafka 3.9 would read is read; no field of a registration is lost; an
+error names the JSON path.
 
 ```
 1  version host port jmx_port timestamp                                        since 0.8
 2  + endpoints                           ["PLAINTEXT://host1:9092", ..]          0.9
-3  + rack, left out where there is none  "dc1"                                   0.10.0, KIP-36
+3  + rack, omitted if there is none      "dc1"                                   0.10.0, KIP-36
 4  + listener_security_protocol_map      {"CLIENT":"SSL"}                        0.10.2, KIP-103
 5  + features                            {"f":{"min_version":1,"max_version":2}} 2.7, KIP-584
 ```
 
 `host` and `port` are those of the first PLAINTEXT endpoint, for clients older than `endpoints`, and
-null and -1 where there is none. They are kept as read, and never looked at from version 2 on. Later
-versions are read by the fields known here, everything else stands in `extra` and is written again.
+null and -1 if there is none. They are kept as read, and not used from version 2 on. Later versions
+are read by the fields known here; everything else is kept in `extra` and written again.
 
-The sample in KIP-36 has `"host","localhost"` and lacks a comma: it is no JSON and is refused.
+The sample in KIP-36 has `"host","localhost"` and lacks a comma: it is not JSON and is rejected.
 
 Release 0.9.0.0 reads versions 1 and 2 only (KAFKA-3100); `max_known=2` reads as it does.
 
-What this does not do: write one (see `registration_writing`); decide which version a broker writes
-(see `ibp`); touch ZooKeeper.
+What this does not do: write one (see `kip36.write_registration`); decide which version a broker
+writes (see `ibp`); access ZooKeeper.
 
 Source: KIP-36, KIP-103, KIP-584, kafka.zk.BrokerIdZNode, kafka.cluster.Broker.createBroker.
 """
@@ -114,10 +114,10 @@ class BrokerRegistration:
 def read_registration(
     broker_id: int, data: bytes, *, max_known: int | None = None
 ) -> BrokerRegistration:
-    """A registration of any version from 1 on, as Kafka 3.9 reads it.
+    """Read a registration of any version from 1 on, as Kafka 3.9 reads it.
 
-    `max_known`: versions above are refused, as 0.9.0.0 does with 2. Raises `RemoteProtocolError`,
-    whose `where` is the node and the JSON path; `LocalProtocolError` for an id that is none.
+    `max_known`: reject later versions, as 0.9.0.0 does with 2. Raises `RemoteProtocolError`, whose
+    `where` is the node and the JSON path; `LocalProtocolError` for an invalid broker id.
     """
     check_width("broker_id", broker_id, INT32)
     fields = read_node(f"/brokers/ids/{broker_id}", data, most=REGISTRATION_BYTES)
@@ -170,7 +170,7 @@ def _version(fields: NodeFields, max_known: int | None) -> int:
 
 
 def _address(fields: NodeFields, *, must_be: bool) -> tuple[str | None, int]:
-    """`host` and `port`; Kafka looks at them in version 1 alone, where both must be there."""
+    """Read `host` and `port`. Kafka uses them in version 1 only, where both are required."""
     host, port = fields.members.get("host"), fields.members.get("port")
     if not isinstance(host, str) or not host:
         if must_be:
@@ -189,7 +189,7 @@ def _plaintext(host: str | None, port: int) -> Endpoint:
 
 
 def _endpoints(fields: NodeFields) -> tuple[tuple[Endpoint, ...], dict[str, str]]:
-    """All endpoints, and the listeners of the map that have none. Kafka skips empty texts."""
+    """Read all endpoints, and the listeners of the map without one. Kafka skips empty texts."""
     found = fields.members.get("endpoints")
     if not isinstance(found, list):
         raise fields.wrong("endpoints", wanted="a list of NAME://host:port")
@@ -228,7 +228,7 @@ def _without_protocol(
 
 
 def _protocols(fields: NodeFields) -> Mapping[str, SecurityProtocol]:
-    """Listener -> protocol; where no map is there, each protocol has the listener of its name."""
+    """Read listener -> protocol. Without a map each protocol has the listener of its name."""
     if LISTENER_MAP not in fields.members:
         return PROTOCOLS
     found = fields.members[LISTENER_MAP]
@@ -258,7 +258,7 @@ def _jmx_port(fields: NodeFields) -> int | None:
 
 
 def _timestamp(found: object) -> int | None:
-    """Milliseconds, as text; Kafka never looks at them, so what is none is no error."""
+    """Read milliseconds, as text. Kafka never uses them, so an invalid value is not an error."""
     if not isinstance(found, str) or len(found) > _MILLISECOND_CHARACTERS:
         return None
     try:
@@ -271,7 +271,7 @@ def _timestamp(found: object) -> int | None:
 def _features(
     fields: NodeFields,
 ) -> tuple[dict[str, tuple[int, int]], dict[str, dict[str, Any]]]:
-    """Least and greatest version of each feature, and the labels beside them."""
+    """Read the lowest and highest version of each feature, and the labels beside them."""
     found = fields.members.get("features")
     if found is None:
         return {}, {}

@@ -6,17 +6,17 @@
 3  + topic_id                               22 characters of base64url            2.8, KIP-516
 ```
 
-`partitions` holds, while a reassignment runs, the union of old and new replicas; the other two name
-the parts of it that come and go:
+During a reassignment `partitions` holds the union of old and new replicas. The other two name the
+replicas that are added and removed:
 
 ```
 {"partitions":{"10":[2,3,1]},"adding_replicas":{"10":[1]},"removing_replicas":{"10":[2]}}
 before 2,3    after 3,1
 ```
 
-Read: the version is kept and not looked at, maps that are absent are empty, fields that are not
-known go to `extra`. A partition that stands in one of the two maps alone has no `replicas`.
-Written: this order, partitions by number; what the version would lose without a name is refused.
+Reading: the version is kept and not checked, absent maps are empty, unknown fields go to `extra`. A
+partition that is only in one of the two maps has no `replicas`. Writing: this order, partitions by
+number. Anything that the version would lose silently is rejected.
 
 What this does not do: say which ids are used (see `core.identity.topics`); touch ZooKeeper.
 
@@ -55,10 +55,10 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet:
-    """Broker ids of one partition, preferred leader first; those that come and go among them.
+    """Broker ids of one partition, preferred leader first, with those being added and removed.
 
-    Raises `LocalProtocolError` for a value that is not a broker id, and for an id
-    that appears twice in a list.
+    Raises `LocalProtocolError` for a value that is not a broker id, and for an id that appears
+    twice in a list.
     """
 
     replicas: tuple[int, ...]
@@ -91,7 +91,7 @@ class TopicNode:
 
 
 def read_topic_node(topic: str, data: bytes) -> TopicNode:
-    """A topic node of any version. Raises `RemoteProtocolError`, which names the JSON path."""
+    """Read a topic node of any version. Raises `RemoteProtocolError` with the JSON path."""
     fields = read_node(f"/brokers/topics/{topic}", data, most=TOPIC_BYTES)
     version = fields.members.get("version")
     told = {name: _ids_by_partition(fields, name) for name in (_PARTITIONS, _ADDING, _REMOVING)}
@@ -119,19 +119,19 @@ def read_topic_node(topic: str, data: bytes) -> TopicNode:
 
 
 def dropped_topic_fields(t: TopicNode, *, version: int) -> tuple[str, ...]:
-    """What that version cannot hold of `t` and leaves out by design: `("topic_id",)` or nothing.
+    """Return what that version of `t` omits by design: `("topic_id",)` or nothing.
 
-    Raises `LocalProtocolError` for a version that is none of 1 to 3.
+    Raises `LocalProtocolError` for a version that is not 1 to 3.
     """
     _check_version(version)
     return ("topic_id",) if version < TOPIC_ID_SINCE and t.topic_id is not None else ()
 
 
 def write_topic_node(t: TopicNode, *, version: int) -> bytes:
-    """The node in a version from 1 to 3, without its `dropped_topic_fields`.
+    """Write the node in a version from 1 to 3, without its `dropped_topic_fields`.
 
-    Raises `LocalProtocolError` for replicas that come or go in version 1, and for what could not be
-    read again.
+    Raises `LocalProtocolError` for reassignments in version 1, and for what could not be read
+    again.
     """
     _check_writable(t, version)
     by_number = sorted(t.partitions.items())

@@ -1,7 +1,7 @@
-"""Fields of Kafka's protocol, written one after the other; what `reader` reads.
+"""Writes fields of Kafka's protocol, one after the other; the inverse of `reader`.
 
-A value that its field cannot hold is our own fault: `LocalProtocolError` before a byte is sent.
-True is no integer here: it would pass for broker 1.
+A value that its field cannot hold is an error of the caller: `LocalProtocolError` before a byte is
+sent. True is not an integer here, because it would pass for broker 1.
 
 Source: the protocol guide of Kafka, "Protocol Primitive Types"; KIP-482.
 """
@@ -22,36 +22,36 @@ _MOST_TEXT = 2**15 - 1
 
 @dataclass(slots=True)
 class Writer:
-    """Bytes so far. Every method raises `LocalProtocolError` for a value that does not fit."""
+    """The bytes so far. Every method raises `LocalProtocolError` for a value that does not fit."""
 
     data: bytearray = field(default_factory=bytearray)
 
     def int16(self, value: int) -> None:
-        """Two bytes, signed."""
+        """Write two bytes, signed."""
         self._integer(value, 2)
 
     def int32(self, value: int) -> None:
-        """Four bytes, signed."""
+        """Write four bytes, signed."""
         self._integer(value, 4)
 
     def int32s(self, values: Sequence[int]) -> None:
-        """Four bytes each, signed, without a count."""
+        """Write four bytes each, signed, without a count."""
         for value in values:
             self.int32(value)
 
     def int32_array(self, values: Sequence[int]) -> None:
-        """A count, then four bytes each, signed."""
+        """Write a count, then four bytes each, signed."""
         self.int32(len(values))
         self.int32s(values)
 
     def boolean(self, value: bool) -> None:  # noqa: FBT001 (it is the field)
-        """One byte, 0 or 1."""
+        """Write one byte, 0 or 1."""
         if not isinstance(value, bool):
             raise LocalProtocolError(f"expected True or False, got {value}", wanted=bool, had=value)
         self.data.append(value)
 
     def unsigned_varint(self, value: int) -> None:
-        """One to five bytes, seven bits each, lowest first."""
+        """Write one to five bytes, seven bits each, lowest first."""
         if not 0 <= value < 2**32:
             raise LocalProtocolError(
                 f"expected an integer from 0 on of 32 bits, got {value}",
@@ -64,7 +64,7 @@ class Writer:
         self.data.append(value)
 
     def text(self, value: str | None, name: str = "text") -> None:
-        """A text; None is null. `name`: what it is, for the error."""
+        """Write a text; None is null. `name`: the field, for the error."""
         if value is None:
             self.int16(-1)
             return
@@ -79,13 +79,13 @@ class Writer:
         self.data += raw
 
     def compact_text(self, value: str | None) -> None:
-        """A compact text; None is null."""
+        """Write a compact text; None is null."""
         raw = None if value is None else _encoded(value)
         self.unsigned_varint(0 if raw is None else len(raw) + 1)
         self.data += raw or b""
 
     def octets(self, value: bytes | None) -> None:
-        """Bytes; None is null."""
+        """Write bytes; None is null."""
         if value is None:
             self.int32(-1)
             return
@@ -93,7 +93,7 @@ class Writer:
         self.data += value
 
     def tags(self, fields: Sequence[tuple[int, bytes]] = ()) -> None:
-        """Tagged fields, ascending by tag, each with its size."""
+        """Write tagged fields, ascending by tag, each with its size."""
         if len({tag for tag, _ in fields}) < len(fields) or len(fields) > MOST_TAGS:
             raise LocalProtocolError(
                 f"expected up to {MOST_TAGS} tags, each once, got {len(fields)}",
@@ -107,7 +107,7 @@ class Writer:
             self.data += value
 
     def raw(self, value: bytes) -> None:
-        """Bytes as they are, without a length."""
+        """Write bytes as they are, without a length."""
         self.data += value
 
     def _integer(self, value: object, size: int) -> None:
@@ -124,7 +124,7 @@ class Writer:
 def require_version(
     message: str, version: int, *, newest: int, oldest: int = 0, hint: str | None = None
 ) -> None:
-    """Raises `LocalProtocolError` for a version of a message that has no codec here."""
+    """Raise `LocalProtocolError` for a version of a message that is not supported here."""
     if type(version) is not int or not oldest <= version <= newest:
         raise LocalProtocolError(
             f"{message} versions are {oldest} to {newest}; {version} was asked",
