@@ -191,7 +191,7 @@ class TestRefusals:
     def test_a_group_that_is_not_there(self, file):
         check_refused(
             [*file(healthy()), "--group", "nobody"],
-            "expected group nobody, got it is not among 1 consumer groups",
+            "group nobody is not among the 1 consumer groups",
             "known: billing",
         )
 
