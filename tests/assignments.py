@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from laws import check_assignment
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
-from rackwise.core.assignors.kafka.owned import NOBODY, Group, Owned
+from rackwise.core.assignors.kafka.owned import NOBODY, NumberedGroup, Owned
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
-from rackwise.core.assignors.kafka.sticky import _look_the_same, assign_sticky
-from rackwise.core.assignors.kafka.sticky_mixed import general
-from rackwise.core.assignors.kafka.sticky_same import constrained
+from rackwise.core.assignors.kafka.sticky import _subscriptions_look_equal, assign_sticky
+from rackwise.core.assignors.kafka.sticky_mixed import assign_mixed
+from rackwise.core.assignors.kafka.sticky_same import assign_same
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.assignors.order import utf16_key
 from rackwise.core.errors import InvalidSnapshot
@@ -129,20 +129,20 @@ def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
 def verbatim_sticky(
     members: Members, racks: Mapping[str, Sequence[Sequence[str | None]]]
 ) -> Mapping[str, tuple[TopicPartition, ...]] | None:
-    """What upstream's sticky algorithm gives, lawful or not; None where it throws or has no end."""
-    group = Group.of(members, racks)
+    """What upstream's sticky algorithm gives, valid or not; None where it throws or has no end."""
+    group = NumberedGroup.of(members, racks)
     owned = Owned.of(group)
-    if _look_the_same(group):
-        holders, _ = constrained(group, owned)
+    if _subscriptions_look_equal(group):
+        holders, _ = assign_same(group, owned)
     else:
-        holders = general(group, owned, lawful=False)
+        holders = assign_mixed(group, owned, valid=False)
     return None if NOBODY in holders else group.assignment(members, holders).partitions
 
 
 def check_sticky_answers(
     case: Mapping[str, Any], ask: Callable[[str], Mapping[str, Any]], where: object
 ) -> None:
-    """Our sticky and cooperative assignments are upstream's where those are lawful.
+    """Our sticky and cooperative assignments are upstream's where those are valid.
 
     `ask`: operation of the oracle -> what upstream gives each member. Ours withholds more.
     """

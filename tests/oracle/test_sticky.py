@@ -1,7 +1,7 @@
-"""Our sticky assignments are upstream's, of both lines, wherever those are lawful.
+"""Our sticky assignments are upstream's, of both lines, wherever those are valid.
 
 Where upstream gives a partition to a member that does not subscribe, the verbatim algorithm does
-the same, and ours is lawful. The exhaustive profile draws groups from the seed that pytest-randomly
+the same, and ours is valid. The exhaustive profile draws groups from the seed that pytest-randomly
 prints; `--randomly-seed=N` repeats them.
 """
 

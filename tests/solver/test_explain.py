@@ -13,7 +13,10 @@ class TestDifferingSubscriptions:
         assert (found.partitions, found.best_local, found.bottleneck) == (4, 3, ())
         assert (found.reachable, found.unreachable, found.shortfall) == (3, 1, 0)
         assert (found.only_there, found.capacity, found.members_to_add) == (None, None, None)
-        assert found.reason == "members subscribe to different topics, so no set of racks tells all"
+        assert (
+            found.reason
+            == "members subscribe to different topics, so no set of racks explains the limit"
+        )
 
     def test_reachable_only_by_those_that_list_the_topic(self):
         found = explain(self.MEMBERS, replicas_in(t="b b", u="a a"))

@@ -129,8 +129,8 @@ class TestNothingIsBetter:
         options = {"balance": balance, "target": target, "weights": weights}
         depth = Reading(members, racks).depth
         if data.draw(st.booleans()):
-            prices = st.lists(st.integers(0, 4), min_size=depth + 1, max_size=depth + 1)
-            options["level_costs"] = data.draw(prices)
+            costs = st.lists(st.integers(0, 4), min_size=depth + 1, max_size=depth + 1)
+            options["level_costs"] = data.draw(costs)
         check_optimum(assign_optimal(members, racks, **options), members, racks, **options)
 
     @given(few_partitions(same=True))

@@ -191,8 +191,8 @@ class TestRefusals:
     def test_a_group_that_is_not_there(self, file):
         check_refused(
             [*file(healthy()), "--group", "nobody"],
-            "group nobody is not among the 1 consumer groups",
-            "known: billing",
+            "group nobody is not among the 1 consumer group",
+            "use one of: billing",
         )
 
         _, _, err = called(*file(healthy()), "--group", "nobody", "--json")

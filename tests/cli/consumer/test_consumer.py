@@ -44,7 +44,7 @@ class TestEvaluate:
         )
         assert out.splitlines()[-1] == (
             "  limited by use1-az1: 9 partitions have replicas only there, "
-            "1 member can hold 3; 4 more members there would do"
+            "1 member can hold 3; 4 more members there would be enough"
         )
 
     def test_the_assignment_it_names_is_then_the_best(self, call, tmp_path):
@@ -355,7 +355,7 @@ class TestGroupsThatCannotBeJudged:
     def test_long_names_are_shortened_in_the_hint(self, call):
         value = cluster([1], group(name="L" * 300))
         _, _, err = call("evaluate", value, "--group", "nobody")
-        assert err.endswith(f"\nhint: known: {'L' * 60}...\n")
+        assert err.endswith(f"\nhint: use one of: {'L' * 60}...\n")
 
     def test_nothing_to_judge(self, call):
         code, out, err = call("evaluate", cluster([1]))

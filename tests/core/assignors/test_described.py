@@ -3,7 +3,7 @@
 import pytest
 
 from assignments import tps
-from rackwise.core.assignors.described import check_group, described, named_group
+from rackwise.core.assignors.described import check_group, describe_group, find_group
 from rackwise.core.assignors.members import Assignment, Member
 from rackwise.core.errors import GroupNotFound, GroupNotStable
 from rackwise.core.model import Group, GroupMember
@@ -20,17 +20,17 @@ def billing(*members, **known):
 
 class TestWhichGroup:
     def test_by_name(self):
-        assert named_group([billing(), Group(group="b")], "b") == Group(group="b")
+        assert find_group([billing(), Group(group="b")], "b") == Group(group="b")
 
     def test_an_unknown_one(self):
         with pytest.raises(
             GroupNotFound, match="group x is not among the 2 consumer groups"
         ) as raised:
-            named_group([billing(), Group(group="b\n")], "x")
-        assert raised.value.hint == r"known: b\x0a, billing"
+            find_group([billing(), Group(group="b\n")], "x")
+        assert raised.value.hint == r"use one of: b\x0a, billing"
         with pytest.raises(GroupNotFound) as raised:
-            named_group([], "x")
-        assert raised.value.hint == "a snapshot has groups if --groups is given"
+            find_group([], "x")
+        assert raised.value.hint == "take the snapshot with --groups"
 
     @pytest.mark.parametrize("group", [Group(group="g"), billing(state="Dead")])
     def test_one_without_members(self, group):
@@ -73,7 +73,7 @@ class TestMembers:
                 partitions=(("t", 1), ("t", 0)),
             )
         )
-        found = described(group)
+        found = describe_group(group)
         assert found.members == {
             "m": Member(
                 topics=("t", "u"),
@@ -84,7 +84,7 @@ class TestMembers:
             )
         }
         assert found.assignment == Assignment.of({"m": tps("t-0 t-1")})
-        assert (found.rackless, found.listless) == ((), ())
+        assert (found.rackless, found.without_topics) == ((), ())
 
     def test_a_rack_said_then_shown_then_by_client_id(self):
         group = billing(
@@ -93,7 +93,9 @@ class TestMembers:
             seen("matched", client_id="app-c"),
             seen("unknown", client_id="other"),
         )
-        found = described(group, racks={"said": "z"}, client_racks=[("app-*", "c"), ("app-c", "d")])
+        found = describe_group(
+            group, racks={"said": "z"}, client_racks=[("app-*", "c"), ("app-c", "d")]
+        )
         assert {key: member.rack for key, member in found.members.items()} == {
             "said": "z",
             "shown": "b",
@@ -106,10 +108,10 @@ class TestMembers:
         group = billing(
             seen("m", topics=("t",)), seen("n", partitions=(("u", 0),)), seen("o", topics=())
         )
-        found = described(group)
+        found = describe_group(group)
         assert {key: member.topics for key, member in found.members.items()} == {
             "m": ("t",),
             "n": ("t", "u"),
             "o": (),
         }
-        assert found.listless == ("n",)
+        assert found.without_topics == ("n",)

@@ -79,7 +79,7 @@ def first_by(key):
     return assign
 
 
-def test_an_assignor_that_heeds_racks_which_cannot_matter():
+def test_an_assignor_that_considers_racks_which_cannot_matter():
     by_rack = first_by(lambda member, members, _: (members[member].rack != "b", member))
     with pytest.raises(AssertionError, match="law of racks that cannot matter: no broker has"):
         check_racks_that_cannot_matter(by_rack, MEMBERS, RACKS)

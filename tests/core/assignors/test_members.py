@@ -1,4 +1,4 @@
-"""Groups are checked before anyone assigns; racks are heeded where they can matter."""
+"""Groups are checked before anyone assigns; racks are considered where they can matter."""
 
 from collections import UserList
 
@@ -11,8 +11,8 @@ from rackwise.core.assignors.members import (
     Member,
     TopicPartition,
     check_members,
-    heeds_racks,
     rack_sets,
+    racks_matter,
     replica_racks,
     sorted_partitions,
     subscribers_of,
@@ -182,14 +182,14 @@ class TestWhetherRacksAreHeeded:
     @pytest.mark.parametrize("case", consumer_vectors("rack_logic")["cases"])
     def test_vectors(self, case):
         partitions = PARTITION_RACKS[case["partition_racks"]](case["partitions"])
-        heeds = heeds_racks(case["member_racks"], partitions, force=case["force"])
+        heeds = racks_matter(case["member_racks"], partitions, force=case["force"])
         assert heeds is case["expected"]
 
     def test_members_without_rack_do_not_count(self):
-        assert not heeds_racks([None], [frozenset("a"), frozenset("b")])
+        assert not racks_matter([None], [frozenset("a"), frozenset("b")])
 
     def test_one_partition_without_racks_is_not_everywhere(self):
-        assert heeds_racks(["a"], [frozenset("a"), frozenset()])
+        assert racks_matter(["a"], [frozenset("a"), frozenset()])
 
 
 class TestReplicaRacks:

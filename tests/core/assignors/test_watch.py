@@ -132,7 +132,7 @@ class TestMoves:
         assert self.asked([([[0, 1]], [[0]]), ([[0, 1]], [[0, 1]])]) == [False, False]
 
     def test_racks_are_remembered_by_who_does_not_lead(self):
-        state = RackWatch().having_seen(BROKERS)
+        state = RackWatch().with_brokers(BROKERS)
         state = state.after_assignment(view([[0, 1]], live=[0]))
         _, action = rack_watch_step(state, view([[0, 1]]), rack="a")
         assert action == Stay()

@@ -238,7 +238,7 @@ class Participant:
 
     def saw(self, brokers: Mapping[int, str | None]) -> None:
         """Remember racks of live brokers: a member may lead one day, while one of them is away."""
-        self._watch = self._watch.having_seen(brokers)
+        self._watch = self._watch.with_brokers(brokers)
 
     def plain_subscription(self, topics: Iterable[str]) -> bytes:
         """What to say where all of it cannot be said: what is kept must not be given away."""

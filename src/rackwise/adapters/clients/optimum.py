@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
-    from rackwise.core.assignors.optimal.assign import Balance
+    from rackwise.core.assignors.optimal.assign import BalanceScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Optimum:
     `InvalidWeights`: in a callback of the client they would only cost the group its racks.
     """
 
-    balance: Balance = "total"
+    balance: BalanceScope = "total"
     weights: Mapping[TopicPartition, int] | None = None
 
     def __post_init__(self) -> None:

@@ -137,10 +137,10 @@ class _DiagnosisRequest:
         """Keep only the requested groups. Raises `GroupNotFound`."""
         if not self.groups:
             return cluster
-        from rackwise.core.assignors import named_group
+        from rackwise.core.assignors import find_group
 
         names = dict.fromkeys(self.groups)
-        return replace(cluster, groups=tuple(named_group(cluster.groups, name) for name in names))
+        return replace(cluster, groups=tuple(find_group(cluster.groups, name) for name in names))
 
 
 def _read_file(shell: Shell, path: Path, request: _DiagnosisRequest) -> ReadingFacts:

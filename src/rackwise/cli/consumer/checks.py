@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwise.cli.shell import Shell
-    from rackwise.core.assignors import Described, TopicPartition
+    from rackwise.core.assignors import DescribedGroup, TopicPartition
     from rackwise.core.model import Cluster
 
 SHOWN = 5
@@ -58,7 +58,7 @@ def check_weights(
 def warn_of_racks(
     shell: Shell,
     cluster: Cluster,
-    groups: Sequence[Described],
+    groups: Sequence[DescribedGroup],
     client_racks: Sequence[tuple[str, str]],
 ) -> None:
     """Warn of racks without a broker, and of patterns that match no member."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         BrokerReads,
         Members,
         Review,
-        Simulated,
+        SimulatedAssignor,
     )
     from rackwise.core.model import Cluster
 
@@ -154,11 +154,11 @@ def simulate(
     check_one_group(groups, add=more, remove=remove or ())
     warn_of_added_racks(shell, cluster, more)
     from rackwise.cli.consumer import text as output
-    from rackwise.core.assignors import changed
+    from rackwise.core.assignors import change_members
 
     found = []
     for each in groups:
-        members = changed(each.described.members, add=more, remove=remove or ())
+        members = change_members(each.described.members, add=more, remove=remove or ())
         runs = _Simulation(each, members, target, balance, rounds)
         found.append((each, runs.now(), len(members), runs.all(shell, assignor)))
     for each, now, _, _ in found:
@@ -240,9 +240,9 @@ class _Simulation:
             weights=group.weights,
         )
 
-    def all(self, shell: Shell, names: Sequence[str] | None) -> tuple[Simulated, ...]:
+    def all(self, shell: Shell, names: Sequence[str] | None) -> tuple[SimulatedAssignor, ...]:
         """Run each assignor. Without `names`, one that needs a missing package is skipped."""
-        from rackwise.core.assignors import ASSIGNORS, simulated
+        from rackwise.core.assignors import ASSIGNORS, simulate_assignor
 
         found = []
         assignors = tuple(dict.fromkeys(names or ASSIGNORS))
@@ -250,7 +250,7 @@ class _Simulation:
             for name in assignors:
                 try:
                     found.append(
-                        simulated(
+                        simulate_assignor(
                             name,
                             self._members,
                             self._group.racks,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rackwise.cli.source import ClusterSource
     from rackwise.core.assignors import (
         AssignmentReport,
-        Described,
+        DescribedGroup,
         Members,
         ReplicaRacks,
         TopicPartition,
@@ -38,7 +38,7 @@ _EXAMPLES = {
 class EvaluatedGroup:
     """A group with everything that its evaluation needs."""
 
-    described: Described
+    described: DescribedGroup
     racks: ReplicaRacks
     """Racks of the replicas that it reads."""
     weights: Mapping[TopicPartition, int] | None
@@ -200,10 +200,10 @@ def _select(
 
     Raises `GroupNotFound` or `GroupNotStable` for a named group, and if no group is left.
     """
-    from rackwise.core.assignors import check_group, named_group
+    from rackwise.core.assignors import check_group, find_group
 
     if names:
-        named = [named_group(cluster.groups, name) for name in dict.fromkeys(names)]
+        named = [find_group(cluster.groups, name) for name in dict.fromkeys(names)]
         for group in named:
             check_group(group)
         return tuple(named), ()
@@ -250,7 +250,7 @@ def _complete(
     weights: Mapping[TopicPartition, int] | None,
 ) -> tuple[EvaluatedGroup, ...]:
     """Add racks and weights to each group. Raises `InvalidConfig` for unknown members."""
-    from rackwise.core.assignors import described, replica_racks
+    from rackwise.core.assignors import describe_group, replica_racks
 
     ids = {member.member_id for group in groups for member in group.members}
     for member, _ in options.racks:
@@ -263,7 +263,7 @@ def _complete(
             )
     found = []
     for group in groups:
-        group_description = described(
+        group_description = describe_group(
             group, racks=dict(options.racks), client_racks=options.client_racks
         )
         near = replica_racks(cluster, _topics(group_description.members))
@@ -296,14 +296,14 @@ def _sizes(cluster: Cluster) -> Mapping[str, int]:
     return Counter(table.topics[number] for number in table.topic.tolist())
 
 
-def warn_of_unknowns(shell: Shell, description: Described, report: AssignmentReport) -> None:
+def warn_of_unknowns(shell: Shell, description: DescribedGroup, report: AssignmentReport) -> None:
     """Warn of what a group does not show and of what its figures exclude."""
     name = escaped(description.group.group)
     for text in _unknowns(description, report):
         shell.warn(f"{name}: {text}")
 
 
-def _unknowns(description: Described, report: AssignmentReport) -> Iterator[str]:
+def _unknowns(description: DescribedGroup, report: AssignmentReport) -> Iterator[str]:
     skipped = report.skipped
     if description.group.state not in {None, "Stable"}:
         state = escaped(description.group.state or "")
@@ -314,10 +314,10 @@ def _unknowns(description: Described, report: AssignmentReport) -> Iterator[str]
             f"{first_names(description.rackless)}; "
             "give --rack MEMBER=RACK or --client-rack GLOB=RACK"
         )
-    if description.listless:
+    if description.without_topics:
         yield (
-            f"{counted(len(description.listless), 'member')} did not show their subscription: "
-            f"{first_names(description.listless)}; all topics of the group are assumed"
+            f"{counted(len(description.without_topics), 'member')} did not show their subscription: "
+            f"{first_names(description.without_topics)}; all topics of the group are assumed"
         )
     for names, what in (
         (skipped.topics, "topic that is not in the cluster"),

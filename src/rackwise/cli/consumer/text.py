@@ -20,12 +20,12 @@ if TYPE_CHECKING:
         LevelCrossing,
         Reads,
         Review,
-        Simulated,
+        SimulatedAssignor,
         TopicPartition,
     )
     from rackwise.core.model import Cluster
 
-    Run: TypeAlias = tuple[EvaluatedGroup, AssignmentReport, int, Sequence[Simulated]]
+    Run: TypeAlias = tuple[EvaluatedGroup, AssignmentReport, int, Sequence[SimulatedAssignor]]
     """A group, its current report, the simulated number of members, a result per assignor."""
 
 EVALUATION = "rackwise.consumer-evaluation/1"
@@ -50,7 +50,7 @@ def evaluation_text(
 
 
 def simulation_text(
-    group: EvaluatedGroup, now: AssignmentReport, members: int, rows: Sequence[Simulated]
+    group: EvaluatedGroup, now: AssignmentReport, members: int, rows: Sequence[SimulatedAssignor]
 ) -> str:
     """Format a group: a headline, its current assignment and a row per assignor.
 
@@ -294,7 +294,7 @@ def _group(group: EvaluatedGroup) -> dict[str, Any]:
         "state": description.group.state,
         "members": len(description.members),
         "members_without_rack": list(description.rackless),
-        "members_without_topics": list(description.listless),
+        "members_without_topics": list(description.without_topics),
     }
 
 

@@ -1,32 +1,42 @@
-"""Who reads which partition: the assignors of consumer groups, and what an assignment costs.
+"""Assignors of consumer groups, and measures of what an assignment costs.
 
 ```
-assignor      racks                                    goal
-range         preferred, co-partitioned topics         a run of each topic for each member; loads
-              together                                 differ by at most one in a topic
-roundrobin    not looked at                            one partition after the other
-sticky        preferred                                even loads, then what members had
-cooperative   preferred                                the same, given up before it is given away
-optimal       levels, weights, proven best             even loads, then least crossing, then
-                                                       fewest moves; wants ortools
+assignor      racks                          goal
+range         preferred; co-partitioned      consecutive partitions of each topic for each member;
+              topics stay together           loads differ by at most one in a topic
+roundrobin    ignored                        one partition after the other
+sticky        preferred                      even loads, then few moves
+cooperative   preferred                      the same; partitions are revoked before they move
+optimal       levels, weights, proven best   even loads, then least crossing, then fewest moves;
+                                             needs ortools
 ```
 
-`evaluate` measures any assignment, whoever made it; `best_local` and `explain` say how local one
-can be and which racks limit it; `read_replica` says which replica is read, `reads_by_broker` how
-much each broker has to give. `rack_watch_step` says when the leader of a group should ask for a new
-assignment, `settle_step` when racks are left out so that a group comes to rest, `simulate_rounds`
-what becomes of a group.
+`evaluate` measures any assignment. `best_local` and `explain` compute how local one can be, and
+which racks limit it. `read_replica` returns the replica that a consumer reads, `reads_by_broker`
+the load of each broker. `rack_watch_step` decides when the leader of a group asks for a new
+assignment, `settle_step` when racks are ignored so that a group comes to rest. `simulate_rounds`
+runs the rounds of a group.
 """
 
 from __future__ import annotations
 
-from rackwise.core.assignors.described import Described, check_group, described, named_group
+from rackwise.core.assignors.described import (
+    DescribedGroup,
+    check_group,
+    describe_group,
+    find_group,
+)
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative, withhold
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
 from rackwise.core.assignors.kafka.sticky import assign_sticky
 from rackwise.core.assignors.measure.brokers import BrokerReads, reads_by_broker
-from rackwise.core.assignors.measure.compare import ASSIGNORS, Simulated, changed, simulated
+from rackwise.core.assignors.measure.compare import (
+    ASSIGNORS,
+    SimulatedAssignor,
+    change_members,
+    simulate_assignor,
+)
 from rackwise.core.assignors.measure.evaluate import (
     AssignmentReport,
     LevelCrossing,
@@ -49,7 +59,7 @@ from rackwise.core.assignors.members import (
     TopicPartition,
     replica_racks,
 )
-from rackwise.core.assignors.optimal.assign import Balance, assign_optimal
+from rackwise.core.assignors.optimal.assign import BalanceScope, assign_optimal
 from rackwise.core.assignors.settle import Settling, settle_step, without_racks
 from rackwise.core.assignors.watch import RackView, RackWatch, Rejoin, Stay, rack_watch_step
 
@@ -57,9 +67,9 @@ __all__ = [
     "ASSIGNORS",
     "Assignment",
     "AssignmentReport",
-    "Balance",
+    "BalanceScope",
     "BrokerReads",
-    "Described",
+    "DescribedGroup",
     "Explanation",
     "LevelCrossing",
     "Member",
@@ -72,7 +82,7 @@ __all__ = [
     "ReplicaRacks",
     "Review",
     "Settling",
-    "Simulated",
+    "SimulatedAssignor",
     "Skipped",
     "Stay",
     "Target",
@@ -83,20 +93,20 @@ __all__ = [
     "assign_roundrobin",
     "assign_sticky",
     "best_local",
-    "changed",
+    "change_members",
     "check_group",
-    "described",
+    "describe_group",
     "evaluate",
     "explain",
-    "named_group",
+    "find_group",
     "rack_watch_step",
     "read_replica",
     "reads_by_broker",
     "replica_racks",
     "review",
     "settle_step",
+    "simulate_assignor",
     "simulate_rounds",
-    "simulated",
     "withhold",
     "without_racks",
 ]

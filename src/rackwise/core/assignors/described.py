@@ -1,17 +1,17 @@
-"""Consumer groups as a cluster describes them, in the form in which assignors take members.
+"""Consumer groups as a cluster describes them, converted to members that assignors accept.
 
-Goals: nothing is guessed silently; what a group does not show is said.
+Goals: nothing is guessed silently; what a group does not report is named.
 
 ```
-shown by              rack               topics                           partitions
-consumer protocol     client.rack        always but for broker patterns   the present ones
-classic protocol      since KIP-881      while the group is Stable        the present ones
-older snapshots       perhaps            never                            the present ones
+reported by           rack               topics                              partitions
+consumer protocol     client.rack        always, except broker-side regex    current ones
+classic protocol      since KIP-881      while the group is Stable           current ones
+older snapshots       sometimes          never                               current ones
 ```
 
-A rack is taken from what the user says of the member, else from what the group shows, else from the
-first pattern that its client id matches. Where topics are not shown, all that the group is known to
-read or to list is taken: members of a group mostly subscribe to the same.
+The rack of a member comes from the user's mapping, else from the group, else from the first pattern
+that matches its client id. A member that does not report its topics gets all topics that the group
+is known to read or to list, since the members of a group mostly subscribe to the same topics.
 
 What this does not do: judge the assignment.
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from rackwise.core.assignors.members import Assignment, Member, TopicPartition
 from rackwise.core.errors import GroupNotFound, GroupNotStable
-from rackwise.core.text import escaped
+from rackwise.core.text import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,37 +37,35 @@ if TYPE_CHECKING:
 CLASSIC, STABLE = "classic", "Stable"
 ENDED = ("Empty", "Dead")
 SHOWN = 5
-"""So many groups are named in a hint."""
+"""The number of groups that a hint names."""
 LONGEST = 60
-"""So many characters of each."""
+"""The number of characters shown of a group's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """A group's members and what they have now.
-
-    `rackless`: members of whom no rack is known; `listless`: members that do not show what they
-    subscribe to.
-    """
+class DescribedGroup:
+    """A group's members and their current assignment."""
 
     group: Group
     members: Members
     assignment: Assignment
     rackless: tuple[str, ...] = ()
-    listless: tuple[str, ...] = ()
+    """Members whose rack is not known."""
+    without_topics: tuple[str, ...] = ()
+    """Members that do not report their topics."""
 
 
-def named_group(groups: Iterable[Group], name: str) -> Group:
-    """The group of that name. Raises `GroupNotFound`."""
+def find_group(groups: Iterable[Group], name: str) -> Group:
+    """The group with this name. Raises `GroupNotFound`."""
     known = {group.group: group for group in groups}
     if name in known:
         return known[name]
     some = [_shortened(escaped(group)) for group in sorted(known)[:SHOWN]]
     raise GroupNotFound(
-        f"group {escaped(name)} is not among the {len(known)} consumer groups",
+        f"group {escaped(name)} is not among the {counted(len(known), 'consumer group')}",
         wanted=name,
         had=len(known),
-        hint=f"known: {', '.join(some)}" if some else "a snapshot has groups if --groups is given",
+        hint=f"use one of: {', '.join(some)}" if some else "take the snapshot with --groups",
     )
 
 
@@ -76,10 +74,10 @@ def _shortened(name: str) -> str:
 
 
 def check_group(group: Group) -> None:
-    """Refuse a group whose members cannot be judged.
+    """Reject a group whose members are not known.
 
-    Raises `GroupNotFound` for one without members, `GroupNotStable` for one of the classic protocol
-    that rebalances: what its members subscribe to is not told then.
+    Raises `GroupNotFound` for a group without members. Raises `GroupNotStable` for a group of the
+    classic protocol that is rebalancing, since its members do not report their topics then.
     """
     name = escaped(group.group)
     if not group.members or group.state in ENDED:
@@ -87,7 +85,7 @@ def check_group(group: Group) -> None:
             f"invalid group {name}: expected at least 1 member, got none",
             wanted="at least 1 member",
             had=group.state,
-            hint="try again when its consumers run, or give a snapshot of such a moment",
+            hint="try again when its consumers run, or give a snapshot of a time when they did",
         )
     if group.protocol in {CLASSIC, None} and group.state not in {STABLE, None}:
         raise GroupNotStable(
@@ -98,16 +96,15 @@ def check_group(group: Group) -> None:
         )
 
 
-def described(
+def describe_group(
     group: Group,
     *,
     racks: Mapping[str, str] | None = None,
     client_racks: Sequence[tuple[str, str]] = (),
-) -> Described:
-    """The members of a group as assignors take them, and their assignment, after `check_group`.
+) -> DescribedGroup:
+    """The members of a group as assignors accept them, and their assignment; after `check_group`.
 
-    `racks`: member id -> rack; `client_racks`: (glob of client ids, rack), the first that matches
-    is taken.
+    `racks`: member id -> rack. `client_racks`: (glob of client ids, rack); the first match counts.
     """
     given = racks or {}
     every = {topic for member in group.members for topic in member.topics or ()}
@@ -122,12 +119,12 @@ def described(
         )
         for member in group.members
     }
-    return Described(
+    return DescribedGroup(
         group=group,
         members=members,
         assignment=Assignment.of({key: member.owned for key, member in members.items()}),
         rackless=tuple(key for key, member in members.items() if member.rack is None),
-        listless=tuple(member.member_id for member in group.members if member.topics is None),
+        without_topics=tuple(member.member_id for member in group.members if member.topics is None),
     )
 
 

@@ -1,20 +1,20 @@
-"""How far a member reads: the levels of racks that one read crosses.
+"""How far a member reads: the number of rack levels that one read crosses.
 
-Goals: one rule for all that measures assignments and for all that makes them.
+Goals: one rule for everything that measures or makes assignments.
 
-Who is read. A member reads from the leader, unless the target knows better:
+The replica that is read. A member reads from the leader, unless the target allows another replica:
 
 ```
-target     reads from                                           wants
+target     reads from                                           requires
 leader     the leader                                           nothing
 follower   a replica in exactly the member's rack, else the     RackAwareReplicaSelector on
            leader, however far                                  every broker (KIP-392)
 nearest    the replica that shares most levels                  a selector that knows levels
 ```
 
-Loss. With D levels in the deepest rack of a member, a read that shares k levels from the coarsest
-on crosses the D - k finest; shorter paths are padded. A member without rack crosses all. A text
-that is no path of levels, as any `client.rack` may be, is one level.
+Loss. Let D be the levels of the deepest rack of a member. A read that shares the k coarsest levels
+crosses the D - k finest ones. Shorter paths are padded. A member without rack crosses all levels. A
+text that is not a path of levels, as any `client.rack` may be, is one level.
 
 ```
 member /eu/a      leader /us/c   follower /eu/b          region  zone
@@ -23,7 +23,7 @@ follower          no replica in /eu/a, so the leader: 2  crosses crosses
 nearest           /eu/b shares the region: loss 1        -       crosses
 ```
 
-What this does not do: know which replicas are in sync, or count anything.
+What this does not do: know which replicas are in sync, or count partitions.
 
 Source: KIP-392 and KIP-881.
 """
@@ -46,21 +46,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """How many levels a read crosses. `known`: (member's rack, racks of replicas) -> loss."""
+    """Computes how many levels a read crosses."""
 
     target: Target
     depth: int
+    """The levels of the deepest rack of a member, at least 1."""
     known: dict[tuple[str | None, tuple[str | None, ...]], int]
+    """A cache: (member's rack, racks of replicas) -> loss."""
 
     @classmethod
     def of(cls, member_racks: Iterable[str | None], target: Target) -> Distance:
-        """`depth`: levels of the deepest rack of a member, at least 1."""
+        """The distance for members in these racks."""
         own = {rack for rack in member_racks if rack is not None}
         depth = max((len(_levels(rack)) for rack in own), default=1)
         return cls(target=target, depth=max(depth, 1), known={})
 
     def loss(self, rack: str | None, replicas: tuple[str | None, ...]) -> int:
-        """Of the levels of the deepest rack, how many the read crosses; the finest are meant.
+        """The number of finest levels that the read crosses.
 
         `replicas`: the rack of each replica, leader first.
         """
@@ -78,7 +80,7 @@ class Distance:
         return shared[0] if shared else 0
 
     def _common(self, a: str, b: str | None) -> int:
-        """Levels from the coarsest on that are the same, of as many as the deepest rack has."""
+        """The number of equal levels, from the coarsest on, of paths padded to `depth`."""
         if not b:
             return 0
         left, right = (padded(_levels(text), self.depth) for text in (a, b))
@@ -89,18 +91,21 @@ class Distance:
 
 
 def check_target(target: object) -> None:
-    """Raises `InvalidConfig` for a target that is none."""
+    """Reject an unknown target. Raises `InvalidConfig`."""
     if target not in TARGETS:
         raise InvalidConfig(
             f'invalid target: expected one of {", ".join(TARGETS)}, got "{target}"',
             wanted=", ".join(TARGETS),
             had=target,
-            hint="follower is what brokers with RackAwareReplicaSelector do",
+            hint="use follower for brokers with RackAwareReplicaSelector",
         )
 
 
 def check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRacks) -> None:
-    """Raises `InvalidWeights` for a weight that is no integer from 0 on, or of no partition."""
+    """Reject a weight that is not an integer >= 0, or of an unknown partition.
+
+    Raises `InvalidWeights`.
+    """
     for tp, weight in (weights or {}).items():
         check_weight(tp, weight)
         topic, partition = tp
@@ -110,13 +115,13 @@ def check_weights(weights: Mapping[TopicPartition, int] | None, racks: ReplicaRa
                 f"invalid weight of {name}: expected a partition with metadata, got an unknown one",
                 wanted="a partition with metadata",
                 had=name,
-                hint="leave out the weights of other topics",
+                hint="remove the weights of other topics",
                 where=name,
             )
 
 
 def check_weight(tp: tuple[str, int], weight: object) -> None:
-    """Raises `InvalidWeights` for a weight that is no integer from 0 on."""
+    """Reject a weight that is not an integer >= 0. Raises `InvalidWeights`."""
     if type(weight) is not int or weight < 0:
         topic, partition = tp
         name = escaped(f"{topic}-{partition}")

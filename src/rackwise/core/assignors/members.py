@@ -1,4 +1,4 @@
-"""Members of a consumer group, the racks of what they read, and who was given which partitions.
+"""Members of a consumer group, the racks of the partitions they read, and their assignment.
 
 ```
 members                              racks: topic -> partition -> rack of each replica
@@ -8,21 +8,21 @@ m3  topics t      no rack
                                      Assignment.partitions: m1 (t-0, u-0)  m2 (t-1)  m3 ()
 ```
 
-Racks are opaque texts that are equal or not, as `client.rack` and `broker.rack` are for Kafka; the
-empty text is no rack, for members and for brokers. Only topics that a member lists and that have
-partitions take part; the others are left out.
+Racks are opaque texts that are equal or not, as `client.rack` and `broker.rack` are for Kafka. The
+empty text means no rack, for members and for brokers. Only topics take part that a member lists and
+that have partitions.
 
-Racks are heeded where they can make a difference: some member has one, members and replicas meet in
-one, and not every partition is in all of the racks.
+Assignors consider racks only where racks can make a difference: some member has a rack, members and
+replicas share one, and not every partition is in all racks.
 
 ```
-members in   partitions in            racks are heeded
+members in   partitions in            racks matter
 a b          {a b c} {a b c}          no: every partition is everywhere
 a b          {a} {b} {c}              yes
-d            {a} {b} {c}              no: they never meet
+d            {a} {b} {c}              no: no member shares a rack with a replica
 ```
 
-What this does not do: decide who gets what.
+What this does not do: decide which member gets which partition.
 
 Source: KIP-881; `ConsumerPartitionAssignor.Subscription` and
 `AbstractPartitionAssignor.useRackAwareAssignment` (Kafka 3.5 and later).
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
 
 NO_GENERATION = -1
-"""The generation of `owned` is not known."""
+"""The generation of `owned` where it is not known."""
 
 Target: TypeAlias = Literal["follower", "leader", "nearest"]
 TARGETS: tuple[Target, ...] = ("follower", "leader", "nearest")
-"""Which replica is read: one in the member's own rack (KIP-392), the leader, or the nearest."""
+"""The replica that is read: one in the member's own rack (KIP-392), the leader, or the nearest."""
 
 
 class TopicPartition(NamedTuple):
@@ -64,22 +64,25 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What a member says of itself when it joins.
+    """What a member reports when it joins.
 
-    `topics`: what it subscribes to; may repeat. `rack`: `client.rack`, raw text; the empty text
-    becomes None. `owned`: what it has, or had, `generation`: since which generation, -1 = not
-    known. `released`: `owned` is a memory, already given up, as an eager member's is. Raises
-    `InvalidMember` where topics are one text, or owned are no pairs.
+    Raises `InvalidMember` where topics are a single text, or owned are not pairs.
 
     Source: KIP-54, KIP-345, KIP-429, KIP-792, KIP-881 (fields of Subscription).
     """
 
     topics: tuple[str, ...]
+    """The topics that it subscribes to; a topic may repeat."""
     rack: str | None = None
+    """The raw text of `client.rack`; the empty text becomes None."""
     instance_id: str | None = None
+    """`group.instance.id` of a static member."""
     owned: tuple[TopicPartition, ...] = ()
+    """The partitions that it has, or had."""
     generation: int = NO_GENERATION
+    """The generation in which it got `owned`."""
     released: bool = False
+    """Whether `owned` is already revoked, as for an eager member."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topics", _listed(self.topics))
@@ -101,15 +104,13 @@ RackSets: TypeAlias = dict[str, tuple[frozenset[str], ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """member -> partitions.
-
-    `partitions`: of each member, in topic and partition order; every member is a key. `withheld`:
-    partition -> the member that gets it in the next round, once its present reader has let go
-    (KIP-429).
-    """
+    """member -> partitions."""
 
     partitions: Mapping[str, tuple[TopicPartition, ...]]
+    """The partitions of every member, in topic and partition order."""
     withheld: Mapping[TopicPartition, str] = field(default_factory=lambda: MappingProxyType({}))
+    """partition -> the member that gets it in the next round, after its present reader revokes it
+    (KIP-429)."""
 
     @classmethod
     def of(
@@ -117,20 +118,20 @@ class Assignment:
         partitions: Mapping[str, Iterable[TopicPartition]],
         withheld: Mapping[TopicPartition, str] | None = None,
     ) -> Assignment:
-        """From partitions in any order."""
+        """An assignment from partitions in any order."""
         given = {member: sorted_partitions(tps) for member, tps in partitions.items()}
         kept = {} if withheld is None else {tp: withheld[tp] for tp in sorted_partitions(withheld)}
         return cls(partitions=MappingProxyType(given), withheld=MappingProxyType(kept))
 
     def by_topic(self, member: str) -> Mapping[str, tuple[int, ...]]:
-        """Partitions of one member by topic, as clients want them; `KeyError` for strangers."""
+        """The partitions of one member by topic. Raises `KeyError` for an unknown member."""
         found: dict[str, list[int]] = {}
         for topic, partition in self.partitions[member]:
             found.setdefault(topic, []).append(partition)
         return {topic: tuple(numbers) for topic, numbers in found.items()}
 
     def pretty(self) -> str:
-        """A line for each member, and one for each partition that is withheld.
+        """One line for each member, and one for each withheld partition.
 
         >>> tp = TopicPartition
         >>> print(Assignment.of({"m1": [tp("t", 1), tp("t", 0)], "m2": []}).pretty())
@@ -154,7 +155,7 @@ class Assignment:
 
 
 def sorted_partitions(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-    """By topic, as Java compares, then by partition."""
+    """Partitions in order of topic, as Java compares texts, then of number."""
     found = list(partitions)
     if all(topic.isascii() for topic in {tp.topic for tp in found}):
         return tuple(sorted(found))
@@ -162,10 +163,10 @@ def sorted_partitions(partitions: Iterable[TopicPartition]) -> tuple[TopicPartit
 
 
 def check_members(members: Members) -> None:
-    """Refuse a group that cannot be.
+    """Reject an impossible group.
 
-    Raises `InvalidMember` for no member, a topic, rack or id that is no text, an owned partition
-    that is no integer from 0 on, or a generation that is no integer.
+    Raises `InvalidMember` for no member, a topic, rack or id that is not a text, an owned partition
+    that is not an integer >= 0, or a generation that is not an integer.
     """
     if not members:
         raise InvalidMember("expected at least 1 member, got 0", wanted="at least 1 member", had=0)
@@ -184,8 +185,8 @@ def check_members(members: Members) -> None:
 def rack_sets(members: Members, racks: ReplicaRacks) -> RackSets:
     """The racks of each partition that takes part, after `check_members`.
 
-    Restricted to topics that some member lists and that have partitions. Raises `InvalidMember`,
-    and `InvalidReplicaRacks` where the racks of a partition are no list of texts and None.
+    Only topics that some member lists and that have partitions. Raises `InvalidMember`, and
+    `InvalidReplicaRacks` where the racks of a partition are not a list of texts and None.
     """
     numbers, rows = rack_rows(members, racks)
     sets = [frozenset(rack for rack in row if rack) for row in rows]
@@ -195,9 +196,9 @@ def rack_sets(members: Members, racks: ReplicaRacks) -> RackSets:
 def rack_rows(
     members: Members, racks: ReplicaRacks
 ) -> tuple[dict[str, list[int]], list[tuple[str | None, ...]]]:
-    """The different lists of racks, and the number of that of each partition that takes part.
+    """Topic -> partition -> row number, and the distinct rows of racks, after `check_members`.
 
-    The first is topic -> partition -> number, topics in Java's order. Raises as `rack_sets` does.
+    Topics are in Java's order. Raises as `rack_sets` does.
     """
     check_members(members)
     wanted = {topic for topics in _lists(members) for topic in topics}
@@ -210,7 +211,7 @@ def rack_rows(
 
 
 def subscribers_of(members: Members, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Topic -> member ids that list it, in the order given; after `check_members`.
+    """Topic -> ids of the members that list it, in the given order; after `check_members`.
 
     Topics that the same members list share one tuple.
     """
@@ -228,13 +229,16 @@ def subscribers_of(members: Members, order: Sequence[str]) -> dict[str, tuple[st
     return {topic: known[tuple(found)] for topic, found in lists.items()}
 
 
-def heeds_racks(
+def racks_matter(
     member_racks: Iterable[str | None],
     partition_racks: Iterable[frozenset[str]],
     *,
     force: bool = False,
 ) -> bool:
-    """Whether racks can make a difference. `force` heeds them also where all are everywhere."""
+    """Whether racks can make a difference.
+
+    `force`: racks matter even where every partition is in all racks.
+    """
     own = set(member_racks) - {None}
     sets = set(partition_racks)
     union = frozenset().union(*sets)
@@ -242,10 +246,10 @@ def heeds_racks(
 
 
 def replica_racks(cluster: Cluster, topics: Iterable[str]) -> ReplicaRacks:
-    """The racks of those of the topics that the cluster has; unknown brokers have none.
+    """The racks of the replicas of those topics that the cluster has; unknown brokers have none.
 
-    The present leader comes first; where there is none, the preferred one. Replicas that are not in
-    sync, and those that a running reassignment adds, count, as in Kafka's metadata.
+    The current leader comes first, or the preferred leader where there is none. As in Kafka's
+    metadata, replicas count that are out of sync or that a running reassignment adds.
     """
     wanted = set(topics)
     racks = {broker.id: broker.rack.text for broker in cluster.brokers if broker.rack is not None}
@@ -290,7 +294,7 @@ def _listed(topics: Iterable[str]) -> tuple[str, ...]:
 
 
 def _lists(members: Members) -> dict[tuple[str, ...], None]:
-    """The different lists of topics: there are few, however many the members."""
+    """The distinct lists of topics. There are few, even with many members."""
     return dict.fromkeys(member.topics for member in members.values())
 
 
@@ -321,7 +325,7 @@ def _numbers(
     partitions: Sequence[Sequence[str | None]],
     known: dict[tuple[str | None, ...], int],
 ) -> list[int]:
-    """The number of each partition's row; only a row that is not known is looked into."""
+    """The number of each partition's row; only new rows are checked."""
     if not _is_list(partitions):
         raise _wrong_racks(topic, "a list of partitions", partitions)
     if not set(map(type, partitions)) <= {list, tuple}:

@@ -1,9 +1,9 @@
-"""The orders in which assignors look at members: Kafka's own, and that of a Java hash map.
+"""The orders in which Kafka's assignors visit members: Kafka's own, and that of a Java hash map.
 
-Goals: the very order in which the leader of a Java group meets its members, so that any member ids
-give Java's answer; texts compared as Java compares them.
+Goals: the exact order in which the leader of a Java group visits its members, so that any member
+ids give Java's answer; texts compare as in Java.
 
-Member order. Static members first, by instance id; then dynamic ones, by member id.
+Member order. Static members come first, by instance id, then dynamic members, by member id.
 
 ```
 member     instance            order
@@ -14,12 +14,12 @@ m-2        x
 ```
 
 Hash order. `java.util.HashMap` keeps keys in buckets: h = s[0]*31^(n-1) + .. + s[n-1] mod 2^32 over
-UTF-16 code units, bucket = (h ^ h >>> 16) & (size - 1). It is walked bucket by bucket, in a bucket
-by insertion. The size begins with 16 and doubles when more than three quarters as many keys are in,
-or when a bucket gets its ninth key below size 64. Members go through two such maps.
+UTF-16 code units, bucket = (h ^ h >>> 16) & (size - 1). It is walked bucket by bucket, and within a
+bucket in order of insertion. The size starts at 16. It doubles when the keys exceed three quarters
+of it, or when a bucket gets its ninth key below size 64. Members pass through two such maps.
 
 ```
-put in       m10        m2       m1
+inserted     m10        m2       m1
 h ^ h >>> 16 0x19f4d    0xd65    0xd64      size 16
 bucket       13         5        4          walked: m1 m2 m10
 ```
@@ -45,7 +45,7 @@ WORD = 0xFFFFFFFF
 
 
 def utf16_key(text: str) -> bytes:
-    r"""What sorts as `String.compareTo` of Java does: UTF-16 code units.
+    r"""A sort key that orders texts as `String.compareTo` of Java does, by UTF-16 code units.
 
     >>> sorted(["\uffee", "\U0001f600", "a"], key=utf16_key) == ["a", "\U0001f600", "\uffee"]
     True
@@ -68,7 +68,7 @@ def java_hash(text: str) -> int:
 def member_order(instances: Mapping[str, str | None]) -> tuple[str, ...]:
     """Member ids: static members by instance id, then dynamic members by member id.
 
-    `instances`: member id -> instance id, None of a dynamic member.
+    `instances`: member id -> instance id, None for a dynamic member.
     """
 
     def key(member_id: str) -> tuple[bool, bytes, bytes]:
@@ -80,9 +80,9 @@ def member_order(instances: Mapping[str, str | None]) -> tuple[str, ...]:
 
 
 def bucket_order(hashes: Sequence[int]) -> tuple[int, ...]:
-    """Places of keys in the order a hash map is walked in that they were put into one by one.
+    """The indices of keys in the order in which a hash map is walked after their insertion.
 
-    `hashes`: hash code of each key, all keys different, in the order of insertion.
+    `hashes`: the hash code of each key, all keys different, in order of insertion.
     """
     spread = [(value ^ value >> 16) & WORD for value in hashes]
     size = _table_size(spread)
@@ -90,7 +90,7 @@ def bucket_order(hashes: Sequence[int]) -> tuple[int, ...]:
 
 
 def hash_order(member_ids: Iterable[str]) -> tuple[str, ...]:
-    """Member ids as a Java leader walks them: in join order into a map, from there into another."""
+    """Member ids as a Java leader visits them: inserted in join order, then copied to a new map."""
     ids = tuple(member_ids)
     hashes = {member_id: java_hash(member_id) for member_id in ids}
     for _ in range(2):
@@ -99,7 +99,7 @@ def hash_order(member_ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _table_size(spread: Sequence[int]) -> int:
-    """How many buckets a map has once all keys are in."""
+    """The number of buckets of a map after all keys are inserted."""
     size = FIRST_SIZE
     held: dict[int, int] = {}
     for count, value in enumerate(spread, start=1):

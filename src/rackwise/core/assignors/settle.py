@@ -1,9 +1,9 @@
-"""When racks are left out, so that a cooperative group comes to rest.
+"""When racks are ignored, so that a cooperative group comes to rest.
 
-Goals: every group settles; a group that settles by itself is never touched.
+Goals: every group settles; a group that settles by itself is never changed.
 
-Kafka's cooperative sticky rule looks at racks first and at what members have second. With differing
-subscriptions it can go back and forth between two assignments for ever, though nothing changes:
+Kafka's cooperative sticky rule considers racks first, and the owned partitions second. Where
+subscriptions differ, it can alternate between two assignments for ever, though nothing changes:
 
 ```
 round      1        2        3        4        5                  6
@@ -12,13 +12,13 @@ m0         u-0 u-1  u-0 u-1  u-0      u-0 u-1  u-0 u-1 (as in 4)  settled
 m2         -        t-0      -        t-0      t-0
 ```
 
-The rule. Rounds are counted in which something moved, in a row, while members, their topics and
-racks, and the racks of replicas stay what they are. Once `PATIENCE` of them have passed, racks are
-left out: the next round is assigned as if no member had one. A round that moves nothing begins the
-count anew, and so does any change. Nothing moves where every member gets what it owned, or where
-all is as the round before had it: eager members may not say what they own.
+The rule. Consecutive rounds that move something are counted, as long as the members, their topics
+and racks, and the racks of the replicas stay the same. After `PATIENCE` such rounds, racks are
+ignored: the next round is assigned as if no member had a rack. The count restarts after a round
+that moves nothing, and after any change. A round moves nothing where every member gets what it
+owned, or where it equals the round before: eager members may not report what they own.
 
-What this does not do: assign anything, or ask for a round.
+What this does not do: assign partitions, or ask for a round.
 
 Source: KIP-429, KIP-881; `AbstractStickyAssignor.GeneralAssignmentBuilder` (Kafka 3.5 and later).
 """
@@ -43,54 +43,54 @@ if TYPE_CHECKING:
     )
 
 PATIENCE = 4
-"""Rounds in a row that may move something before racks are left out."""
+"""The number of consecutive rounds that may move something before racks are ignored."""
 
-Told: TypeAlias = tuple[frozenset[str], str | None]
-"""What a member says that matters here: its topics and its rack."""
+Subscription: TypeAlias = tuple[frozenset[str], str | None]
+"""The topics and the rack that a member reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settling:
-    """What the leader of a group remembers between rounds; begin with `Settling()`.
-
-    `rounds`: how many in a row have moved something. `told`: member -> topics and rack, `racks`:
-    topic -> partition -> racks, `owned`: member -> partitions, all as of the last round; `given`:
-    what the round before that gave.
-    """
+    """What the leader of a group remembers between rounds. The initial state is `Settling()`."""
 
     rounds: int = 0
-    told: Mapping[str, Told] = field(default_factory=lambda: MappingProxyType({}))
+    """The number of consecutive rounds that moved something."""
+    subscriptions: Mapping[str, Subscription] = field(default_factory=lambda: MappingProxyType({}))
+    """member -> topics and rack, in the last round."""
     racks: RackSets = field(default_factory=dict)
+    """topic -> partition -> racks, in the last round."""
     owned: Mapping[str, tuple[TopicPartition, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    given: Assignment | None = None
+    """member -> owned partitions, in the last round."""
+    previous: Assignment | None = None
+    """The assignment of the round before the last one."""
 
 
 def settle_step(
     state: Settling, members: Members, racks: ReplicaRacks, last: Assignment | None
 ) -> tuple[Settling, Literal["racks", "no-racks"]]:
-    """Whether this round heeds racks, asked before it is assigned.
+    """Decide, before a round is assigned, whether it considers racks.
 
-    `last`: what the round before gave, None where this leader made none. Raises `InvalidMember` and
-    `InvalidReplicaRacks`.
+    `last`: the assignment of the round before, None where this leader made none. Raises
+    `InvalidMember` and `InvalidReplicaRacks`.
     """
     now = Settling(
-        told=MappingProxyType(
+        subscriptions=MappingProxyType(
             {key: (frozenset(member.topics), member.rack) for key, member in members.items()}
         ),
         racks=rack_sets(members, racks),
         owned=MappingProxyType({key: member.owned for key, member in members.items()}),
-        given=last,
+        previous=last,
     )
-    is_same = (now.told, now.racks) == (state.told, state.racks)
-    if last is not None and is_same and last != state.given and _moved(state.owned, last):
+    is_same = (now.subscriptions, now.racks) == (state.subscriptions, state.racks)
+    if last is not None and is_same and last != state.previous and _moved(state.owned, last):
         now = replace(now, rounds=state.rounds + 1)
     return now, "no-racks" if now.rounds >= PATIENCE else "racks"
 
 
 def without_racks(members: Members) -> Members:
-    """The same members, none of them with a rack."""
+    """The same members without racks."""
     return {key: replace(member, rack=None) for key, member in members.items()}
 
 

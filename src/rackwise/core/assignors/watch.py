@@ -1,29 +1,30 @@
-"""When the leader of a group should ask for a new assignment: racks of replicas changed for good.
+"""When the leader of a group asks for a new assignment: the racks of replicas changed for good.
 
 Goals: one rejoin for each lasting change of the racks that hold a partition, and for each change of
-the number of partitions; none for a broker that restarts, a new leader, or a swap within a rack.
+the number of partitions. No rejoin for a broker that restarts, a new leader, or a swap in a rack.
 
-The rule. Racks are looked up by replica id, with the last rack that each broker was seen in: a
-broker that is away keeps its rack, one that is back with another has that one. What was so at the
-last assignment is compared with what is so now.
+The rule. Racks are looked up by replica id, in the rack where each broker was last seen: a broker
+that is away keeps its rack, and a broker that returns in another rack has the new one. The racks at
+the last assignment are compared with the racks now.
 
 ```
 assigned with   t-0 on brokers 0 1, in a b
-broker 1 away   known 1 -> b             a b: stay     (it lost its rack in Kafka's metadata)
+broker 1 away   known 1 -> b             a b: stay     (Kafka's metadata lost its rack)
 broker 1 back   in b                     a b: stay
 t-0 on 0 4      4 is in b                a b: stay
-t-0 on 0 2 1    2 copies, not in sync    a b: stay
+t-0 on 0 2 1    2 is copying             a b: stay
 t-0 on 0 2      2 is in sync, in c       a c: rejoin
 ```
 
-A replica that was not there at the assignment counts once it is in sync: one that copies cannot be
-read yet, and a move would be seen twice, as it begins and as it ends. Without knowledge of who is
-in sync all count.
+A replica that was added after the assignment counts once it is in sync. Before that it cannot be
+read, and a move would be seen twice, at its start and at its end. All replicas count where it is
+not known which ones are in sync.
 
-A leader without rack compares numbers of partitions alone, as its group ignores racks. Requests are
-at least `min_interval_ms` apart; a change in between stays pending, for the comparison goes on.
+A leader without rack compares the numbers of partitions only, since its group ignores racks.
+Requests are at least `min_interval_ms` apart. A change in between stays pending, because the
+comparison with the last assignment continues.
 
-What this does not do: ask for anything itself, or know the clock; `now_ms` is part of the view.
+What this does not do: send the request, or read the clock; `now_ms` is part of the view.
 
 Source: KIP-881 (rebalance after reassignments); `ConsumerCoordinator.MetadataSnapshot`.
 """
@@ -42,48 +43,47 @@ if TYPE_CHECKING:
 MIN_INTERVAL_MS = 60_000
 
 Racks: TypeAlias = frozenset[str] | None
-"""Racks of one partition; None where the partition is not there."""
+"""The racks of one partition; None where the partition does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackView:
-    """What the client's metadata shows. `brokers`: live broker id -> rack.
-
-    `replicas`: topic -> partition -> broker ids, of the topics that the group subscribes to;
-    `in_sync`: those of them that are in sync, where it is known. `now_ms`: of a clock that never
-    goes back.
-    """
+    """What the client's metadata shows."""
 
     brokers: Mapping[int, str | None]
+    """live broker id -> rack."""
     replicas: Mapping[str, Sequence[Sequence[int]]]
+    """topic -> partition -> broker ids, for the topics that the group subscribes to."""
     now_ms: int
+    """The time of a monotonic clock."""
     in_sync: Mapping[str, Sequence[Collection[int]]] | None = None
+    """topic -> partition -> broker ids in sync; None where not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackWatch:
-    """What is remembered. `known`: broker id -> rack it was last seen in.
-
-    `assigned`: partition -> its racks at the last assignment, `replicas`: its broker ids then.
-    `asked_at_ms`: when a new assignment was last asked for.
-    """
+    """What a member remembers between views."""
 
     known: Mapping[int, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    """broker id -> the rack where it was last seen."""
     assigned: Mapping[TopicPartition, frozenset[str]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    """partition -> its racks at the last assignment."""
     replicas: Mapping[TopicPartition, frozenset[int]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    """partition -> its broker ids at the last assignment."""
     asked_at_ms: int | None = None
+    """When a new assignment was last requested."""
 
-    def having_seen(self, brokers: Mapping[int, str | None]) -> RackWatch:
-        """The state of a member that has seen live brokers, whether it leads or not."""
+    def with_brokers(self, brokers: Mapping[int, str | None]) -> RackWatch:
+        """The state after these live brokers were seen; also for a member that does not lead."""
         return replace(self, known=MappingProxyType({**self.known, **brokers}))
 
     def after_assignment(self, view: RackView) -> RackWatch:
-        """The state of a leader that has just made an assignment from this view."""
-        seen = self.having_seen(view.brokers)
+        """The state of a leader after it made an assignment from this view."""
+        seen = self.with_brokers(view.brokers)
         replicas = {tp: frozenset(brokers) for tp, brokers in _partitions(view.replicas)}
         assigned = {tp: _racks(seen.known, brokers) for tp, brokers in replicas.items()}
         return replace(seen, assigned=assigned, replicas=replicas)
@@ -91,14 +91,15 @@ class RackWatch:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Nothing to ask for now."""
+    """Ask for nothing now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejoin:
-    """Ask for a new assignment. `changes`: partition -> racks before, after."""
+    """Ask for a new assignment."""
 
     changes: Mapping[TopicPartition, tuple[Racks, Racks]]
+    """partition -> racks before, and after."""
 
 
 def rack_watch_step(
@@ -108,8 +109,8 @@ def rack_watch_step(
     rack: str | None,
     min_interval_ms: int = MIN_INTERVAL_MS,
 ) -> tuple[RackWatch, Stay | Rejoin]:
-    """Judge one view of the metadata. `rack`: of the leader; None or the empty text is no rack."""
-    seen = state.having_seen(view.brokers)
+    """Compare one view of the metadata. `rack`: the leader's; None or the empty text is no rack."""
+    seen = state.with_brokers(view.brokers)
     now = _readable_racks(seen, view)
     changes = {
         tp: (state.assigned.get(tp), now.get(tp))
@@ -123,7 +124,7 @@ def rack_watch_step(
 
 
 def _readable_racks(seen: RackWatch, view: RackView) -> Mapping[TopicPartition, frozenset[str]]:
-    """Racks of the replicas that were there at the last assignment, or are in sync."""
+    """The racks of the replicas that existed at the last assignment, or are in sync."""
     found = {}
     in_sync = None if view.in_sync is None else dict(_partitions(view.in_sync))
     for tp, brokers in _partitions(view.replicas):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.assignors.described import described
+from rackwise.core.assignors.described import describe_group
 from rackwise.core.assignors.measure.review import review
 from rackwise.core.fetch_diagnosis.facts import GroupBest
 from rackwise.core.fetch_diagnosis.groups import STABLE
@@ -23,8 +23,8 @@ def group_best(group: Group, racks: ReplicaRacks) -> GroupBest | None:
     None for a group that is not stable, or whose subscriptions are not visible. Raises
     `MissingDependency` if a solver is needed to find the best assignment and none is installed.
     """
-    found = described(group)
-    if group.state not in {None, STABLE} or not found.members or found.listless:
+    found = describe_group(group)
+    if group.state not in {None, STABLE} or not found.members or found.without_topics:
         return None
     seen = review(found.assignment, found.members, racks)
     return GroupBest(

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol
 
-from rackwise.core.assignors import ASSIGNORS, assign_optimal, simulated
+from rackwise.core.assignors import ASSIGNORS, assign_optimal, simulate_assignor
 from rackwise.core.savings.model import FETCH, UNATTRIBUTED, TrafficKey
 from rackwise.core.traffic import apportion
 
@@ -78,7 +78,7 @@ def optimal_assignment(readers: GroupReaders, racks: ReplicaRacks, target: Targe
 def stock_assignment(readers: GroupReaders, racks: ReplicaRacks, target: Target) -> Assignment:
     """The assignment of the group's own assignor, once it has settled."""
     name = readers.assignor if readers.assignor in ASSIGNORS else STOCK_ASSIGNOR
-    return simulated(name, readers.members, racks, target=target).assignment
+    return simulate_assignor(name, readers.members, racks, target=target).assignment
 
 
 def reader_racks(

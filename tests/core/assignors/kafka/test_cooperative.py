@@ -65,7 +65,7 @@ class TestVectors:
 
 class TestWhereUpstreamBreaksTheLaw:
     @pytest.mark.parametrize("case", DEFECTS.values(), ids=lambda case: case["id"])
-    def test_the_answer_is_lawful(self, case):
+    def test_the_answer_is_valid(self, case):
         members = members_of(case["members"])
         made = assign_cooperative(members, case["topics"])
         sizes = {topic: len(partitions) for topic, partitions in case["topics"].items()}

@@ -1,46 +1,46 @@
 """Members and partitions by number, and who still owns what."""
 
 from assignments import group_of, replicas_in, tps
-from rackwise.core.assignors.kafka.owned import Group, Owned
+from rackwise.core.assignors.kafka.owned import NumberedGroup, Owned
 from rackwise.core.assignors.members import Member
 
 
 def owned_of(**named):
-    """From m1=(generation, "t-0 t-1"): what each still owns of t-0 to t-4, and what is doubled."""
+    """From m1=(generation, "t-0 t-1"): what each still owns, and what two of them reported."""
     members = {
         name: Member(topics=("t",), generation=generation, owned=tps(text))
         for name, (generation, text) in named.items()
     }
-    group = Group.of(members, replicas_in(t="- - - - -"))
+    group = NumberedGroup.of(members, replicas_in(t="- - - - -"))
     owned = Owned.of(group)
     mine = zip(group.ids, owned.by_member, strict=True)
-    return {name: sorted(numbers) for name, numbers in mine}, sorted(owned.doubled)
+    return {name: sorted(numbers) for name, numbers in mine}, sorted(owned.doubly_owned)
 
 
 class TestGroup:
     def test_numbers_sort_as_java_sorts_names(self):
         members = group_of("\uffee", **{"\uffee": "a", "\U0001f600": "b", "m": None})
-        group = Group.of(members, {"\uffee": [["a"], ["b"]], "t": [["a"]]})
+        group = NumberedGroup.of(members, {"\uffee": [["a"], ["b"]], "t": [["a"]]})
         assert group.ids == ("m", "\U0001f600", "\uffee")
         assert group.racks == (None, "b", "a")
         assert [tp.topic for tp in group.partitions] == ["\uffee", "\uffee"]
 
     def test_partitions_of_all_topics_are_numbered_in_a_row(self):
         members = group_of("tu", m1=None)
-        group = Group.of(members, replicas_in(u="a b", t="a a a"))
+        group = NumberedGroup.of(members, replicas_in(u="a b", t="a a a"))
         assert group.topics == ("t", "u")
         assert (group.starts, group.ends) == ({"t": 0, "u": 3}, {"t": 3, "u": 5})
         assert group.topic_of == (0, 0, 0, 1, 1)
 
-    def test_no_rack_is_kept_where_none_is_heeded(self):
-        group = Group.of(group_of("t", m1="a"), replicas_in(t="a a"))
+    def test_no_rack_is_kept_where_none_matters(self):
+        group = NumberedGroup.of(group_of("t", m1="a"), replicas_in(t="a a"))
         assert group.racks == (None,)
         assert not group.mismatches(0, 1)
-        forced = Group.of(group_of("t", m1="a"), replicas_in(t="a a"), force=True)
+        forced = NumberedGroup.of(group_of("t", m1="a"), replicas_in(t="a a"), force=True)
         assert forced.racks == ("a",)
 
     def test_a_member_without_rack_mismatches_nothing(self):
-        group = Group.of(group_of("t", m1="a", m2=None), replicas_in(t="a b"))
+        group = NumberedGroup.of(group_of("t", m1="a", m2=None), replicas_in(t="a b"))
         assert [[group.mismatches(m, p) for p in (0, 1)] for m in (0, 1)] == [
             [False, True],
             [False, False],
@@ -48,12 +48,12 @@ class TestGroup:
 
     def test_only_what_exists_is_owned(self):
         members = {"m1": Member(topics=("t",), owned=tps("t-1 gone-0 t-2 t-0"))}
-        group = Group.of(members, replicas_in(t="a b"))
-        assert list(group.named(0)) == [1, 0]
+        group = NumberedGroup.of(members, replicas_in(t="a b"))
+        assert list(group.owned_numbers(0)) == [1, 0]
 
     def test_members_of_an_assignment_stand_in_join_order(self):
         members = group_of("t", m2=None, m1=None)
-        group = Group.of(members, replicas_in(t="a a a"))
+        group = NumberedGroup.of(members, replicas_in(t="a a a"))
         made = group.assignment(members, [0, 1, 0], {2})
         assert list(made.partitions.items()) == [("m2", tps("t-1")), ("m1", tps("t-0"))]
         assert made.withheld == dict.fromkeys(tps("t-2"), "m1")
@@ -63,11 +63,11 @@ class TestKip792NewestGeneration:
     """KIP-792: of two members that name one partition the one of the newer generation has it."""
 
     def test_the_example_of_the_file(self):
-        owned, doubled = owned_of(
+        owned, doubly_owned = owned_of(
             m1=(4, "t-0 t-1"), m2=(5, "t-0 t-2"), m3=(5, "t-2 t-3"), m4=(4, "t-1")
         )
         assert owned == {"m1": [], "m2": [0], "m3": [3], "m4": []}
-        assert doubled == [1, 2]
+        assert doubly_owned == [1, 2]
 
     def test_an_older_generation_is_passed_over(self):
         assert owned_of(m1=(5, "t-0"), m2=(4, "t-0")) == ({"m1": [0], "m2": []}, [])
@@ -76,8 +76,8 @@ class TestKip792NewestGeneration:
         assert owned_of(m1=(5, "t-0"), m2=(5, "t-0"), m3=(5, "t-0"))[0]["m3"] == []
 
     def test_a_newer_generation_has_what_older_ones_doubled(self):
-        owned, doubled = owned_of(m1=(4, "t-0"), m2=(4, "t-0"), m3=(5, "t-0"))
-        assert (owned["m3"], doubled) == ([0], [0])
+        owned, doubly_owned = owned_of(m1=(4, "t-0"), m2=(4, "t-0"), m3=(5, "t-0"))
+        assert (owned["m3"], doubly_owned) == ([0], [0])
 
     def test_naming_it_twice_is_doubling_it(self):
         assert owned_of(m1=(4, "t-0 t-0 t-1")) == ({"m1": [1]}, [0])

@@ -23,8 +23,8 @@ from laws import (
     check_racks_that_cannot_matter,
 )
 from placements import golden_cases
-from rackwise.core.assignors.kafka.owned import Group
-from rackwise.core.assignors.kafka.sticky import _look_the_same, assign_sticky
+from rackwise.core.assignors.kafka.owned import NumberedGroup
+from rackwise.core.assignors.kafka.sticky import _subscriptions_look_equal, assign_sticky
 from rackwise.core.assignors.members import Member
 from rackwise.core.errors import InvalidMember
 from strategies import consumer_groups
@@ -84,7 +84,7 @@ class TestWhichAlgorithm:
 
     def look_the_same(self, *lists):
         members = {f"m{at}": Member(topics=tuple(topics)) for at, topics in enumerate(lists)}
-        return _look_the_same(Group.of(members, replicas_in(t="-", u="-")))
+        return _subscriptions_look_equal(NumberedGroup.of(members, replicas_in(t="-", u="-")))
 
     def test_length_and_members_of_the_first_list_that_is_not_empty(self):
         assert self.look_the_same("tu", "ut")
@@ -99,7 +99,7 @@ class TestWhichAlgorithm:
 
 class TestWhereUpstreamBreaksTheLaw:
     @pytest.mark.parametrize("case", DEFECTS, ids=lambda case: case["id"])
-    def test_the_answer_is_lawful(self, case):
+    def test_the_answer_is_valid(self, case):
         members = members_of(case["members"])
         made = assign_sticky(members, case["topics"])
         check_assignment(made, members, sizes_of(case["topics"]))
@@ -164,7 +164,7 @@ class TestLaws:
         if not mismatches(first, same, racks):
             assert again == first
 
-    def test_forced_racks_are_heeded_where_all_are_everywhere(self):
+    def test_forced_racks_are_considered_where_all_are_everywhere(self):
         members = group_of("t", m1=None, m2="a")
         assert assign_sticky(members, replicas_in(t="a a")).partitions["m2"] == tps("t-1")
         forced = assign_sticky(members, replicas_in(t="a a"), force_rack_aware=True)

@@ -2,8 +2,8 @@
 
 from assignments import replicas_in, tps
 from laws import check_assignment
-from rackwise.core.assignors.kafka.owned import NOBODY, Group, Owned
-from rackwise.core.assignors.kafka.sticky_mixed import general, older_owners
+from rackwise.core.assignors.kafka.owned import NOBODY, NumberedGroup, Owned
+from rackwise.core.assignors.kafka.sticky_mixed import assign_mixed, older_owners
 from rackwise.core.assignors.members import Member
 
 
@@ -11,10 +11,10 @@ def member(topics, owned="", generation=1, rack=None):
     return Member(topics=tuple(topics), owned=tps(owned), generation=generation, rack=rack)
 
 
-def dealt(members, racks, *, lawful=False):
+def dealt(members, racks, *, valid=False):
     """Partitions of each member, or nothing where upstream has no answer."""
-    group = Group.of(members, racks)
-    holders = general(group, Owned.of(group), lawful=lawful)
+    group = NumberedGroup.of(members, racks)
+    holders = assign_mixed(group, Owned.of(group), valid=valid)
     if NOBODY in holders:
         assert set(holders) == {NOBODY}
         return {}
@@ -71,7 +71,7 @@ class TestOlderOwners:
         members = {name: member("t", "t-0", generation) for name, generation in named.items()} | {
             "z": member("t", "", 5)
         }
-        group = Group.of(members, replicas_in(t="-"))
+        group = NumberedGroup.of(members, replicas_in(t="-"))
         return {group.ids[owner] for owner in older_owners(group).values()}
 
     def test_the_newest_of_the_older_generations_counts(self):
@@ -99,8 +99,8 @@ class TestOlderOwners:
         }
         racks = replicas_in(t="- - - - -", u="-")
         assert dealt(members, racks)["m2"] == "t-0 u-0"
-        lawful = dealt(members, racks, lawful=True)
-        assert lawful == {"m1": "t-2 t-3 t-4", "m2": "u-0", "m3": "t-0 t-1"}
+        valid = dealt(members, racks, valid=True)
+        assert valid == {"m1": "t-2 t-3 t-4", "m2": "u-0", "m3": "t-0 t-1"}
 
     def test_there_is_no_answer_if_the_older_owner_was_set_aside(self):
         members = {
@@ -110,7 +110,7 @@ class TestOlderOwners:
         }
         racks = replicas_in(t="- - -", u="-")
         assert dealt(members, racks) == {}
-        assert dealt(members, racks, lawful=True) == {
+        assert dealt(members, racks, valid=True) == {
             "m1": "t-1 t-2",
             "m2": "t-0",
             "m3": "u-0",
@@ -164,7 +164,7 @@ class TestBalance:
             v="b b b a b a a a b a b b a b b b a b a b",
         )
         assert dealt(ENDLESS, racks) == {}
-        group = Group.of(ENDLESS, racks)
-        holders = general(group, Owned.of(group), lawful=True)
+        group = NumberedGroup.of(ENDLESS, racks)
+        holders = assign_mixed(group, Owned.of(group), valid=True)
         made = group.assignment(ENDLESS, holders)
         check_assignment(made, ENDLESS, {"t": 20, "u": 20, "v": 20})

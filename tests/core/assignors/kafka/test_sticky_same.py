@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignments import group_of, replicas_in, tps
-from rackwise.core.assignors.kafka.owned import NOBODY, Group, Owned
-from rackwise.core.assignors.kafka.sticky_same import _next, constrained
+from rackwise.core.assignors.kafka.owned import NOBODY, NumberedGroup, Owned
+from rackwise.core.assignors.kafka.sticky_same import _next, assign_same
 from rackwise.core.assignors.members import Member
 
 
 def dealt(members, racks):
     """Partitions of each member by id, and what was let go."""
-    group = Group.of(members, racks)
-    holders, revoked = constrained(group, Owned.of(group))
+    group = NumberedGroup.of(members, racks)
+    holders, revoked = assign_same(group, Owned.of(group))
     found = dict.fromkeys(group.ids, "")
     for tp, holder in zip(group.partitions, holders, strict=True):
         found[group.ids[holder]] += f" {tp}"

@@ -3,7 +3,7 @@
 import pytest
 
 from assignments import consumer_vectors, group_of, members_of, replicas_in, tps
-from rackwise.core.assignors.measure.compare import ASSIGNORS, changed, simulated
+from rackwise.core.assignors.measure.compare import ASSIGNORS, change_members, simulate_assignor
 from rackwise.core.assignors.members import Member
 from rackwise.core.errors import InvalidConfig, InvalidMember
 
@@ -24,7 +24,7 @@ GROUP = {
     ],
 )
 def test_each_until_it_settles(name, local, moves, rounds):
-    found = simulated(name, GROUP, RACKS)
+    found = simulate_assignor(name, GROUP, RACKS)
     assert (found.assignor, found.report.local, found.report.moves, found.rounds) == (
         name,
         local,
@@ -35,14 +35,14 @@ def test_each_until_it_settles(name, local, moves, rounds):
 
 
 def test_not_within_the_rounds_allowed():
-    found = simulated("cooperative-sticky", GROUP, RACKS, max_rounds=1)
+    found = simulate_assignor("cooperative-sticky", GROUP, RACKS, max_rounds=1)
     assert found.rounds is None
     assert found.report.withheld == 4
 
 
 def test_racks_are_left_out_where_a_group_would_not_settle():
     case = next(c for c in consumer_vectors("upstream_defects") if c["id"] == "never-settles")
-    found = simulated("cooperative-sticky", members_of(case["members"]), case["topics"])
+    found = simulate_assignor("cooperative-sticky", members_of(case["members"]), case["topics"])
     assert found.rounds == 4
 
 
@@ -50,20 +50,20 @@ def test_an_unknown_assignor():
     with pytest.raises(
         InvalidConfig, match=r'invalid assignor: expected one of range, .*, got "uniform"'
     ):
-        simulated("uniform", GROUP, RACKS)
+        simulate_assignor("uniform", GROUP, RACKS)
     assert "uniform" not in ASSIGNORS
 
 
 def test_moves_count_what_a_member_had_that_was_taken_away():
-    fewer = changed(GROUP, add={}, remove=["m"])
-    assert simulated("sticky", fewer, RACKS).report.moves == 0
-    assert simulated("sticky", fewer, RACKS, before=GROUP).report.moves == 2
+    fewer = change_members(GROUP, add={}, remove=["m"])
+    assert simulate_assignor("sticky", fewer, RACKS).report.moves == 0
+    assert simulate_assignor("sticky", fewer, RACKS, before=GROUP).report.moves == 2
 
 
 class TestChanged:
     def test_new_members_list_every_topic(self):
         members = group_of("t", m="a") | group_of("u", n="b")
-        found = changed(members, add={"c": 2, "a": 1}, remove=["m"])
+        found = change_members(members, add={"c": 2, "a": 1}, remove=["m"])
         new = Member(topics=("t", "u"), rack="c")
         assert found == {
             "n": members["n"],
@@ -76,4 +76,4 @@ class TestChanged:
         with pytest.raises(
             InvalidMember, match="invalid member to remove: expected a member of the group, got x"
         ):
-            changed(GROUP, add={}, remove=["x"])
+            change_members(GROUP, add={}, remove=["x"])

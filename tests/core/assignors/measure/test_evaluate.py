@@ -135,7 +135,7 @@ class TestTargets:
             InvalidConfig, match='one of follower, leader, nearest, got "far"'
         ) as it:
             evaluate(self.MADE, self.MEMBERS, PATHS, target="far")
-        assert it.value.hint == "follower is what brokers with RackAwareReplicaSelector do"
+        assert it.value.hint == "use follower for brokers with RackAwareReplicaSelector"
 
 
 class TestWeights:
@@ -168,7 +168,7 @@ class TestWeights:
             InvalidWeights, match="expected a partition with metadata, got an unknown one"
         ) as it:
             evaluate(self.MADE, self.MEMBERS, self.RACKS, weights={tp: 1})
-        assert it.value.hint == "leave out the weights of other topics"
+        assert it.value.hint == "remove the weights of other topics"
 
 
 class TestMoves:
@@ -293,7 +293,7 @@ class TestReport:
             InvalidMember, match=r"invalid assignment: expected members of the group, got z\\x0a"
         ) as it:
             evaluate(made, self.MEMBERS, self.RACKS)
-        assert it.value.hint == "give the members that the assignment was made for"
+        assert it.value.hint == "give the members for which the assignment was made"
 
 
 class TestLaws:

@@ -59,7 +59,7 @@ def test_the_drawn_example():
     assert found.text == (
         "best 9 of 15 partitions local\n"
         "limited by a: 9 partitions have replicas only there, 1 member can hold 3; "
-        "4 more members there would do"
+        "4 more members there would be enough"
     )
 
 
@@ -69,7 +69,7 @@ class TestMembersToAdd:
         assert (found.members_to_add, found.shortfall) == (1, 1)
         assert found.reason == (
             "limited by a: 3 partitions have replicas only there, 1 member can hold 2; "
-            "1 more member there would do"
+            "1 more member there would be enough"
         )
 
     def test_they_are_dealt_over_the_racks_of_the_bottleneck(self):
@@ -80,7 +80,7 @@ class TestMembersToAdd:
     def test_none_would_do_where_members_without_rack_take_their_share(self):
         found = explain(group(a=1, b=2, none=1), words(a=3, b=3))
         assert (found.best_local, found.bottleneck, found.members_to_add) == (5, ("a",), None)
-        assert found.reason.endswith("1 member can hold 2; no number of members there would do")
+        assert found.reason.endswith("1 member can hold 2; no number of members there is enough")
 
     @given(
         st.dictionaries(st.sampled_from(["a", "b", "c", "ab", "bc"]), st.integers(1, 9)),
@@ -108,7 +108,7 @@ class TestNothingLimits:
         assert found.text == (
             "best 1 of 4 partitions local\n"
             "3 partitions not near any member\n"
-            "all that is near some member can be local"
+            "every partition that is near some member can be local"
         )
 
     def test_no_rack_and_no_meeting(self):

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer
 
     from rackwise.adapters.clients.private import Theirs
-    from rackwise.core.assignors.optimal.assign import Balance
+    from rackwise.core.assignors.optimal.assign import BalanceScope
 
 
 class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
@@ -149,7 +149,7 @@ class RackOptimal(DecidesOptimal, RackAssignor):
         self,
         rack: str | None,
         *,
-        balance: Balance = "total",
+        balance: BalanceScope = "total",
         weights: Mapping[TopicPartition, int] | None = None,
         instance_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from rackwise.adapters.clients.private import Theirs
-    from rackwise.core.assignors.optimal.assign import Balance
+    from rackwise.core.assignors.optimal.assign import BalanceScope
 
 MODES: dict[Mode, RebalanceProtocol] = {
     "eager": RebalanceProtocol.EAGER,
@@ -185,7 +185,7 @@ class RackOptimal(DecidesOptimal, RackAssignor):
         self,
         rack: str | None,
         *,
-        balance: Balance = "total",
+        balance: BalanceScope = "total",
         weights: Mapping[TopicPartition, int] | None = None,
         mode: Mode = "cooperative",
         clock: Callable[[], float] = time.monotonic,

@@ -1,1 +1,1 @@
-"""Kafka's own assignors, equal to the Java client's."""
+"""Kafka's own assignors, with the same results as the Java client."""

@@ -1,10 +1,10 @@
-"""Kafka's cooperative sticky assignor: what changes hands is given up first, and given later.
+"""Kafka's cooperative sticky assignor: a partition is revoked first, and moves in the next round.
 
-Goals, in order: no partition has two readers at a time; then what `sticky` wants.
+Goals, in order: no partition has two readers at a time; then the goals of `sticky`.
 
-The algorithm. Partitions are assigned as by `sticky`. Those that somebody may still read are then
-withheld: nobody has them in this round, and their next holder gets them in the round after, when
-their present reader has let go.
+The algorithm. Partitions are assigned as by `sticky`. A partition that another member may still
+read is then withheld: no member has it in this round, and its next holder gets it in the round
+after, when its present reader has revoked it.
 
 ```
           owned        sticky       this round   withheld      next round
@@ -12,17 +12,18 @@ m1        t-0 t-1      t-0          t-0                        t-0
 m2        -            t-1          -            t-1 for m2    t-1
 ```
 
-Upstream withholds, where all subscribe to the same topics, what a member had to let go and another
-one got, and what two members named in one generation; else, what its holder did not name and a
-member that named it did not get. It then hands a partition to a member that named it in an older
-generation while the one that named it last still reads it. Here that is withheld too.
+Where all members subscribe to the same topics, upstream withholds two kinds of partitions: those
+that one member had to revoke and another member got, and those that two members reported in one
+generation. Otherwise it withholds what its holder did not report, and what a member reported but
+did not get. Upstream then assigns a partition to a member that reported it in an older generation,
+while the member that reported it last still reads it. Here such a partition is withheld too.
 
-Members whose `owned` is a memory (`released`) read nothing: what they name withholds nothing.
+Members whose `owned` is already `released` read nothing, so what they report withholds nothing.
 
-`withhold` does the same for an assignment of any origin, by one rule: a partition is withheld if a
-member other than its holder named it in the newest generation in which anybody did.
+`withhold` does the same for any assignment, by one rule: a partition is withheld if a member other
+than its holder reported it in the newest generation in which any member reported it.
 
-What this does not do: ask for the next round; that is the leader's plug-in.
+What this does not do: ask for the next round; the leader's plug-in does that.
 
 Source: KIP-429; `CooperativeStickyAssignor` (Kafka 3.5 and later).
 """
@@ -31,31 +32,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwise.core.assignors.kafka.sticky import hand_out
+from rackwise.core.assignors.kafka.sticky import assign_numbers
 from rackwise.core.assignors.members import Assignment
 
 if TYPE_CHECKING:
-    from rackwise.core.assignors.kafka.sticky import HandedOut
+    from rackwise.core.assignors.kafka.sticky import StickyResult
     from rackwise.core.assignors.members import Members, ReplicaRacks, TopicPartition
 
 
 def assign_cooperative(
     members: Members, racks: ReplicaRacks, *, force_rack_aware: bool = False
 ) -> Assignment:
-    """Kafka's "cooperative-sticky". Partitions and `withheld` together are what `sticky` gives.
+    """Kafka's "cooperative-sticky": the result of `sticky`, as partitions and `withheld`.
 
-    `force_rack_aware` heeds racks also where all partitions are in all. Raises `InvalidMember` and
-    `InvalidReplicaRacks`.
+    `force_rack_aware`: consider racks even where every partition is in all racks. Raises
+    `InvalidMember` and `InvalidReplicaRacks`.
     """
-    answer = hand_out(members, racks, force=force_rack_aware)
+    answer = assign_numbers(members, racks, force=force_rack_aware)
     withheld = _changing_hands(answer) | _read_by_another(answer, members)
     return answer.group.assignment(members, answer.holders, withheld)
 
 
 def withhold(assignment: Assignment, members: Members) -> Assignment:
-    """The assignment without what another member may still read; that is in `withheld`.
+    """The assignment with every partition in `withheld` that another member may still read.
 
-    What was withheld before is looked at anew.
+    Partitions that were withheld before are decided again.
     """
     holders = dict(assignment.withheld) | {
         partition: member for member, given in assignment.partitions.items() for partition in given
@@ -74,7 +75,7 @@ def withhold(assignment: Assignment, members: Members) -> Assignment:
 
 
 def _readers(members: Members) -> dict[TopicPartition, str | None]:
-    """The member that named a partition in the newest generation; None where several did."""
+    """The member that reported a partition in the newest generation; None where several did."""
     found: dict[TopicPartition, tuple[int, str | None]] = {}
     for member_id, member in members.items():
         if not member.released:
@@ -87,11 +88,11 @@ def _readers(members: Members) -> dict[TopicPartition, str | None]:
     return {partition: reader for partition, (_, reader) in found.items()}
 
 
-def _changing_hands(answer: HandedOut) -> set[int]:
-    """What upstream withholds, by partition number."""
+def _changing_hands(answer: StickyResult) -> set[int]:
+    """The numbers of the partitions that upstream withholds."""
     group, holders = answer.group, answer.holders
     reading = [
-        frozenset[int]() if member.released else frozenset(group.named(number))
+        frozenset[int]() if member.released else frozenset(group.owned_numbers(number))
         for number, member in enumerate(group.members)
     ]
     if answer.revoked is None:
@@ -106,11 +107,11 @@ def _changing_hands(answer: HandedOut) -> set[int]:
         for number, member in answer.revoked.items()
         if holders[number] != member and number in reading[member]
     }
-    return taken.union(*(answer.owned.doubled & read for read in reading))
+    return taken.union(*(answer.owned.doubly_owned & read for read in reading))
 
 
-def _read_by_another(answer: HandedOut, members: Members) -> set[int]:
-    """What one member alone named in the newest generation, and another one got."""
+def _read_by_another(answer: StickyResult, members: Members) -> set[int]:
+    """Partitions that only one member reported in the newest generation, and another member got."""
     group, readers = answer.group, _readers(members)
     return {
         number

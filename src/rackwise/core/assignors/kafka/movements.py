@@ -1,19 +1,21 @@
-"""Net moves between members while loads are balanced, so that like is not exchanged for like.
+"""Net moves between members during balancing, so that equal partitions are not swapped.
 
-A partition that moves again is recorded from its first holder to its present one, and not at all
-once it is back home. Before a partition goes from a to b, one of the same topic that is recorded
-from b to a goes back in its stead: that leaves two partitions where they were at first.
+A partition that moves again is recorded from its first holder to its present one, and is removed
+from the records once it is back. Before a partition goes from a to b, the records are searched for
+a partition of the same topic that went from b to a. That one goes back instead, so two partitions
+are where they were at first.
 
 ```
-t-0 moved m1 -> m2        records of t: m1 -> m2: t-0
-t-3 shall move m2 -> m1   t-0 goes back instead; no record is left
+t-0 moved m1 -> m2         records of t: m1 -> m2: t-0
+t-3 is to move m2 -> m1    t-0 goes back instead; no record is left
 ```
 
-Of several the first in hash order goes: the order of a `java.util.HashSet` of topic-partitions,
-whose hash is 31 * (31 + partition) + hash of the topic and whose buckets never get fewer.
+Among several, the first in hash order goes. This is the order of a `java.util.HashSet` of
+topic-partitions: the hash is 31 * (31 + partition) + hash of the topic, and the number of buckets
+never shrinks.
 
-What this does not do: look for cycles of more than two members; upstream does not either. The
-partition that goes back need not lie with the member that was to give one.
+What this does not do: detect cycles of more than two members; upstream does not either. The
+partition that goes back may belong to another member than the one that was to give a partition.
 
 Source: `AbstractStickyAssignor.PartitionMovements`; `TopicPartition.hashCode`; `java.util.HashMap`.
 """
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Movements:
-    """topic and pair of members -> partitions that went from the first to the second."""
+    """Records: topic and pair of members -> partitions that went from the first to the second."""
 
     __slots__ = ("_by_pair", "_hashes", "_pairs")
 
@@ -42,13 +44,13 @@ class Movements:
         self._hashes: dict[str, int] = {}
 
     def instead_of(self, partition: TopicPartition, holder: int, target: int) -> TopicPartition:
-        """The partition that moves when this one shall go from its holder to the target."""
+        """The partition to move in place of this one, from its holder to the target."""
         source = self._pairs[partition][0] if partition in self._pairs else holder
         reverse = self._by_pair.get((partition.topic, target, source))
         return partition if reverse is None else reverse.first()
 
     def record(self, partition: TopicPartition, holder: int, target: int) -> None:
-        """The partition has gone from its holder to the target."""
+        """Record that the partition went from its holder to the target."""
         source = holder
         if partition in self._pairs:
             source, last = self._pairs.pop(partition)
@@ -62,7 +64,7 @@ class Movements:
             self._by_pair.setdefault(key, HashSet()).add(partition, self._hash(partition))
 
     def state(self) -> Hashable:
-        """All that answers depend on."""
+        """Everything that later results depend on, to detect repetition."""
         return tuple((pair, moved.state()) for pair, moved in sorted(self._by_pair.items()))
 
     def _hash(self, partition: TopicPartition) -> int:
@@ -73,7 +75,7 @@ class Movements:
 
 
 class HashSet:
-    """As much of a `java.util.HashSet` as tells which element comes first."""
+    """The part of a `java.util.HashSet` that decides which element comes first."""
 
     __slots__ = ("_size", "_spread")
 
@@ -85,7 +87,7 @@ class HashSet:
         return len(self._spread)
 
     def add(self, element: TopicPartition, code: int) -> None:
-        """Put in an element that is not in yet, with its hash code."""
+        """Add a new element with its hash code."""
         self._spread[element] = code ^ code >> 16
         mask = self._size - 1
         if self._size < TREES_FROM:
@@ -96,14 +98,14 @@ class HashSet:
             self._size *= 2
 
     def remove(self, element: TopicPartition) -> None:
-        """Take an element out."""
+        """Remove an element."""
         del self._spread[element]
 
     def state(self) -> Hashable:
-        """Elements in order of insertion, and the number of buckets."""
+        """The elements in order of insertion, and the number of buckets."""
         return tuple(self._spread), self._size
 
     def first(self) -> TopicPartition:
-        """The first element in bucket order, in a bucket by insertion."""
+        """The first element in order of buckets, and of insertion within a bucket."""
         mask = self._size - 1
         return min(self._spread, key=lambda element: self._spread[element] & mask)

@@ -1,35 +1,39 @@
-"""Kafka's range assignor, rack-aware: each member a run of every topic, at home where it can.
+"""Kafka's rack-aware range assignor: consecutive partitions of each topic, local where possible.
 
-Goals, in order: the partitions of a topic differ by at most one between its subscribers; topics
-with the same subscribers and as many partitions stay together, so that partition p of all of them
-goes to one member and can be joined; then, as far as that leaves it open, members read in their
-own rack.
+Goals, in order:
 
-Constraints. Of n partitions and c subscribers each gets base = n div c; n mod c of them get one
-more. Who fills base + 1 first has it, not who comes first. A member matches a partition if it has
-no rack or a replica is in its rack.
+1. The partitions of a topic differ by at most one between its subscribers.
+2. Topics with the same subscribers and the same number of partitions stay together: partition p of
+   all of them goes to one member, so that they can be joined.
+3. As far as these goals allow, members read in their own rack.
+
+Constraints. Of n partitions and c subscribers, each subscriber gets base = n div c, and n mod c of
+them get one more. The first members that fill base + 1 get it, not the first members in order. A
+member matches a partition if it has no rack, or if a replica is in its rack.
 
 The algorithm, where the racks of any topic can make a difference:
-1. Topics with the same subscribers and as many partitions are columns: column p is partition p of
-   each. In rising order of p the first member that has room and matches the whole column gets it.
-2. A topic that is alone: each member in order takes the first partitions that match, as many as it
-   has room for; if the racks of this topic make no difference, nothing.
-3. Then, and where no racks matter at all, each member in order takes the first partitions left.
+1. Topics with the same subscribers and the same number of partitions form columns: column p is
+   partition p of each topic. In ascending order of p, a column goes to the first member that has
+   room and matches all of its partitions.
+2. For a single topic, each member in order takes the first partitions that match, as many as it has
+   room for. Nothing is taken where the racks of this topic make no difference.
+3. Then each member in order takes the first partitions that are left. Where no racks matter at all,
+   this is the only step.
 
 ```
 members  a (rack a), b (rack b), c (rack c)      base 2, one of 3
 t        0    1    2    3    4    5    6
 racks    ab   bc   ca   ab   bc   ca   ab
-step 2   a    b    a    a    b    c    -         a takes 0 2 3: the extra one is gone
+step 2   a    b    a    a    b    c    -         a takes 0 2 3: the extra one is used
 step 3                                 c
 ```
 
-Topics of a column fill in step, so they need one account: who has how much, who owns which number.
-Instead of filtering lists, members wait in a queue for each rack, as partitions do in step 2; what
-stands at a head and is used up never comes back, so every queue is walked once.
+The topics of a column fill together, so they share one account of who has how many and who owns
+which number. Lists are not filtered: members wait in a queue for each rack, and so do partitions in
+step 2. What is used up at the head of a queue never returns, so each queue is walked once.
 
-What this does not do: move load between topics (the first members get the extra partition of each),
-keep what members had, or look at levels of racks, or at bytes.
+What this does not do: move load between topics (the first members get the extra partition of each
+topic); keep partitions where they were; consider levels of racks, or bytes.
 
 Source: KIP-881; `RangeAssignor` (Kafka 3.5 and later).
 """
@@ -43,8 +47,8 @@ from typing import TYPE_CHECKING
 from rackwise.core.assignors.members import (
     Assignment,
     TopicPartition,
-    heeds_racks,
     rack_sets,
+    racks_matter,
     subscribers_of,
 )
 from rackwise.core.assignors.order import member_order
@@ -55,30 +59,30 @@ if TYPE_CHECKING:
     from rackwise.core.assignors.members import Members, RackSets, ReplicaRacks
 
 NOBODY = -1
-"""Owns a partition that is not given yet."""
+"""The owner of a partition that is not assigned yet."""
 
 
 def assign_range(
     members: Members, racks: ReplicaRacks, *, force_rack_aware: bool = False
 ) -> Assignment:
-    """Who gets which partitions, as upstream's range assignor answers.
+    """The assignment of upstream's range assignor.
 
-    `force_rack_aware`: heed racks also where every partition is everywhere. Raises `InvalidMember`
-    and `InvalidReplicaRacks`.
+    `force_rack_aware`: consider racks even where every partition is in all racks. Raises
+    `InvalidMember` and `InvalidReplicaRacks`.
     """
     sets = rack_sets(members, racks)
     order = member_order({key: member.instance_id for key, member in members.items()})
     columns = _columns(sets, subscribers_of(members, order), members)
-    heeding = {
+    rack_aware = {
         topic
         for column in columns
         for topic in column.topics
-        if heeds_racks(column.racks, sets[topic], force=force_rack_aware)
+        if racks_matter(column.racks, sets[topic], force=force_rack_aware)
     }
     for column in columns:
-        if heeding and len(column.topics) > 1:
+        if rack_aware and len(column.topics) > 1:
             _fill_in_step(column, [sets[topic] for topic in column.topics])
-        elif heeding.issuperset(column.topics):
+        elif rack_aware.issuperset(column.topics):
             _fill_first_come(column, column.racks, _waiting(sets[column.topics[0]]))
         left = [number for number, owner in enumerate(column.owners) if owner == NOBODY]
         _fill_first_come(column, [None] * len(column.members), {None: left[::-1]})
@@ -87,27 +91,28 @@ def assign_range(
 
 @dataclass(slots=True, kw_only=True)
 class _Column:
-    """Topics that are filled in step, and how far it has come.
-
-    `members`: the subscribers in order; `racks`: theirs; `given`: how many partitions of each topic
-    they have; `owners`: partition -> place of its member; `extras`: how many may still get more
-    than `base`.
-    """
+    """Topics that are filled together, and what is filled so far."""
 
     topics: list[str]
     members: tuple[str, ...]
+    """The subscribers in order."""
     racks: tuple[str | None, ...]
+    """[members], the rack of each member."""
     owners: list[int]
+    """[partitions], index of the member, or `NOBODY`."""
     given: list[int]
+    """[members], the partitions of each topic that the member has."""
     base: int
+    """The partitions of each topic that every member gets."""
     extras: int
+    """The number of members that may still get one more than `base`."""
 
     def room(self, place: int) -> int:
-        """How many partitions the member may still take."""
+        """The number of partitions that the member may still take."""
         return max(0, self.base + (self.extras > 0) - self.given[place])
 
     def give(self, place: int, partitions: Sequence[int]) -> None:
-        """Give at least one partition, and at most as many as there is room for."""
+        """Give partitions to the member: at least one, and at most as many as it has room for."""
         for partition in partitions:
             self.owners[partition] = place
         self.given[place] += len(partitions)
@@ -117,7 +122,7 @@ class _Column:
 def _columns(
     sets: RackSets, subscribers: Mapping[str, tuple[str, ...]], members: Members
 ) -> list[_Column]:
-    """Topics by subscribers and number of partitions."""
+    """The topics, grouped by subscribers and number of partitions."""
     found: dict[tuple[tuple[str, ...], int], _Column] = {}
     for topic, partitions in sets.items():
         readers, count = subscribers[topic], len(partitions)
@@ -137,7 +142,7 @@ def _columns(
 
 
 def _fill_in_step(column: _Column, topics: Sequence[Sequence[frozenset[str]]]) -> None:
-    """Give each column to the first member with room that matches in every topic."""
+    """Step 1: each column goes to the first member with room that matches in every topic."""
     queues: dict[str | None, list[int]] = {}
     for place in reversed(range(len(column.members))):
         queues.setdefault(column.racks[place], []).append(place)
@@ -155,10 +160,10 @@ def _fill_in_step(column: _Column, topics: Sequence[Sequence[frozenset[str]]]) -
 def _fill_first_come(
     column: _Column, racks: Sequence[str | None], waiting: Mapping[str | None, list[int]]
 ) -> None:
-    """Each member in order takes what it has room for.
+    """Steps 2 and 3: each member in order takes partitions until its room is used.
 
-    `racks`: of each member; `waiting`: rack -> partitions with a replica in it, None -> all; the
-    last comes first.
+    `racks`: the rack of each member. `waiting`: rack -> partitions with a replica in it, None ->
+    all partitions; each list is in reverse order.
     """
     for place, rack in enumerate(racks):
         queue = waiting.get(rack)
@@ -183,7 +188,7 @@ def _waiting(partitions: Sequence[frozenset[str]]) -> dict[str | None, list[int]
 
 
 def _handed_out(order: Sequence[str], sets: RackSets, columns: Sequence[_Column]) -> Assignment:
-    """From columns to members, topics in order."""
+    """The assignment from filled columns, topics in order."""
     of_topic = {topic: column for column in columns for topic in column.topics}
     given: dict[str, list[TopicPartition]] = {member: [] for member in order}
     for topic in sets:

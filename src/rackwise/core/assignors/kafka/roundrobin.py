@@ -1,20 +1,20 @@
-"""Kafka's round-robin assignor: all partitions one after the other, racks not looked at.
+"""Kafka's round-robin assignor: one partition after the other; racks are ignored.
 
-Goals: the very answer of upstream, for groups that use it and for a comparison with assignors that
-heed racks.
+Goals: the exact answer of upstream, for groups that use it and for comparison with rack-aware
+assignors.
 
-The rule. Members stand on a ring, static ones first. Partitions come in topic and partition order;
-each goes to the next member on the ring that subscribes to its topic.
+The rule. Members form a ring, static members first. Partitions are taken in order of topic and
+number. Each one goes to the next member on the ring that subscribes to its topic.
 
 ```
 members  m1: t u    m2: u    m3: t u        t-0  t-1  t-2  u-0  u-1
                                             m1   m3   m1   m2   m3
 ```
 
-Within a topic the ring is that of its subscribers, so only the place where a topic begins has to be
+Within a topic the ring consists of its subscribers, so only the position where a topic starts is
 looked up.
 
-What this does not do: balance members whose topics differ, or heed racks or what members had.
+What this does not do: balance members with different topics; consider racks or owned partitions.
 
 Source: `RoundRobinAssignor` (all versions; static members first since KIP-345).
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def assign_roundrobin(members: Members, racks: ReplicaRacks) -> Assignment:
-    """Who gets which partitions; of `racks` only the number of partitions matters.
+    """The assignment of upstream's round-robin assignor; `racks` gives the partition numbers only.
 
     Raises `InvalidMember` and `InvalidReplicaRacks`.
     """
@@ -54,5 +54,5 @@ def assign_roundrobin(members: Members, racks: ReplicaRacks) -> Assignment:
         for partition in range(len(partitions)):
             given[ring[(first + partition) % len(ring)]].append(TopicPartition(topic, partition))
         following = place[ring[(first + len(partitions) - 1) % len(ring)]] + 1
-    dealt = {member: tuple(tps) for member, tps in given.items()}
-    return Assignment(partitions=MappingProxyType(dealt))
+    partitions_of = {member: tuple(tps) for member, tps in given.items()}
+    return Assignment(partitions=MappingProxyType(partitions_of))

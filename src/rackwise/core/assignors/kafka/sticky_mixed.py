@@ -1,23 +1,24 @@
-"""Sticky where members subscribe to different topics: greedy, then moves until loads are balanced.
+"""The sticky algorithm where members subscribe to different topics: greedy, then balancing moves.
 
-Goals, in order: every partition to a subscriber; loads as equal as subscriptions allow; owned
-partitions stay in their member's rack; new ones go where a replica is.
+Goals, in order: every partition goes to a subscriber; loads are as equal as subscriptions allow;
+owned partitions stay in their member's rack; new ones go where a replica is.
 
 The algorithm.
 
-1. Owned partitions stay with their members, but for those of topics no longer subscribed and those
-   without replica in the member's rack; any such drop is a revocation.
-2. Partitions are taken by (number of subscribers, topic, partition), members by (load, id): each
-   partition goes to the first subscriber in one of its racks, what is left to the first subscriber.
-   A member without rack is in all of them.
+1. Owned partitions stay with their members, except those of topics that are no longer subscribed
+   and those without a replica in the member's rack. Any such drop is a revocation.
+2. Partitions are taken by (number of subscribers, topic, partition), members by (load, id). Each
+   partition goes to the first subscriber in one of its racks; a partition that finds none goes to
+   the first subscriber. A member without rack counts as being in all racks.
 3. Topics with one subscriber are set aside, and so are members that hold all they can get and
-   nothing else.
-4. Balance: unless something was revoked the new partitions first; then all. Passes are made until
-   one moves nothing, and end as soon as loads are balanced. A partition goes to the member that
-   owned it in an older generation if that one holds at least 2 fewer than its holder, else to the
-   first subscriber if that one does. `movements` says where another partition goes instead.
-5. What step 4 did is undone if the pass over all moved something, some member held something after
-   step 1, and the differences of loads, summed over pairs of members, did not fall.
+   nothing else. The other members are in play.
+4. Balance. First the new partitions, unless something was revoked; then all partitions. Passes
+   repeat until one moves nothing, and stop as soon as loads are balanced. A partition goes to the
+   member that owned it in an older generation if that one holds at least 2 fewer than its holder,
+   else to the first subscriber if that one does. `movements` may choose another partition instead.
+5. Step 4 is undone if three conditions hold: the passes over all partitions moved something, some
+   member held something after step 1, and the score did not fall. The score is the sum of load
+   differences over pairs of members.
 
 ```
 m1 topics t      owns t-0 t-1 t-2 t-3       (load, id) after step 1: (0, m2) (4, m1)
@@ -25,19 +26,20 @@ m2 topics t, u
 
 step 2   u-0 -> m2                          u has one subscriber and comes first
 step 3   u is set aside; m2 can get t too and stays in play
-step 4   t-0 -> m2: loads 4 and 1 become 3 and 2, and that is balanced
+step 4   t-0 -> m2: loads 4 and 1 become 3 and 2, which is balanced
 ```
 
-Balanced: the least and the greatest load differ by 1 at most, or no member could take a partition
-from one that holds at least 2 more.
+Balanced means: the least and the greatest load differ by at most 1, or no member can take a
+partition from a member that holds at least 2 more.
 
-What this does not do: heed racks in step 4. Upstream asks there for members with a matching rack
-first, but what it finds is always moved to the first subscriber, whatever its rack.
+What this does not do: consider racks in step 4. Upstream first looks for members with a matching
+rack there, but then always moves the partition to the first subscriber, whatever its rack.
 
-Two modes. Verbatim, the owner in an older generation may be a member that does not subscribe, or
-one that was set aside, where upstream throws. Nor need step 4 end: a partition that goes in
-another's stead may come from a member with few. Where upstream throws or never ends, `NOBODY` holds
-anything. Lawful, only subscribers in play count as older owners, and step 4 ends where it repeats.
+Two modes. With `valid=False` the result is upstream's. The older owner may then be a member that
+does not subscribe, or a member that was set aside, where upstream throws. Step 4 may not end
+either, because a partition that moves instead of another may come from a member with few. Where
+upstream throws or never ends, every holder is `NOBODY`. With `valid=True` only subscribers in play
+count as older owners, and step 4 ends where it repeats.
 
 Source: KIP-54, KIP-881; `AbstractStickyAssignor.GeneralAssignmentBuilder` (Kafka 3.5 and later).
 """
@@ -54,13 +56,13 @@ from rackwise.core.assignors.kafka.owned import NOBODY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.assignors.kafka.owned import Group, Owned
+    from rackwise.core.assignors.kafka.owned import NumberedGroup, Owned
 
 
-def general(group: Group, owned: Owned, *, lawful: bool) -> list[int]:
-    """The holder of each partition, by number; `NOBODY` for all where upstream has no answer."""
+def assign_mixed(group: NumberedGroup, owned: Owned, *, valid: bool) -> list[int]:
+    """The holder of each partition, by number; all are `NOBODY` where upstream has no answer."""
     subscriptions = Subscriptions(group)
-    loads = Loads(group, subscriptions)
+    loads = MemberLoads(group, subscriptions)
     is_revoking = loads.keep(owned)
     is_first = not any(loads.by_member)
     unassigned = [number for number in subscriptions.order if loads.holders[number] == NOBODY]
@@ -68,48 +70,50 @@ def general(group: Group, owned: Owned, *, lawful: bool) -> list[int]:
     topics = subscriptions.contested
     loads.set_aside()
     earlier = older_owners(group)
-    if lawful:
+    if valid:
         earlier = {
             number: member
             for number, member in earlier.items()
             if group.topic_of[number] in subscriptions.topics[member] and loads.is_in_play(member)
         }
     before, score = list(loads.holders), loads.score()
-    balance = Balance(loads, earlier)
+    balance = Balancing(loads, earlier)
     if not is_revoking:
         balance.run(number for number in unassigned if group.topic_of[number] in topics)
     has_moved = balance.run(
         number for number in subscriptions.order if group.topic_of[number] in topics
     )
-    if balance.throws or (balance.repeats and not lawful):
+    if balance.throws or (balance.repeats and not valid):
         return [NOBODY] * len(before)
     return before if has_moved and not is_first and loads.score() >= score else loads.holders
 
 
-def older_owners(group: Group) -> Mapping[int, int]:
-    """The member that named a partition in the newest generation before the newest of all."""
+def older_owners(group: NumberedGroup) -> Mapping[int, int]:
+    """Partition -> the member that reported it in the newest generation but the latest one."""
     newest = max(member.generation for member in group.members)
     found: dict[int, int] = {}
     for member in group.walk:
         generation = group.members[member].generation
         if generation < newest:
-            for number in group.named(member):
+            for number in group.owned_numbers(member):
                 if number not in found or generation > group.members[found[number]].generation:
                     found[number] = member
     return found
 
 
 class Subscriptions:
-    """Who may get what; topics listed twice count twice where upstream counts them.
+    """The topics that each member may get. A topic listed twice counts twice, as for upstream.
 
-    `subscribers`: how many, by topic. `topics`: by member. `most`: as many partitions as upstream
-    says a member can get. `contested`: topics with two subscribers or more. `order`: partitions by
-    (number of subscribers, topic, partition).
+    topics       [members], the topics of the member
+    subscribers  topic -> number of subscribers
+    most         [members], the number of partitions that the member can get, as upstream counts
+    contested    the topics with two or more subscribers
+    order        partitions by (number of subscribers, topic, partition)
     """
 
     __slots__ = ("contested", "most", "order", "subscribers", "topics")
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: NumberedGroup) -> None:
         places = {topic: place for place, topic in enumerate(group.topics)}
         starts, ends = list(group.starts.values()), list(group.ends.values())
         listed = [
@@ -129,10 +133,10 @@ class Subscriptions:
         self.order = [n for topic in by_subscribers for n in range(starts[topic], ends[topic])]
 
 
-class Loads:
-    """Who holds what, and members in play by (load, id)."""
+class MemberLoads:
+    """The holders of partitions, and the members in play by (load, id)."""
 
-    def __init__(self, group: Group, subscriptions: Subscriptions) -> None:
+    def __init__(self, group: NumberedGroup, subscriptions: Subscriptions) -> None:
         self.group = group
         self.subscriptions = subscriptions
         self.holders = [NOBODY] * len(group.partitions)
@@ -141,7 +145,7 @@ class Loads:
         self.order: list[tuple[int, int]] = []
 
     def keep(self, owned: Owned) -> bool:
-        """Step 1. Whether a member had to drop something."""
+        """Step 1. Returns whether a member had to drop a partition."""
         is_revoking = False
         for member, mine in enumerate(owned.by_member):
             for number in mine:
@@ -154,7 +158,7 @@ class Loads:
         return is_revoking
 
     def assign(self, unassigned: Iterable[int]) -> None:
-        """Step 2."""
+        """Step 2: every unassigned partition goes to a subscriber."""
         left = []
         for number in unassigned:
             member = self._first_in_racks(number)
@@ -166,7 +170,7 @@ class Loads:
             self.move(number, self.first_subscriber(self.group.topic_of[number]))
 
     def set_aside(self) -> None:
-        """Step 3, as far as members are concerned."""
+        """Step 3 for members."""
         contested, most = self.subscriptions.contested, self.subscriptions.most
         contending = {member for topic in contested for member in self.by_topic[topic]}
         self.order = [
@@ -176,18 +180,18 @@ class Loads:
         ]
 
     def is_in_play(self, member: int) -> bool:
-        """Whether a member was not set aside."""
+        """Whether the member was not set aside."""
         each = (self.by_member[member], member)
         place = bisect_left(self.order, each)
         return self.order[place : place + 1] == [each]
 
     def first_subscriber(self, topic: int) -> int:
-        """The least loaded one in play."""
+        """The least loaded subscriber in play."""
         topics = self.subscriptions.topics
         return next(member for _, member in self.order if topic in topics[member])
 
     def move(self, number: int, member: int) -> None:
-        """Give a partition to a member in play, from its holder in play if it has one."""
+        """Move a partition to a member in play, from its holder in play if it has one."""
         last = self.holders[number]
         if last != NOBODY:
             self._reorder(last, -1)
@@ -201,6 +205,7 @@ class Loads:
 
     def is_balanced(self) -> bool:
         """Whether no partition can move to a member in play that holds at least 2 fewer."""
+        # Upstream's test: members in order of load, each with the topics not yet looked at.
         if not self.order or self.order[0][0] >= self.order[-1][0] - 1:
             return True
         seen: set[int] = set()
@@ -214,7 +219,7 @@ class Loads:
         return True
 
     def score(self) -> int:
-        """Differences of loads in play, summed over pairs of members."""
+        """The differences of loads in play, summed over pairs of members."""
         count = len(self.order)
         return sum((2 * place + 1 - count) * load for place, (load, _) in enumerate(self.order))
 
@@ -237,14 +242,14 @@ class Loads:
         insort(self.order, (load + change, member))
 
 
-class Balance:
+class Balancing:
     """Step 4.
 
-    `throws`: an older owner was asked for that is not in play. `repeats`: a pass left all as an
-    earlier one did, so that there would be no end to them.
+    throws   whether an older owner that is not in play was looked up, where upstream throws
+    repeats  whether a pass reached an earlier state, so that passes would never end
     """
 
-    def __init__(self, loads: Loads, earlier: Mapping[int, int]) -> None:
+    def __init__(self, loads: MemberLoads, earlier: Mapping[int, int]) -> None:
         self._loads = loads
         self._earlier = earlier
         self._movements = Movements()
@@ -254,7 +259,7 @@ class Balance:
         self.repeats = False
 
     def run(self, numbers: Iterable[int]) -> bool:
-        """Passes over the partitions until one moves nothing, or one repeats. Whether any did."""
+        """Run passes until one moves nothing or repeats. Returns whether any partition moved."""
         every, has_moved = list(numbers), False
         seen = set()
         while self._pass(every):
@@ -280,7 +285,7 @@ class Balance:
         return has_moved and not self.throws
 
     def _target(self, number: int) -> int:
-        """The member that the partition shall go to, or `NOBODY`."""
+        """The member that the partition moves to, or `NOBODY`."""
         loads = self._loads
         enough = loads.by_member[loads.holders[number]] - 2
         earlier = self._earlier.get(number, NOBODY)

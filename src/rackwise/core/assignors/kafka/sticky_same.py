@@ -1,33 +1,39 @@
-"""Sticky where all members subscribe to the same topics: quotas, then racks, then turns.
+"""The sticky algorithm where all members subscribe to the same topics: quotas, racks, turns.
 
-Goals, in order: loads of q or q + 1 partitions, q = partitions div members, e = partitions mod
-members of them q + 1; owned partitions stay in their member's rack; new ones go where a replica is.
+Goals, in order:
+
+1. Loads are q or q + 1: q = partitions div members, and e = partitions mod members of them have
+   q + 1.
+2. Owned partitions stay in their member's rack.
+3. New partitions go where a replica is.
 
 The algorithm.
 
-1. Owned. In hash order each member drops what has no replica in its rack, and keeps the first of
-   the rest by (partition, topic): all if fewer than q, q + 1 while fewer than e members have that
-   many, else q. Members below q wait in `under`, members at q that may get one more in `exact`.
-2. Racks. Partitions with the fewest members in their racks first. Each goes to the next of `under`,
-   around from the last gift, in one of its racks; else to the first of `exact` in one of them;
-   else it waits. Both begin in the order of ids. Who reaches q leaves `under` for the end of
-   `exact`; `exact` is left after one gift, and by all when e members have q + 1.
-3. Turns. What waits goes around `under`, then down `exact`.
+1. Owned. In hash order each member drops the partitions without a replica in its rack. Of the rest
+   it keeps the first by (partition, topic): all if they are fewer than q; q + 1 while fewer than e
+   members have that many; else q. Members below q wait in `under`. Members at q that may get one
+   more wait in `exact`.
+2. Racks. Partitions with the fewest members in their racks come first. Each goes to the next member
+   of `under` in one of its racks, going around from the last one served; else to the first member
+   of `exact` in one of its racks; else it waits. Both lists start in the order of ids. A member
+   that reaches q moves from `under` to the end of `exact`. It leaves `exact` after one partition,
+   and all members leave it once e members have q + 1.
+3. Turns. The waiting partitions go around `under`, then down `exact`.
 
 ```
 t-0 a b   t-1 a   t-2 b   t-3 c   t-4 a        m1 rack a   m2 rack b       q = 2, e = 1
 
-owned   m1 names t-2: no replica in a                under m1 m2
+owned   m1 reports t-2: no replica in a              under m1 m2
 racks   t-3 (0 members) waits; t-1, t-2, t-4 (1), t-0 (2)
         t-1 -> m1   t-2 -> m2   t-4 -> m1 (has q, to exact)   t-0 -> m2 (has q, to exact)
 turns   t-3 -> m1, the first of exact
 ```
 
 In the racks step each rack has the sorted list of its members in `under`, and its own queue of
-`exact`, so that a partition costs a bisection for each of its racks, however few members match.
+`exact`. A partition therefore costs a bisection for each of its racks, however few members match.
 
 What this does not do: know levels of racks; find the best locality. A partition may take a place
-that another one needed more.
+that another partition needed more.
 
 Source: KIP-881; `AbstractStickyAssignor.ConstrainedAssignmentBuilder` (Kafka 3.5 and later).
 """
@@ -43,13 +49,13 @@ from rackwise.core.assignors.kafka.owned import NOBODY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.core.assignors.kafka.owned import Group, Owned
+    from rackwise.core.assignors.kafka.owned import NumberedGroup, Owned
 
 
-def constrained(group: Group, owned: Owned) -> tuple[list[int], Mapping[int, int]]:
-    """The holder of each partition, and partition -> the member that had to let it go.
+def assign_same(group: NumberedGroup, owned: Owned) -> tuple[list[int], Mapping[int, int]]:
+    """The holder of each partition, and partition -> the member that had to revoke it, by number.
 
-    Both by number; a member that let a partition go may have got it back.
+    A member that revoked a partition may have got it back.
     """
     quotas = _Quotas(group)
     revoked = quotas.keep(owned)
@@ -64,7 +70,7 @@ def constrained(group: Group, owned: Owned) -> tuple[list[int], Mapping[int, int
 
 
 class _Queue:
-    """Members in order of arrival; the first one in given racks may leave out of turn."""
+    """Members in order of arrival; the first one in given racks may leave before others."""
 
     __slots__ = ("_arrived", "_by_rack", "_racks")
 
@@ -79,7 +85,7 @@ class _Queue:
         self._arrived += 1
 
     def take(self, racks: Iterable[str]) -> int:
-        """The first member in one of the racks, who leaves; `NOBODY` where none is."""
+        """Remove and return the first member in one of the racks, or `NOBODY`."""
         queues = [queue for rack in racks if (queue := self._by_rack.get(rack))]
         return min(queues).popleft()[1] if queues else NOBODY
 
@@ -91,9 +97,9 @@ class _Queue:
 
 
 class _Quotas:
-    """Who holds what so far, and who may still get something."""
+    """The holders of partitions, and the members that may still get a partition."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: NumberedGroup) -> None:
         self._group = group
         self._least, self._extras = divmod(len(group.partitions), len(group.ids))
         self._most = self._least + bool(self._extras)
@@ -104,13 +110,13 @@ class _Quotas:
         self.holders = [NOBODY] * len(group.partitions)
 
     def keep(self, owned: Owned) -> dict[int, int]:
-        """Step 1. Gives partition -> the member that could not keep it."""
+        """Step 1. Returns partition -> the member that could not keep it."""
         group = self._group
         revoked: dict[int, int] = {}
         for member in group.walk:
             mine = owned.by_member[member]
             revoked.update((p, member) for p in mine if group.mismatches(member, p))
-            rest = [p for p in mine if p not in revoked and p not in owned.doubled]
+            rest = [p for p in mine if p not in revoked and p not in owned.doubly_owned]
             rest.sort(key=lambda number: (group.partitions[number].partition, number))
             kept = self._room(member, len(rest))
             revoked.update((partition, member) for partition in rest[kept:])
@@ -124,7 +130,7 @@ class _Quotas:
         return revoked
 
     def match(self, waiting: Iterable[int]) -> list[int]:
-        """Step 2. Gives the partitions that no member's rack has, or has room for."""
+        """Step 2. Returns the partitions for which no member in their racks has room."""
         group, size = self._group, len(self._group.ids)
         in_rack: dict[str | None, list[int]] = {}
         for member in sorted(self._under):
@@ -153,7 +159,7 @@ class _Quotas:
         return left
 
     def take_turns(self, waiting: Iterable[int]) -> None:
-        """Step 3."""
+        """Step 3: the waiting partitions go around."""
         turns = deque(sorted(self._under))
         exact = deque(self._exact.in_order())
         for partition in waiting:
@@ -165,7 +171,7 @@ class _Quotas:
             (turns if self._loads[member] < self._least else exact).append(member)
 
     def _room(self, member: int, owned: int) -> int:
-        """How many of its owned partitions the member keeps; it is put where it waits for more."""
+        """The number of owned partitions that the member keeps; puts it into its waiting list."""
         if owned < self._least:
             self._under.append(member)
             return owned
@@ -190,7 +196,7 @@ class _Quotas:
 
 
 def _next(lists: Iterable[list[int]], start: int, size: int) -> int:
-    """The first member at or after `start`, around `size` members, in one of the sorted lists."""
+    """The first member of the sorted lists at or after `start`, going around `size` members."""
     best = 2 * size
     for members in lists:
         if members:

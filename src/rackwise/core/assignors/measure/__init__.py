@@ -1,1 +1,1 @@
-"""Measures of an assignment: local reads, bounds, loads, comparisons; it assigns nothing."""
+"""Measures of an assignment: local reads, bounds, loads of brokers, comparisons of assignors."""

@@ -1,22 +1,23 @@
-"""What each broker has to give: locality may fill one rack's brokers while others are idle.
+"""The reads that each broker serves: locality may load one rack and leave others idle.
 
-Goals: for an assignment, how many partitions and how much is read from each broker, and how much of
-it leaves the broker's rack.
+Goals: for an assignment, the number of partitions and the bytes that are read from each broker, and
+how much of this leaves the broker's rack.
 
 ```
             leader  in sync     read by          from
 t-0         1 (a)   1 2 (b)     m in b           2, in its own rack
 t-1         1 (a)   1           m in b           1, across racks
-t-2         1 (a)   1 2 3 (b)   m in b           3: the broker takes the one that has caught up
-                                                 most; counted is the one read least so far
+t-2         1 (a)   1 2 3 (b)   m in b           2 or 3: the broker picks the one that caught up
+                                                 most; here the one with fewer reads counts
 ```
 
-The algorithm. Partitions in order, each read where `read_replica` says. A member without rack reads
-from the leader; whether that crosses nobody knows, so it is not counted as crossing.
+The algorithm. Partitions are visited in order, and each is read where `read_replica` says. A member
+without rack reads from the leader. Whether that crosses racks is not known, so it is not counted as
+crossing.
 
-What this does not do: count partitions that have no leader, that the cluster does not have, or of
-topics that no member lists; the sum over brokers tells how many are there. One that is withheld
-counts for the member that gets it next.
+What this does not do: count partitions without leader, partitions that the cluster does not have,
+or topics that no member lists; the sum over brokers shows how many were counted. A withheld
+partition counts for the member that gets it next.
 
 Source: KIP-392.
 """
@@ -41,14 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerReads:
-    """What is read from one broker.
-
-    `cross`: partitions read by members of other racks; `bytes_per_s` is None without weights.
-    """
+    """The reads that one broker serves."""
 
     partitions: int = 0
     bytes_per_s: int | None = None
+    """None without weights."""
     cross: int = 0
+    """Partitions that members of other racks read."""
 
 
 def reads_by_broker(
@@ -59,11 +59,11 @@ def reads_by_broker(
     selector: Literal["rack-aware", "leader"],
     weights: Mapping[TopicPartition, int] | None = None,
 ) -> Mapping[int, BrokerReads]:
-    """Broker id -> what is read from it, of all brokers of the cluster, in id order.
+    """Broker id -> the reads that it serves, for all brokers of the cluster in id order.
 
     `selector`: `rack-aware` where the brokers have RackAwareReplicaSelector. `weights`: bytes_per_s
-    of each partition; one without counts as 0. Raises `InvalidMember`, `InvalidWeights`, and
-    `InvalidConfig` for another selector.
+    of each partition; a partition without weight counts as 0. Raises `InvalidMember`,
+    `InvalidWeights`, and `InvalidConfig` for an unknown selector.
     """
     check_members(members)
     topics = {topic for member in members.values() for topic in member.topics}
@@ -73,9 +73,9 @@ def reads_by_broker(
     table, row_of = cluster.partitions, _rows(cluster)
     found = dict.fromkeys(sorted(racks), (0, 0, 0))
     for tp in sorted_partitions(tp for tp in holders if tp in row_of and tp.topic in topics):
-        told = table[row_of[tp]]
+        row = table[row_of[tp]]
         rack = members[holders[tp]].rack
-        near = read_replica(told.replicas, told.leader, told.isr, racks, rack, selector=selector)
+        near = read_replica(row.replicas, row.leader, row.isr, racks, rack, selector=selector)
         known = [one for one in near if one in found]
         broker = min(known, key=lambda one: found[one][0], default=None)
         if broker is not None:

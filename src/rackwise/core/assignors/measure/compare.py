@@ -1,18 +1,18 @@
-"""What each assignor would make of a group, with members added or taken away.
+"""Comparison of assignors: the settled assignment of each one, also with members added or removed.
 
-Goals: the same group, the same racks, one row for each assignor, at the point where it settles.
+Goals: the same group and the same racks, one row for each assignor, after it has settled.
 
 ```
 assignor              after  local  moves
-range                     1     51     20     each round is the same
-cooperative-sticky        2     58      9     given up first, given later
+range                     1     51     20     every round is the same
+cooperative-sticky        2     58      9     revoked first, assigned in the next round
 rack-optimal              2     60      9
 ```
 
-The algorithm. Each assignor is run until nothing moves any more (`simulate_rounds`); racks are left
-out for "cooperative-sticky" where it would not settle, as its plug-in does. What it gives then is
-measured against what members have now. New members list every topic that the group lists; what
-members had that are taken away counts as moved where the group before is given.
+The algorithm. Each assignor runs until nothing moves any more (`simulate_rounds`). Racks are
+ignored for "cooperative-sticky" where it would not settle, as its plug-in does. The last assignment
+is compared with what members have now. New members list every topic that the group lists. What
+removed members had counts as moved where the group before is given.
 
 What this does not do: simulate lag, time, or members that fail in between.
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         Target,
         TopicPartition,
     )
-    from rackwise.core.assignors.optimal.assign import Balance
+    from rackwise.core.assignors.optimal.assign import BalanceScope
 
 OPTIMAL = "rack-optimal"
 COOPERATIVE = "cooperative-sticky"
@@ -56,54 +56,55 @@ ASSIGNORS = ("range", "roundrobin", "sticky", COOPERATIVE, OPTIMAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Simulated:
-    """Where one assignor leaves a group.
-
-    `assignment` is that of the last round, `report` measures it against what members have now;
-    `rounds`: how many it took to settle, None where that were more than allowed.
-    """
+class SimulatedAssignor:
+    """The settled assignment of one assignor."""
 
     assignor: str
     assignment: Assignment
+    """The assignment of the last round."""
     report: AssignmentReport
+    """Measures the assignment against what members have now."""
     rounds: int | None
+    """The number of rounds until it settled; None where it did not settle in the rounds allowed."""
 
 
-def simulated(
+def simulate_assignor(
     assignor: str,
     members: Members,
     racks: ReplicaRacks,
     *,
     target: Target = "follower",
-    balance: Balance = "total",
+    balance: BalanceScope = "total",
     weights: Mapping[TopicPartition, int] | None = None,
     max_rounds: int = MAX_ROUNDS,
     before: Members | None = None,
-) -> Simulated:
-    """Run one assignor until it settles, for `max_rounds` at most.
+) -> SimulatedAssignor:
+    """Run one assignor until it settles, for at most `max_rounds` rounds.
 
-    `before`: the group before members came and went, which moves are counted from.
-    Raises `InvalidConfig` for an unknown name, what `evaluate` raises, and for "rack-optimal" what
-    `assign_optimal` raises, `MissingDependency` without ortools.
+    `before`: the group before members were added or removed; moves are counted from it. Raises
+    `InvalidConfig` for an unknown name, what `evaluate` raises, and for "rack-optimal" what
+    `assign_optimal` raises, such as `MissingDependency` without ortools.
     """
     assign = _assignor(assignor, target=target, balance=balance, weights=weights)
     rounds = simulate_rounds(
         assign, members, racks, max_rounds=max_rounds + 1, settling=assignor == COOPERATIVE
     )
-    made = rounds[:max_rounds][-1]
-    return Simulated(
+    last = rounds[:max_rounds][-1]
+    return SimulatedAssignor(
         assignor=assignor,
-        assignment=made,
-        report=evaluate(made, members, racks, target=target, weights=weights, before=before),
+        assignment=last,
+        report=evaluate(last, members, racks, target=target, weights=weights, before=before),
         rounds=len(rounds) if len(rounds) <= max_rounds else None,
     )
 
 
-def changed(members: Members, *, add: Mapping[str, int], remove: Iterable[str] = ()) -> Members:
-    """The group with so many new members in each rack, and without some.
+def change_members(
+    members: Members, *, add: Mapping[str, int], remove: Iterable[str] = ()
+) -> Members:
+    """The group with members added in racks, and members removed.
 
-    New ones are called `new-RACK-1` and so on. Raises `InvalidMember` for one to remove that is not
-    there.
+    `add`: rack -> number of new members, which are called `new-RACK-1` and so on. `remove`: member
+    ids. Raises `InvalidMember` for a member to remove that does not exist.
     """
     kept = dict(members)
     for member in remove:
@@ -125,7 +126,7 @@ def _assignor(
     name: str,
     *,
     target: Target,
-    balance: Balance,
+    balance: BalanceScope,
     weights: Mapping[TopicPartition, int] | None,
 ) -> Assign:
     if name == OPTIMAL:

@@ -1,19 +1,21 @@
-"""What an assignment costs: what is read in the own rack, what crosses, and what was moved.
+"""What an assignment costs: reads in the own rack, reads that cross racks, and moves.
 
-Goals: measure any assignment, whoever made it, by the same rule; count what is left out.
+Goals: measure every assignment by the same rule, whoever made it; report what is not counted.
 
-How many levels a read crosses is said in `distance`.
+`distance` defines how many levels a read crosses.
 
-A partition is local where nothing is lost, cross where something is, unknown where its member has
-no rack, unassigned where nobody has it; the four sum up to all of the topics that members list. One
-that is withheld counts for the member that gets it next, one that two members have counts twice.
+A partition is local where its read crosses nothing, cross where it crosses a level, unknown where
+its member has no rack, and unassigned where no member has it. The four add up to all partitions of
+the topics that members list. A withheld partition counts for the member that gets it next. A
+partition that two members have counts twice.
 
-Owned is a partition by the member that alone claims it at the highest generation claimed. Who does
-not list its topic any more claims nothing. A move is an owned partition that ends elsewhere; what
-members own that have left counts where the group `before` is given.
+The owner of a partition is the only member that reports it in the highest generation that any
+member reports for it. A member that no longer lists the topic does not count. A move is an owned
+partition that ends with another member. What members owned that have left counts where the group
+`before` is given.
 
-The best is what an even assignment can have by the formula of `best_local`, where all subscribe to
-the same topics and no weights are given; or the one given as `best`.
+The best is the assignment given as `best`, or else the formula of `best_local` for an even
+assignment, where all members subscribe to the same topics and no weights are given.
 
 What this does not do: look for a better assignment, or know which replicas are in sync.
 
@@ -60,93 +62,98 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """How many partitions are read in the own rack, across racks, and who knows where."""
+    """Numbers of partitions by where they are read."""
 
     local: int = 0
+    """Read in the member's own rack."""
     cross: int = 0
+    """Read across racks."""
     unknown: int = 0
+    """Read by a member without rack."""
 
     @property
     def partitions(self) -> int:
-        """All of them."""
+        """The number of all partitions."""
         return self.local + self.cross + self.unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackReads:
-    """The members of one rack together; `rack` None is those without."""
+    """The reads of all members of one rack."""
 
     rack: str | None
+    """None for members without rack."""
     members: int
     reads: Reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelCrossing:
-    """What crosses at one level of racks; `bytes_per_s` is None where no weights were given."""
+    """What crosses one level of racks."""
 
     level: str
     partitions: int
     bytes_per_s: int | None
+    """None without weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """What could not be counted.
-
-    `topics`: listed by a member, without metadata. `owned`: partitions beyond the metadata, or of
-    topics that no member lists; of those that are assigned, `assigned` are beyond the metadata and
-    `unlisted` of topics that no member lists. `unassigned`: partitions of listed topics that nobody
-    has. `unweighted`: assigned, but without a weight, counted as 0 bytes_per_s.
-    """
+    """What could not be counted."""
 
     topics: tuple[str, ...] = ()
+    """Topics that a member lists, without metadata."""
     owned: tuple[TopicPartition, ...] = ()
+    """Owned partitions that are not in the metadata, or of topics that no member lists."""
     assigned: tuple[TopicPartition, ...] = ()
+    """Assigned partitions of listed topics that are not in the metadata."""
     unlisted: tuple[TopicPartition, ...] = ()
+    """Assigned partitions of topics that no member lists."""
     unassigned: tuple[TopicPartition, ...] = ()
+    """Partitions of listed topics that no member has."""
     unweighted: tuple[TopicPartition, ...] = ()
+    """Assigned partitions without weight, which count as 0 bytes_per_s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentReport:
-    """An assignment in numbers, all of them partitions.
-
-    `partitions`: all of the topics that members list, those that nobody has too. `smallest`,
-    `largest`: what a member has. `cross_by_level`: coarsest first; members without rack cross every
-    level. `moves`: owned partitions that end with another member. `withheld`: those that wait for
-    the next round. `best_local`: local partitions of the best assignment: of the one that was
-    given, else by the formula, None for differing subscriptions and for weights. `by_rack`: by the
-    members' racks, those without last.
-    """
+    """An assignment in numbers; all of them count partitions."""
 
     partitions: int
+    """All partitions of the topics that members list, including unassigned ones."""
     smallest: int
+    """The load of the member with the fewest partitions."""
     largest: int
+    """The load of the member with the most partitions."""
     local: int
     cross: int
     unknown: int
     cross_by_level: tuple[LevelCrossing, ...]
+    """Coarsest level first; members without rack cross every level."""
     moves: int
+    """Owned partitions that end with another member."""
     withheld: int
+    """Partitions that wait for the next round."""
     best_local: int | None
+    """Local partitions of the best assignment; None where neither it nor a formula is known."""
     by_member: Mapping[str, Reads]
     by_rack: tuple[RackReads, ...]
+    """By the members' racks; members without rack come last."""
     skipped: Skipped
 
     @property
     def unassigned(self) -> int:
-        """Partitions that nobody has: what local, cross and unknown leave of all."""
+        """The number of partitions that no member has."""
         return len(self.skipped.unassigned)
 
     @property
     def local_share(self) -> Fraction:
-        """Local partitions of all; 1 where there are none."""
+        """The share of local partitions; 1 where there are no partitions."""
         return Fraction(self.local, self.partitions) if self.partitions else Fraction(1)
 
     @property
     def gap(self) -> int | None:
-        """Local partitions that the best assignment has more; below 0 where it trades some away."""
+        """How many more local partitions the best assignment has; it may be below 0."""
         return None if self.best_local is None else self.best_local - self.local
 
 
@@ -160,10 +167,10 @@ def evaluate(
     best: Assignment | None = None,
     before: Members | None = None,
 ) -> AssignmentReport:
-    """Measure an assignment. `weights`: bytes_per_s of each partition, integers from 0 on.
+    """Measure an assignment. `weights`: bytes_per_s of each partition, integers >= 0.
 
-    `before`: the group whose owned partitions moves are counted from, `members` by default.
-    Raises `InvalidMember` (also for a partition given to a stranger), `InvalidReplicaRacks`,
+    `before`: the group whose owned partitions moves are counted from, by default `members`. Raises
+    `InvalidMember` (also for an assigned member that is not in the group), `InvalidReplicaRacks`,
     `InvalidWeights`, and `InvalidConfig` for an unknown target.
     """
     check_target(target)
@@ -203,7 +210,7 @@ def evaluate(
 def _local(
     best: Assignment | None, members: Members, racks: ReplicaRacks, distance: Distance
 ) -> int | None:
-    """Local partitions of an assignment that was given to be compared with."""
+    """The local partitions of the assignment given as the best."""
     if best is None:
         return None
     sets = rack_sets(members, racks)
@@ -215,7 +222,7 @@ def _local(
 
 
 def _most_local(members: Members, racks: ReplicaRacks, distance: Distance) -> int | None:
-    """What an even assignment can have, as far as a formula tells."""
+    """The local partitions of the best even assignment, where a formula exists."""
     if not has_equal_subscriptions(members, racks):
         return None
     sizes = members_by_rack(members)
@@ -224,9 +231,9 @@ def _most_local(members: Members, racks: ReplicaRacks, distance: Distance) -> in
 
 
 def holders_of(assignment: Assignment, members: Members) -> Iterator[tuple[TopicPartition, str]]:
-    """Partitions with their members, the withheld ones with those that get them next.
+    """Partitions with their members; withheld ones with the members that get them next.
 
-    Raises `InvalidMember` for a member that is not of the group.
+    Raises `InvalidMember` for a member that is not in the group.
     """
     for member, tps in assignment.partitions.items():
         _check_known(member, members)
@@ -243,7 +250,7 @@ def _check_known(member: str, members: Members) -> None:
             f"invalid assignment: expected members of the group, got {escaped(member)}",
             wanted="a member of the group",
             had=member,
-            hint="give the members that the assignment was made for",
+            hint="give the members for which the assignment was made",
         )
 
 
@@ -310,7 +317,7 @@ def _crossings(
 
 
 def _owners(members: Members) -> dict[TopicPartition, str]:
-    """Partition -> the one member that claims it at the highest generation of its subscribers."""
+    """Partition -> its owner: the only subscriber that reports it in the highest generation."""
     claims: dict[TopicPartition, tuple[int, list[str]]] = {}
     for key, member in members.items():
         listed = frozenset(member.topics)

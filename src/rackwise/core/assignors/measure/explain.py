@@ -1,6 +1,7 @@
-"""Why a group cannot read all in its own racks, and how many members would change that.
+"""Why a group cannot read everything in its own racks, and how many members would change that.
 
-Goals: the best that can be reached, the racks that limit it, the smallest number of members to add.
+Goals: the best locality that can be reached, the racks that limit it, and the smallest number of
+members to add.
 
 ```
 9 partitions in a, 3 in b, 3 in c      members: 1 in a, 2 in b, 2 in c      q = 3, e = 0
@@ -11,17 +12,17 @@ bottleneck   a        only_there  9    have replicas in a alone
 members_to_add        4                5 members in a: q = 1, e = 6, 5 + 5 places for 9 partitions
 ```
 
-The algorithm. The bottleneck is that of `best_local`. Members to add are dealt over its racks in
-order; more members make loads smaller everywhere, so another set of racks may fall short in turn.
-A number is tried whole only when no set that fell short before falls short with it.
+The algorithm. `best_local` finds the bottleneck. New members are added to its racks in turn. More
+members make all loads smaller, so another set of racks may then fall short. A number of members is
+computed in full only when no set of racks that fell short before falls short with it.
 
-Several levels. With `level` a read is local that shares so many levels from the coarsest on. Racks
-are then still those of the members: which partitions each of them reads so near is all that counts.
+Several levels. With `level`, a read is local that shares this many levels, from the coarsest on.
+Racks are still those of the members: all that counts is which partitions each rack reads so near.
 
-Where members subscribe to different topics no such set of racks tells all. The best is then that of
-`assign_optimal`, coarsest level first, and no bottleneck is named.
+Where members subscribe to different topics, no single set of racks explains the result. The best is
+then that of `assign_optimal`, coarsest level first, and no bottleneck is named.
 
-What this does not do: look at what the group has now, or at weights.
+What this does not do: consider what the group has now, or weights.
 
 Source: KIP-881 ("prioritize balancing partitions over improving locality"); max-flow min-cut.
 """
@@ -50,39 +51,42 @@ if TYPE_CHECKING:
     from rackwise.core.assignors.members import Members, ReplicaRacks, Target
 
 MOST_TO_ADD = 10
-"""How many times as many members as there are may be added before the search is given up."""
+"""The search stops at this multiple of the present number of members."""
 
 Kinds = Counter[frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The best that a group can have; all numbers but `members_to_add` are partitions.
+    """The best that a group can have; all numbers except `members_to_add` count partitions.
 
-    `best_local`: the most that even loads in total allow, whatever crosses coarser levels; with
-    differing subscriptions that of the best coarsest level first.
-    `reachable`: with a replica near some member that may read it; `bottleneck`: racks that limit
-    the best, `only_there`: near members in these racks alone, `capacity`: what those members hold,
-    `shortfall`: reachable, but not local at best; `members_to_add`: in the bottleneck's racks in
-    turn, until nothing falls short, None where nothing does or no number would do. With differing
-    subscriptions `only_there`, `capacity` and `members_to_add` are None. `reason`: one sentence,
-    `text`: all of it.
+    `only_there`, `capacity` and `members_to_add` are None where subscriptions differ.
     """
 
     partitions: int
     best_local: int
+    """The most local partitions that even loads in total allow, whatever crosses coarser levels;
+    where subscriptions differ, those of the best assignment, coarsest level first."""
     reachable: int
+    """Partitions with a replica near some member that may read them."""
     unreachable: int
     bottleneck: tuple[str, ...]
+    """The racks that limit the best."""
     only_there: int | None
+    """Partitions that are near members in the bottleneck only."""
     capacity: int | None
+    """The partitions that the members in the bottleneck hold."""
     shortfall: int
+    """Reachable partitions that are not local at best."""
     members_to_add: int | None
+    """Members to add to the racks of the bottleneck in turn, until nothing falls short; None where
+    nothing falls short, or no number is enough."""
     reason: str
+    """One sentence."""
 
     @property
     def text(self) -> str:
-        """`best 9 of 15 local`, then why not all."""
+        """`best 9 of 15 local`, then the reason why not all are."""
         lines = [f"best {self.best_local} of {counted(self.partitions, 'partition')} local"]
         if self.unreachable:
             lines.append(f"{counted(self.unreachable, 'partition')} not near any member")
@@ -92,11 +96,11 @@ class Explanation:
 def explain(
     members: Members, racks: ReplicaRacks, *, target: Target = "follower", level: int | None = None
 ) -> Explanation:
-    """What limits a group.
+    """Explain what limits the locality of a group.
 
-    `level`: how many levels of racks a read must share to be local, all by default. Raises
+    `level`: the number of rack levels that a read must share to be local, by default all. Raises
     `InvalidMember`, `InvalidReplicaRacks`, `InvalidConfig` for an unknown target or level, and for
-    differing subscriptions what `assign_optimal` raises, `MissingDependency` without ortools.
+    differing subscriptions what `assign_optimal` raises, such as `MissingDependency`.
     """
     check_target(target)
     distance = Distance.of((member.rack for member in members.values()), target)
@@ -105,7 +109,7 @@ def explain(
             f"invalid level: expected 1 to {distance.depth}, got {level}",
             wanted=f"1 to {distance.depth}",
             had=level,
-            hint="1 is the coarsest level of racks",
+            hint="use 1 for the coarsest level of racks",
         )
     most = 0 if level is None else distance.depth - level
     kinds = partitions_by_racks(members, racks, distance, most=most)
@@ -169,7 +173,7 @@ def _of_optimum(
         capacity=None,
         shortfall=reachable - best,
         members_to_add=None,
-        reason="members subscribe to different topics, so no set of racks tells all",
+        reason="members subscribe to different topics, so no set of racks explains the limit",
     )
 
 
@@ -178,7 +182,7 @@ def _only_in(kinds: Kinds, inside: frozenset[str]) -> int:
 
 
 def _capacity(kinds: Kinds, members: int, there: int) -> int:
-    """What so many of the members hold at most when loads are even."""
+    """The most partitions that `there` of the members hold when loads are even."""
     each, extra = divmod(kinds.total(), members)
     return each * there + min(there, extra)
 
@@ -213,13 +217,13 @@ def _grown(sizes: Mapping[str, int], bottleneck: tuple[str, ...], more: int) -> 
 def _limit(
     bottleneck: tuple[str, ...], what: str, members: int, capacity: int, to_add: int | None
 ) -> str:
-    told = (
+    limit = (
         f"limited by {', '.join(map(escaped, bottleneck))}: {what} only there, "
         f"{counted(members, 'member')} can hold {capacity}"
     )
     if to_add is None:
-        return f"{told}; no number of members there would do"
-    return f"{told}; {to_add} more {'member' if to_add == 1 else 'members'} there would do"
+        return f"{limit}; no number of members there is enough"
+    return f"{limit}; {to_add} more {'member' if to_add == 1 else 'members'} there would be enough"
 
 
 def _no_limit(best: int, sizes: Mapping[str, int]) -> str:
@@ -227,4 +231,4 @@ def _no_limit(best: int, sizes: Mapping[str, int]) -> str:
         return "no member has a rack"
     if not best:
         return "no partition is near any member"
-    return "all that is near some member can be local"
+    return "every partition that is near some member can be local"

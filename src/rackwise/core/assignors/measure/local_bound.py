@@ -1,18 +1,18 @@
-"""How many partitions can be read in the own rack, in closed form, and the racks that limit it.
+"""How many partitions can be read in the own rack, in closed form, and the racks that limit this.
 
-Goals: the exact best, without assigning anything; the racks to add members in.
+Goals: the exact best without assigning anything; the racks where members should be added.
 
-What it is about: all members subscribe to the same topics and loads are even: q = partitions div
+Assumptions. All members subscribe to the same topics, and loads are even: q = partitions div
 members each, and e = partitions mod members of them hold one more. N(S) partitions have replicas in
-the racks S, cut to racks that have members; n(U) members are in the racks U.
+the racks S, restricted to racks that have members. n(U) members are in the racks U.
 
-The formula. Take any set U of racks. Partitions with a replica outside of U may all be local; those
-that have replicas within U alone can be read there by q n(U) + min(n(U), e) members' places only.
-So for each U there are at most
+The formula. Take any set U of racks. Partitions with a replica outside of U may all be local.
+Partitions whose replicas are all within U can be read there by at most q n(U) + min(n(U), e) places
+of members. So for each U at most
 
     sum of N(S), S not within U, S not empty  +  q n(U) + min(n(U), e)
 
-local partitions, and the least of these is reached (max flow, min cut).
+partitions are local, and the least of these bounds is reached (max flow, min cut).
 
 ```
 N(ab) = 60,000   N(ac) = 35,000   N(bc) = 5,000        members a 200, b 200, c 600: q = 100, e = 0
@@ -22,11 +22,12 @@ U = ab        40,000 + 40,000    =  80,000   the least: 60,000 have replicas onl
 U = abc            0 + 100,000   = 100,000   whose members hold 40,000
 ```
 
-The bottleneck is the smallest U that is least; there is but one, for the minima of such a cut are
-closed under intersection. Up to `FEW_RACKS` racks all subsets are tried, beyond a max flow is made
-(Dinic) of partitions -> racks -> places; the bottleneck is what the source still reaches.
+The bottleneck is the smallest U with the least bound. It is unique, since minimum cuts are closed
+under intersection. Up to `FEW_RACKS` racks all subsets are tried. With more racks a max flow
+(Dinic) is computed from partitions over racks to places, and the bottleneck is what the source
+still reaches.
 
-What this does not do: heed levels of racks, weights, or members that subscribe to different topics.
+What this does not do: consider levels of racks, weights, or members with different topics.
 
 Source: KIP-881 ("prioritize balancing partitions over improving locality"); max-flow min-cut.
 """
@@ -55,10 +56,10 @@ def best_local(
     members_by_rack: Mapping[str, int],
     rackless: int = 0,
 ) -> tuple[int, tuple[str, ...]]:
-    """Local partitions of the best even assignment, and the racks that limit it.
+    """The local partitions of the best even assignment, and the racks that limit it.
 
-    `partitions_by_racks`: racks with a replica -> partitions; `members_by_rack`: rack -> members;
-    `rackless`: members without rack. No member at all reads nothing.
+    `partitions_by_racks`: racks with a replica -> partitions. `members_by_rack`: rack -> members.
+    `rackless`: members without rack.
     """
     sizes = {rack: members_by_rack[rack] for rack in _in_order(members_by_rack)}
     members = sum(sizes.values()) + rackless
@@ -71,7 +72,7 @@ def best_local(
 
 
 def has_equal_subscriptions(members: Members, racks: ReplicaRacks) -> bool:
-    """Whether all members list the same topics, of those that have partitions."""
+    """Whether all members list the same topics, among those that have partitions."""
     lists = {member.topics for member in members.values()}
     return len({frozenset(topic for topic in topics if racks.get(topic)) for topics in lists}) == 1
 
@@ -79,9 +80,10 @@ def has_equal_subscriptions(members: Members, racks: ReplicaRacks) -> bool:
 def partitions_by_racks(
     members: Members, racks: ReplicaRacks, distance: Distance, *, most: int = 0
 ) -> Counter[frozenset[str]]:
-    """Racks of members that lose at most so many levels with a partition -> such partitions.
+    """Set of racks -> the partitions that exactly these racks of members read near.
 
-    Raises `InvalidMember` and `InvalidReplicaRacks`.
+    `most`: the greatest loss of a read that is near. Raises `InvalidMember` and
+    `InvalidReplicaRacks`.
     """
     numbers, rows = rack_rows(members, racks)
     times = Counter(chain.from_iterable(numbers.values()))
@@ -94,7 +96,7 @@ def partitions_by_racks(
 
 
 def members_by_rack(members: Members) -> Counter[str]:
-    """Rack -> members, without those that have none."""
+    """Rack -> number of members; members without rack are left out."""
     return Counter(member.rack for member in members.values() if member.rack is not None)
 
 
@@ -111,7 +113,10 @@ def _by_subsets(
     each: int,
     extra: int,
 ) -> tuple[int, tuple[str, ...]]:
-    """Sets of racks as bits of a number. `within`, `held`: partitions, members of each set."""
+    """The formula over all subsets. A subset of racks is a number whose bits are racks.
+
+    `within`: the partitions whose replicas are within each subset. `held`: its members.
+    """
     bits: dict[str, int] = {}
     held = [0]
     for rack, size in sizes.items():
@@ -149,7 +154,10 @@ def _by_flow(
     each: int,
     extra: int,
 ) -> tuple[int, tuple[str, ...]]:
-    """Source -> racks of partitions -> rack -> places. The one place more goes through one node."""
+    """The formula as a min cut: source -> sets of racks -> rack -> places.
+
+    The extra place of some members goes through one shared node.
+    """
     kinds = Counter[frozenset[str]]()
     for racks, count in partitions_by_racks.items():
         kinds[racks.intersection(sizes)] += count

@@ -1,7 +1,7 @@
-"""Which replica a consumer reads: the rule of the partition's leader (KIP-392).
+"""The replica that a consumer reads, by the rule of the partition's leader (KIP-392).
 
-A consumer asks the leader. Where the leader has `RackAwareReplicaSelector` it points to a replica
-in the consumer's rack:
+A consumer asks the leader. A leader with `RackAwareReplicaSelector` redirects it to a replica in
+the consumer's rack:
 
 ```
 replicas 1 (a, leader)  2 (b)  3 (c)  4 (b)       in sync: all
@@ -9,8 +9,8 @@ client rack   b        a        z        none     selector absent
 reads from    2 or 4   1        1        1        1
 ```
 
-Of several the broker takes the one that has caught up most; all are given here. Only the leader
-points elsewhere, so the selector must be on every broker.
+Of several replicas the broker picks the one that has caught up most; here all are returned. Only
+the leader redirects, so every broker needs the selector.
 
 What this does not do: know levels of racks (the selector compares whole texts), or measure how far
 a replica lags.
@@ -39,10 +39,10 @@ def read_replica(
     *,
     selector: Literal["rack-aware", "leader"],
 ) -> tuple[int, ...]:
-    """Brokers that the consumer may be sent to, in replica order; none without leader.
+    """The brokers that the consumer may read from, in replica order; none without leader.
 
     `selector`: `rack-aware` where the leader has RackAwareReplicaSelector. Raises `InvalidConfig`
-    for another one.
+    for an unknown selector.
     """
     if selector not in SELECTORS:
         raise InvalidConfig(

@@ -1,20 +1,20 @@
-"""Is there a better assignment for a group: what it has, what it could have, and why not more.
+"""Whether a group could have a better assignment, and why the best one is not better.
 
-Goals: a verdict that says yes only where an assignment with less crossing exists; the price of it
-in moves; the reason where even the best crosses.
+Goals: a verdict that says yes only where an assignment with less crossing exists; the moves that it
+costs; the reason where even the best assignment crosses racks.
 
 ```
-now    51 of 60 local                 gap 9, 9 moves to get there: better exists
+now    51 of 60 local                 gap 9, 9 moves to get there: a better one exists
 best   60 of 60 local
 
-now    9 of 15 local                  nothing better exists: 9 partitions have replicas in a alone,
+now    9 of 15 local                  no better one exists: 9 partitions have replicas in a alone,
 best   9 of 15 local                  where one member holds 3
 ```
 
-The algorithm. The best is that of `assign_optimal`; better is less crossing, of coarser levels
-first, in bytes where weights are given. Where no solver is installed the formula of `best_local`
-still tells how many could be local, if all subscribe to the same topics, loads are even in total,
-there is one level of racks and no weight; then no moves are known.
+The algorithm. The best assignment is that of `assign_optimal`. Better means less crossing, coarser
+levels first, in bytes where weights are given. Without a solver, the formula of `best_local` still
+gives the number of local partitions, if all members subscribe to the same topics, loads are even in
+total, there is one level of racks, and there are no weights. The moves are then not known.
 
 What this does not do: read groups, or change them.
 
@@ -43,29 +43,28 @@ if TYPE_CHECKING:
         Target,
         TopicPartition,
     )
-    from rackwise.core.assignors.optimal.assign import Balance
+    from rackwise.core.assignors.optimal.assign import BalanceScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """`now`: what the group has; `best`: the best assignment, its moves counted from now.
-
-    `best` is None where no solver is installed, `explanation` where nothing tells the best.
-    `is_better`: whether a best that is known crosses less.
-    """
+    """The present assignment of a group, compared with the best one."""
 
     now: AssignmentReport
     best: AssignmentReport | None
+    """The best assignment, with moves counted from now; None without a solver."""
     explanation: Explanation | None
+    """Why the best is not better; None where it is not known."""
     is_better: bool
+    """Whether the best is known and crosses less."""
 
     @property
     def best_local(self) -> int | None:
-        """Local partitions of the best, by the formula where no solver is installed.
+        """The local partitions of the best assignment, or of the formula without a solver.
 
-        Coarser levels, weights and the balance asked for decide before it, so that it may be less
-        than what the group has, and than `explanation.best_local`, the most that even loads in
-        total allow. None where no member has a rack, or nothing tells the best.
+        Coarser levels, weights and the balance decide first. So the number may be less than that of
+        the group now, and less than `explanation.best_local`, the most that even loads in total
+        allow. None where no member has a rack, or the best is not known.
         """
         if self.explanation is None or all(row.rack is None for row in self.now.by_rack):
             return None
@@ -78,13 +77,13 @@ def review(
     racks: ReplicaRacks,
     *,
     target: Target = "follower",
-    balance: Balance = "total",
+    balance: BalanceScope = "total",
     weights: Mapping[TopicPartition, int] | None = None,
 ) -> Review:
-    """Compare what members have (`owned` says it too) with the best they could have.
+    """Compare the present assignment (also reported as `owned`) with the best one.
 
-    Raises what `evaluate` and `assign_optimal` raise; `MissingDependency` only where no formula
-    tells the best.
+    Raises what `evaluate` and `assign_optimal` raise, but `MissingDependency` only where no formula
+    applies.
     """
     try:
         made = assign_optimal(members, racks, balance=balance, target=target, weights=weights)

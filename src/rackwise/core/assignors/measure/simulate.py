@@ -1,9 +1,9 @@
-"""What becomes of a group: rounds of one assignor, each fed with what the one before gave.
+"""Simulated rounds of a group: one assignor, each round with the result of the one before.
 
-Goals: how many rounds a group needs until nothing moves, and what it has then.
+Goals: the number of rounds until nothing moves, and the assignment at that point.
 
-A round hands out; in the next one every member owns what it was given, and nobody what was
-withheld. The last round is the one that would be repeated for ever:
+A round assigns. In the next round every member owns what it got, and no member owns what was
+withheld. The simulation ends with the round that would repeat for ever:
 
 ```
 round    m1        m2     withheld
@@ -12,10 +12,10 @@ before   t-0 t-1   -
 2        t-0       t-1                  a third round would give the same: 2 rounds
 ```
 
-All members say the same generation, one above the newest of the round before, as if all had been
-there.
+All members report the same generation, one above the newest of the round before, as if all of them
+had taken part.
 
-What this does not do: simulate members that come, go or do not answer; rounds are whole.
+What this does not do: simulate members that join, leave or do not answer; rounds are complete.
 
 Source: KIP-429 (rounds of cooperative rebalancing).
 """
@@ -48,9 +48,9 @@ def simulate_rounds(
 ) -> tuple[Assignment, ...]:
     """The rounds until nothing moves any more: at least one, at most `max_rounds`.
 
-    As many as `max_rounds` may mean that the group does not settle. `settling`: leave racks out
-    where they keep a group from it, as the plug-ins do (`settle_step`). Raises what `assign`
-    raises, and `InvalidConfig` for less than 1 round.
+    A result of `max_rounds` rounds may mean that the group does not settle. `settling`: ignore
+    racks where they keep the group from settling, as the plug-ins do (`settle_step`). Raises what
+    `assign` raises, and `InvalidConfig` for less than 1 round.
     """
     if max_rounds < 1:
         raise InvalidConfig(
@@ -62,22 +62,22 @@ def simulate_rounds(
     rounds: list[Assignment] = []
     state = Settling()
     while len(rounds) < max_rounds:
-        told = members
+        joined = members
         if settling:
             state, rule = settle_step(state, members, racks, rounds[-1] if rounds else None)
-            told = members if rule == "racks" else without_racks(members)
-        made = assign(told, racks)
-        if rounds and made == rounds[-1]:
+            joined = members if rule == "racks" else without_racks(members)
+        assignment = assign(joined, racks)
+        if rounds and assignment == rounds[-1]:
             break
-        rounds.append(made)
-        members = next_members(members, made)
+        rounds.append(assignment)
+        members = next_members(members, assignment)
     return tuple(rounds)
 
 
-def next_members(members: Members, made: Assignment) -> Members:
-    """What the members say in the round after `made`: they own what it gave them."""
+def next_members(members: Members, assignment: Assignment) -> Members:
+    """The members in the round after `assignment`: they own what they got."""
     generation = max(member.generation for member in members.values()) + 1
     return {
-        key: replace(member, owned=made.partitions.get(key, ()), generation=generation)
+        key: replace(member, owned=assignment.partitions.get(key, ()), generation=generation)
         for key, member in members.items()
     }

@@ -1,1 +1,1 @@
-"""The optimal assignment: even first, then local, then with the fewest moves."""
+"""The optimal assignor: even loads, then least crossing, then fewest moves, solved as a flow."""

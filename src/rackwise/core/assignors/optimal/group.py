@@ -1,19 +1,20 @@
-"""A group in arrays: members, topics and partitions by number, as the best assignment is sought.
+"""A group as arrays: members, topics and partitions by number.
 
-Members are numbered by id, topics and partitions in Java's order, racks and lists of topics by the
-first member that has them; so neither the order of joining nor names of racks decide anything.
+Members are numbered by id; topics and partitions in Java's order; racks and lists of topics by the
+first member that has them. So neither the order of joining nor the names of racks decide anything.
 
 ```
-member  rack  topics      number  rack  list        hears      t   u
-m1      b     t           0       0     0           list 0     x   -
-m2      a     t u         1       1     1           list 1     x   x
+member  rack  topics      number  rack  list        subscribes  t   u
+m1      b     t           0       0     0           list 0      x   -
+m2      a     t u         1       1     1           list 1      x   x
 m3      b     t           2       0     0
 ```
 
-Owned is a partition by the member that alone claims it at the highest generation claimed. Who does
-not list its topic any more claims nothing; what is claimed and does not exist is left out.
+The owner of a partition is the only member that reports it in the highest generation that any
+member reports for it. A member that no longer lists the topic does not count. A reported partition
+that does not exist is ignored.
 
-What this does not do: balance, price or deal anything.
+What this does not do: balance loads, compute costs, or distribute partitions.
 
 Source: KIP-792 (generations).
 """
@@ -41,34 +42,39 @@ if TYPE_CHECKING:
 Some = TypeVar("Some")
 
 NOBODY = -1
-"""The owner of a partition that no member alone claims."""
+"""The owner of a partition that has no single owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadingGroup:
-    """Members M, lists L, topics T, partitions P, by number.
-
-    `ids` `topics`: names. `rack_of` `list_of`: int64 [M]. `hears`: bool [L, T], whether a list has
-    a topic. `starts`: int64 [T + 1], number of each topic's partition 0, and P. `topic_of` `row_of`
-    `owner_of` `weight_of`: int64 [P], places in `topics`, in the rows of `losses`, in `ids` (or
-    `NOBODY`), in `weights`.
-    `losses`: different lists of replicas -> rack -> loss, `depth` is the most that is lost.
-    `weights`: different ones.
-    """
+    """Members M, lists of topics L, topics T and partitions P, by number."""
 
     ids: tuple[str, ...]
+    """[M], member ids."""
     topics: tuple[str, ...]
+    """[T], names."""
     rack_of: NDArray[np.int64]
+    """[M], the rack of each member, an index into each row of `losses`."""
     list_of: NDArray[np.int64]
-    hears: NDArray[np.bool_]
+    """[M], the list of topics of each member."""
+    subscribes: NDArray[np.bool_]
+    """[L, T], whether a list contains a topic."""
     starts: NDArray[np.int64]
+    """[T + 1], the number of each topic's partition 0, then P."""
     topic_of: NDArray[np.int64]
+    """[P], index into `topics`."""
     row_of: NDArray[np.int64]
+    """[P], index into `losses`: the replicas of the partition."""
     owner_of: NDArray[np.int64]
+    """[P], index into `ids`, or `NOBODY`."""
     weight_of: NDArray[np.int64]
+    """[P], index into `weights`."""
     losses: tuple[tuple[int, ...], ...]
+    """distinct rows of replicas -> rack -> levels that a read crosses."""
     depth: int
+    """The greatest possible loss."""
     weights: tuple[int, ...]
+    """The distinct weights."""
 
     @classmethod
     def of(
@@ -79,21 +85,21 @@ class ReadingGroup:
         target: Target,
         weights: Mapping[TopicPartition, int] | None,
     ) -> ReadingGroup:
-        """From what the leader of a group is told; a partition without a weight has 0.
+        """A group from what its leader knows; a partition without weight has weight 0.
 
         Raises `InvalidMember`, `InvalidReplicaRacks` and `InvalidWeights`.
         """
         numbers, rows = rack_rows(members, racks)
         check_weights(weights, racks)
         ids = tuple(sorted(members, key=utf16_key))
-        told = [members[name] for name in ids]
-        racks_of, rack_of = _numbered([member.rack for member in told])
-        spelled, spelling_of = _numbered([member.topics for member in told])
-        lists, list_of = _numbered([frozenset(numbers).intersection(t) for t in spelled])
+        ordered = [members[name] for name in ids]
+        racks_of, rack_of = _distinct_values([member.rack for member in ordered])
+        spelled, spelling_of = _distinct_values([member.topics for member in ordered])
+        lists, list_of = _distinct_values([frozenset(numbers).intersection(t) for t in spelled])
         starts = np.cumsum([0, *map(len, numbers.values())], dtype=np.int64)
         ranges = dict(zip(numbers, pairwise(starts.tolist()), strict=True))
         heard = [{topic: ranges[topic] for topic in topics} for topics in lists]
-        hears = [[topic in topics for topic in numbers] for topics in lists]
+        subscribes = [[topic in topics for topic in numbers] for topics in lists]
         distance = Distance.of(racks_of, target)
         kinds, weight_of = _weights(numbers, weights)
         return cls(
@@ -101,12 +107,12 @@ class ReadingGroup:
             topics=tuple(numbers),
             rack_of=_array(rack_of),
             list_of=_array(list_of)[spelling_of],
-            hears=np.array(hears, dtype=np.bool_).reshape(len(lists), len(numbers)),
+            subscribes=np.array(subscribes, dtype=np.bool_).reshape(len(lists), len(numbers)),
             starts=starts,
             topic_of=np.repeat(np.arange(len(numbers)), np.diff(starts)),
             row_of=_array(chain.from_iterable(numbers.values())),
-            owner_of=_claimed_by_one(
-                told, [heard[list_of[place]] for place in spelling_of], int(starts[-1])
+            owner_of=_sole_owners(
+                ordered, [heard[list_of[place]] for place in spelling_of], int(starts[-1])
             ),
             weight_of=weight_of,
             losses=tuple(tuple(distance.loss(rack, row) for rack in racks_of) for row in rows),
@@ -115,23 +121,24 @@ class ReadingGroup:
         )
 
     def assignment(self, members: Members, holder_of: NDArray[np.int64]) -> Assignment:
-        """What the holder of each partition number means."""
+        """The assignment in which `holder_of`, int64 [P], is the member of each partition."""
         order = stable_order(holder_of)
         topic_of = self.topic_of[order]
         topics = np.array(self.topics, dtype=np.object_)[topic_of].tolist()
         numbers = (order - self.starts[topic_of]).tolist()
         pairs = zip(topics, numbers, strict=True)
-        dealt = list(map(tuple.__new__, repeat(TopicPartition), pairs))
+        # `tuple.__new__` skips the constructor of the named tuple, which takes most of the time.
+        partitions = list(map(tuple.__new__, repeat(TopicPartition), pairs))
         ends = np.cumsum(np.bincount(holder_of, minlength=len(self.ids))).tolist()
         given = {
-            name: tuple(dealt[start:end])
+            name: tuple(partitions[start:end])
             for name, start, end in zip(self.ids, [0, *ends], ends, strict=False)
         }
         return Assignment(partitions=MappingProxyType({name: given[name] for name in members}))
 
 
 def stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places in rising order of keys from 0 on, equal ones as they stand; quick for small keys."""
+    """A stable argsort of keys >= 0; the smallest type that fits makes it a fast radix sort."""
     small = np.min_scalar_type(int(keys.max(initial=0)))
     return np.argsort(keys.astype(small), kind="stable")
 
@@ -140,8 +147,8 @@ def _array(numbers: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(numbers), dtype=np.int64)
 
 
-def _numbered(values: Sequence[Some]) -> tuple[list[Some], list[int]]:
-    """Different values as they come, and the place among them of each of all."""
+def _distinct_values(values: Sequence[Some]) -> tuple[list[Some], list[int]]:
+    """The distinct values in order of appearance, and the index of each value among them."""
     places = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return list(places), list(map(places.__getitem__, values))
 
@@ -149,7 +156,7 @@ def _numbered(values: Sequence[Some]) -> tuple[list[Some], list[int]]:
 def _weights(
     numbers: Mapping[str, Sequence[int]], weights: Mapping[TopicPartition, int] | None
 ) -> tuple[tuple[int, ...], NDArray[np.int64]]:
-    """Different weights, and the place of each partition's among them; 1 where none are given."""
+    """The distinct weights, and the index of each partition's weight; all 1 without weights."""
     if weights is None:
         return (1,), np.zeros(sum(map(len, numbers.values())), dtype=np.int64)
     each = [
@@ -161,17 +168,17 @@ def _weights(
     return tuple(kinds), _array(map(kinds.__getitem__, each))
 
 
-def _claimed_by_one(
+def _sole_owners(
     members: Sequence[Member],
     heard: Sequence[Mapping[str, tuple[int, int]]],
     partitions: int,
 ) -> NDArray[np.int64]:
-    """The one subscriber that claims it at the highest generation claimed, or `NOBODY`.
+    """The owner of each partition, int64 [P], or `NOBODY`.
 
-    `heard`: of each member, its topics with the number of partition 0 and one past the last.
+    `heard`: for each member, topic -> number of its partition 0, and one past its last.
     """
     claims = [
-        _named(member.owned, ranges) if member.owned else []
+        _owned_numbers(member.owned, ranges) if member.owned else []
         for member, ranges in zip(members, heard, strict=True)
     ]
     generations = sorted({member.generation for member in members})
@@ -189,8 +196,10 @@ def _claimed_by_one(
     return np.where(low == high, high, NOBODY)
 
 
-def _named(owned: Iterable[TopicPartition], ranges: Mapping[str, tuple[int, int]]) -> list[int]:
-    """Numbers of those partitions that exist in these topics; ranges are (number of 0, end)."""
+def _owned_numbers(
+    owned: Iterable[TopicPartition], ranges: Mapping[str, tuple[int, int]]
+) -> list[int]:
+    """The numbers of the owned partitions that exist; `ranges`: topic -> (number of 0, end)."""
     nowhere = (0, 0)
     return [
         found[0] + partition

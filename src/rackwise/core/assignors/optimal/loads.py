@@ -1,11 +1,12 @@
-"""How many partitions each member gets: loads as even as subscriptions allow.
+"""How many partitions each member gets: loads that are as even as subscriptions allow.
 
-Goals: the least sum of squared loads, and all loads that reach it, so that who gets which may be
-chosen among them.
+Goals: the least sum of squared loads; and all loads that reach it, so that the best assignment can
+be chosen among all of them.
 
 Members that subscribe to the same topics share evenly: q each, and one more for e of them. With
-differing subscriptions some must have more. Those fall into blocks: within one, loads differ by at
-most one, and its sum is fixed; a block with a lower level never helps one with a higher.
+differing subscriptions some members must have more. Members then form blocks: within a block, loads
+differ by at most one, and the sum of the block is fixed. A block with a lower level cannot take
+anything from a block with a higher level.
 
 ```
 topic   partitions   subscribers      loads      block
@@ -14,15 +15,16 @@ u       2            m1 m2 m3         m2 2       1   level 2 or 1
 v       1            m2 m3            m3 1
 ```
 
-All loads with the least sum of squares are those with the sums of these blocks and q or q + 1 in
-each; nothing else has to be known of balance, and it needs no price.
+The loads with the least sum of squares are exactly those with the sums of these blocks, and q or
+q + 1 for each member of a block. Balance needs nothing else, and in particular no cost.
 
-The algorithm. A flow from topics to lists of topics to the sink, whose k-th unit for a member costs
-2k + 1, has the least sum of squares. Costs are drawn only near the loads that are expected; where
-the flow leaves that window, it is moved and widened. Then blocks: begin with the members that have
-most, and add whoever could take over a partition of somebody in the block; repeat with the rest.
+The algorithm. A flow from topics to lists of topics to the sink has the least sum of squares where
+the k-th unit of a member costs 2k + 1. Costs are modelled only near the expected loads. Where the
+flow leaves this window, the window is moved and enlarged. Then the blocks are found: start with the
+members that have most, and add every member that could take a partition from a member of the block;
+repeat with the rest.
 
-What this does not do: look at racks or owners, or say which member of a block has one more.
+What this does not do: consider racks or owners, or choose which member of a block gets one more.
 
 Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2019), canonical partition;
 Harvey and others, "Semi-matchings for bipartite graphs" (2006).
@@ -41,49 +43,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_BLOCK = -1
-"""The block of a list whose members get nothing to choose from."""
+"""The block of a list whose members can get no unit."""
 FIRST_WINDOW = 8
+"""The first distance from the expected load that is modelled on both sides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Loads:
-    """`block_of`: int64 [lists]. Each member of a block gets `least`, and `more` of them one more.
-
-    `least` `more`: int64 [blocks].
-    """
+class EvenLoads:
+    """The blocks of members, and the loads in each block."""
 
     block_of: NDArray[np.int64]
+    """[lists], the block of each list of topics, or `NO_BLOCK`."""
     least: NDArray[np.int64]
+    """[blocks], the load of each member of the block."""
     more: NDArray[np.int64]
+    """[blocks], the number of members that get one unit more."""
 
 
 def even_loads(
-    units: NDArray[np.int64], hears: NDArray[np.bool_], sizes: NDArray[np.int64]
-) -> Loads:
+    units: NDArray[np.int64], subscribes: NDArray[np.bool_], sizes: NDArray[np.int64]
+) -> EvenLoads:
     """The blocks of all loads with the least sum of squares.
 
-    `units`: int64 [audiences], above 0. `hears`: bool [lists, audiences], whether the members of a
-    list may have units of an audience; somebody may have each. `sizes`: int64 [lists], members.
-    Raises `MissingDependency` and `OptimumTooLarge` where members differ in what they may have.
+    `units`: int64 [audiences], above 0. `subscribes`: bool [lists, audiences], whether the members
+    of a list may have units of an audience; every audience has a list. `sizes`: int64 [lists], the
+    members of each list. Raises `MissingDependency` and `OptimumTooLarge` where lists differ.
     """
     block_of = np.full(len(sizes), NO_BLOCK)
-    takes_part = hears.any(axis=1)
-    if hears[takes_part].all():
+    takes_part = subscribes.any(axis=1)
+    if subscribes[takes_part].all():
         totals = [int(units.sum())]
         block_of[takes_part] = 0
     else:
-        arcs = np.argwhere(hears.T)
+        arcs = np.argwhere(subscribes.T)
         flows = _least_squares(units, arcs, sizes)
         totals = _mark_blocks(block_of, arcs, flows, sizes)
     members = np.bincount(block_of[block_of >= 0], weights=sizes[block_of >= 0]).astype(np.int64)
     least, more = np.divmod(np.array(totals, dtype=np.int64), members)
-    return Loads(block_of=block_of, least=least, more=more)
+    return EvenLoads(block_of=block_of, least=least, more=more)
 
 
 def _least_squares(
     units: NDArray[np.int64], arcs: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How many units of which audience go to which list; `arcs`: rows of (audience, list)."""
+    """The units that flow on each arc, int64 [arcs]; `arcs`: rows of (audience, list)."""
     readers = np.bincount(arcs[:, 0], weights=sizes[arcs[:, 1]], minlength=len(units))
     share = (units / readers)[arcs[:, 0]]
     expected = np.bincount(arcs[:, 1], weights=share, minlength=len(sizes)).astype(np.int64)
@@ -104,7 +107,7 @@ def _windowed(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The same; loads below `low` and above `high` cost as much as the next ones inside."""
+    """The same, where loads outside `low` to `high` cost as much as the nearest ones inside."""
     lists = len(units) + np.arange(len(sizes))
     sink = len(units) + len(sizes)
     tails, heads = [arcs[:, 0], lists], [lists[arcs[:, 1]], np.full(len(sizes), sink)]
@@ -133,7 +136,7 @@ def _mark_blocks(
     flows: NDArray[np.int64],
     sizes: NDArray[np.int64],
 ) -> list[int]:
-    """Writes the block of each list; the sum of each block."""
+    """Write the block of each list into `block_of`, and return the sum of each block."""
     sums = np.bincount(arcs[:, 1], weights=flows, minlength=len(sizes)).astype(np.int64)
     most = -(-sums // sizes)
     rest = np.zeros(len(sizes), dtype=np.bool_)

@@ -1,28 +1,29 @@
-"""One lot of units, from racks and owners to a network, and from its flow to a member for each.
+"""The network of one batch of units: from racks and owners to a flow, and from the flow to members.
 
-Goals, in order: the loads that `optimal_loads` allows; the least price of crossings; the fewest
-moves. The first is in capacities, the others are in costs: one level of crossing costs more than
-all finer ones together, and one crossing more than all moves.
+Goals, in order: the loads that `even_loads` allows; the least cost of crossings; the fewest moves.
+The first goal is in the capacities. The others are in the costs: crossing one level costs more than
+crossing all finer levels, and one crossing costs more than all moves.
 
-A unit is a partition, or a column of them. Units with the same audience and the same price in every
-rack go through one `mix`; those with the same owners too are one `type`. Types whose units nobody
-owns are left out: their mix supplies them.
+A unit is a partition, or a column of partitions. Units with the same audience and the same cost in
+every rack flow through one cost class; those with the same owners too are one type. Types without
+owners are left out: their units start at the cost class.
 
 ```
-type -- price of the owner's rack, no move --> member -- least --> sink
- |                                              ^   |               ^
- +-- moves --> mix -- price --> gate --> pool --+   +-- 1 --> block +
+type -- cost of the owner's rack, no move --> member -- least --> sink
+ |                                             ^   |               ^
+ +-- moves --> cost class -- cost --> gate --> pool +-- 1 --> block +
                                                                 more
 ```
 
 With three racks and a thousand members that subscribe to the same topics, a hundred thousand
-partitions are three gates, three pools and a few thousand types.
+partitions become three gates, three pools and a few thousand types.
 
-Dealing. Of each type so many units stay with an owner as the flow says, then those of each mix are
-dealt evenly to its gates, those of a gate evenly to its pools, and those of a pool around its
-members; always by topic and partition, so that a topic spreads.
+From counts to units. Of each type, as many units stay with an owner as the flow says. Then the
+units of each cost class are distributed evenly over its gates, those of a gate evenly over its
+pools, and those of a pool around its members. The order is always by topic and partition, so that a
+topic spreads.
 
-What this does not do: choose what a unit is, or check what it is told.
+What this does not do: choose what a unit is, or check its input.
 
 Source: Ahuja, Magnanti and Orlin, "Network Flows" (1993), on transportation problems.
 """
@@ -35,10 +36,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rackwise.core.assignors.optimal.dealing import dealt
+from rackwise.core.assignors.optimal.distribute import distribute
 from rackwise.core.assignors.optimal.group import NOBODY
 from rackwise.core.assignors.optimal.loads import NO_BLOCK, even_loads
-from rackwise.core.assignors.optimal.lot import Lot
+from rackwise.core.assignors.optimal.unit_classes import UnitClasses
 from rackwise.core.solver import Network, cheapest_flow
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.assignors.optimal.group import ReadingGroup
-    from rackwise.core.assignors.optimal.loads import Loads
+    from rackwise.core.assignors.optimal.loads import EvenLoads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Layer:
-    """Arcs from places of one kind to places of another, each kind numbered from 0 on; int64."""
+    """Arcs from nodes of one kind to nodes of another; each kind is numbered from 0 on."""
 
     tails: NDArray[np.int64]
     heads: NDArray[np.int64]
@@ -62,7 +63,7 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Flow:
-    """A layer, and how many units each of its arcs carries."""
+    """A layer, and the units that each of its arcs carries."""
 
     tails: NDArray[np.int64]
     heads: NDArray[np.int64]
@@ -72,87 +73,96 @@ class _Flow:
 def best_members(
     group: ReadingGroup, units: NDArray[np.int64], level_costs: Sequence[int] | None
 ) -> NDArray[np.int64]:
-    """The member of each unit, int64 [units], in an optimum.
+    """The member of each unit in an optimum, int64 [units].
 
-    `units`: int64 [units, width], at least one: partitions that go to one member and have the same
-    subscribers. `level_costs`: price of each loss; else one level is dearer than all finer ones.
-    Raises `OptimumTooLarge` and `MissingDependency`.
+    `units`: int64 [units, width], at least one. The partitions of a unit go to one member and have
+    the same subscribers. `level_costs`: the cost of each loss; by default a level costs more than
+    all finer ones. Raises `OptimumTooLarge` and `MissingDependency`.
     """
-    lot = Lot.of(group, units, level_costs)
-    audiences = lot.audience_of_mix[lot.mix_of]
-    sizes = np.bincount(group.list_of, minlength=len(lot.hears))
-    loads = even_loads(np.bincount(audiences, minlength=lot.hears.shape[1]), lot.hears, sizes)
-    stays = _stays(group, lot)
-    pools = _pools(group, lot, loads)
-    return _dealt(lot, _flows(lot, [stays, _leaves(lot), *pools, *_seats(group, loads)]))
+    classes = UnitClasses.of(group, units, level_costs)
+    audiences = classes.audience_of_class[classes.class_of]
+    sizes = np.bincount(group.list_of, minlength=len(classes.subscribes))
+    loads = even_loads(
+        np.bincount(audiences, minlength=classes.subscribes.shape[1]), classes.subscribes, sizes
+    )
+    stays = _stay_arcs(group, classes)
+    pools = _pool_arcs(group, classes, loads)
+    return _members_of(
+        classes, _flows(classes, [stays, _leave_arcs(classes), *pools, *_load_arcs(group, loads)])
+    )
 
 
-def _stays(group: ReadingGroup, lot: Lot) -> _Layer:
-    """From types to the members that own some of each of their units."""
-    owners = lot.owners[lot.types.first]
+def _stay_arcs(group: ReadingGroup, classes: UnitClasses) -> _Layer:
+    """Arcs from types to the members that own some of each of their units."""
+    owners = classes.owners[classes.types.first]
     is_new = np.diff(owners, axis=1, prepend=NOBODY) != 0
     types, columns = np.nonzero(is_new & (owners != NOBODY))
     member = owners[types, columns]
     here = (owners[types] == member[:, None]).sum(axis=1)
-    crossing = lot.prices[lot.mix_of[lot.types.first[types]], group.rack_of[member]]
+    crossing = classes.costs[classes.class_of[classes.types.first[types]], group.rack_of[member]]
     return _Layer(
         tails=types,
         heads=member,
-        capacities=lot.unit_count[types],
-        costs=crossing + lot.owned[types] - here,
+        capacities=classes.unit_count[types],
+        costs=crossing + classes.owned[types] - here,
     )
 
 
-def _leaves(lot: Lot) -> _Layer:
-    """From types to their mixes: all that is owned moves."""
-    types = np.flatnonzero(lot.owned)
+def _leave_arcs(classes: UnitClasses) -> _Layer:
+    """Arcs from types to their cost classes: every owned partition moves."""
+    types = np.flatnonzero(classes.owned)
     return _Layer(
         tails=types,
-        heads=lot.mix_of[lot.types.first[types]],
-        capacities=lot.unit_count[types],
-        costs=lot.owned[types],
+        heads=classes.class_of[classes.types.first[types]],
+        capacities=classes.unit_count[types],
+        costs=classes.owned[types],
     )
 
 
-def _pools(group: ReadingGroup, lot: Lot, loads: Loads) -> tuple[_Layer, _Layer, _Layer]:
-    """From mixes to gates, from there to pools, from there to members."""
-    racks = lot.prices.shape[1]
+def _pool_arcs(
+    group: ReadingGroup, classes: UnitClasses, loads: EvenLoads
+) -> tuple[_Layer, _Layer, _Layer]:
+    """Arcs from cost classes to gates, from gates to pools, and from pools to members.
+
+    A pool is the members of one list in one rack. A gate is an audience in one rack.
+    """
+    racks = classes.costs.shape[1]
     members = np.flatnonzero(loads.block_of[group.list_of] != NO_BLOCK)
     pools, pool_of = np.unique(
         group.list_of[members] * racks + group.rack_of[members], return_inverse=True
     )
     lists, rack_of_pool = np.divmod(pools, racks)
-    entered, audiences = np.nonzero(lot.hears[lists])
+    entered, audiences = np.nonzero(classes.subscribes[lists])
     gates, gate_of = np.unique(audiences * racks + rack_of_pool[entered], return_inverse=True)
     audience_of_gate, rack_of_gate = np.divmod(gates, racks)
-    mixes, reached = np.nonzero(lot.audience_of_mix[:, None] == audience_of_gate)
-    in_mix = np.bincount(lot.mix_of, minlength=len(lot.prices))
+    cost_classes, reached = np.nonzero(classes.audience_of_class[:, None] == audience_of_gate)
+    in_class = np.bincount(classes.class_of, minlength=len(classes.costs))
     return (
         _Layer(
-            tails=mixes,
+            tails=cost_classes,
             heads=reached,
-            capacities=in_mix[mixes],
-            costs=lot.prices[mixes, rack_of_gate[reached]],
+            capacities=in_class[cost_classes],
+            costs=classes.costs[cost_classes, rack_of_gate[reached]],
         ),
-        _free(gate_of, entered, np.full(len(entered), len(lot.mix_of))),
-        _free(pool_of, members, loads.least[loads.block_of[group.list_of[members]]] + 1),
+        _free_arcs(gate_of, entered, np.full(len(entered), len(classes.class_of))),
+        _free_arcs(pool_of, members, loads.least[loads.block_of[group.list_of[members]]] + 1),
     )
 
 
-def _seats(group: ReadingGroup, loads: Loads) -> tuple[_Layer, _Layer, _Layer]:
-    """From members to the sink and to their blocks, from there to the sink."""
+def _load_arcs(group: ReadingGroup, loads: EvenLoads) -> tuple[_Layer, _Layer, _Layer]:
+    """Arcs from members to the sink and to their blocks, and from blocks to the sink."""
     block_of = loads.block_of[group.list_of]
     members = np.flatnonzero(block_of != NO_BLOCK)
     some = np.flatnonzero(loads.more)
     choosing = members[np.isin(block_of[members], some)]
     return (
-        _free(members, np.zeros_like(members), loads.least[block_of[members]]),
-        _free(choosing, block_of[choosing], np.ones_like(choosing)),
-        _free(some, np.zeros_like(some), loads.more[some]),
+        _free_arcs(members, np.zeros_like(members), loads.least[block_of[members]]),
+        _free_arcs(choosing, block_of[choosing], np.ones_like(choosing)),
+        _free_arcs(some, np.zeros_like(some), loads.more[some]),
     )
 
 
-def _free(
+def _free_arcs(
     tails: NDArray[np.int64], heads: NDArray[np.int64], capacities: NDArray[np.int64]
 ) -> _Layer:
     return _Layer(tails=tails, heads=heads, capacities=capacities, costs=np.zeros_like(tails))
@@ -160,32 +170,32 @@ def _free(
 
 ENDS = (
     ("type", "member"),
-    ("type", "mix"),
-    ("mix", "gate"),
+    ("type", "cost class"),
+    ("cost class", "gate"),
     ("gate", "pool"),
     ("pool", "member"),
     ("member", "sink"),
     ("member", "block"),
     ("block", "sink"),
 )
-"""What the arcs of each layer lead from and to."""
+"""The kinds of nodes that the arcs of each layer connect."""
 
 
-def _flows(lot: Lot, layers: Sequence[_Layer]) -> list[_Flow]:
-    """The cheapest flow of all units, by layer."""
-    sizes = dict.fromkeys(("type", "mix", "gate", "pool", "member", "block", "sink"), 1)
+def _flows(classes: UnitClasses, layers: Sequence[_Layer]) -> list[_Flow]:
+    """The min-cost flow of all units, by layer."""
+    sizes = dict.fromkeys(("type", "cost class", "gate", "pool", "member", "block", "sink"), 1)
     for (tail, head), layer in zip(ENDS, layers, strict=True):
         sizes[tail] = max(sizes[tail], 1 + int(layer.tails.max(initial=0)))
         sizes[head] = max(sizes[head], 1 + int(layer.heads.max(initial=0)))
-    sizes["mix"] = len(lot.prices)
-    sizes["type"] = len(lot.owned)
+    sizes["cost class"] = len(classes.costs)
+    sizes["type"] = len(classes.owned)
     starts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
-    is_owned = lot.owned > 0
+    is_owned = classes.owned > 0
     supplies = np.zeros(sum(sizes.values()), dtype=np.int64)
-    supplies[: len(lot.owned)] = np.where(is_owned, lot.unit_count, 0)
-    mixes = lot.mix_of[lot.types.first[~is_owned]]
-    np.add.at(supplies, starts["mix"] + mixes, lot.unit_count[~is_owned])
-    supplies[starts["sink"]] = -len(lot.mix_of)
+    supplies[: len(classes.owned)] = np.where(is_owned, classes.unit_count, 0)
+    cost_classes = classes.class_of[classes.types.first[~is_owned]]
+    np.add.at(supplies, starts["cost class"] + cost_classes, classes.unit_count[~is_owned])
+    supplies[starts["sink"]] = -len(classes.class_of)
     joined = list(zip(ENDS, layers, strict=True))
     flow = cheapest_flow(
         Network(
@@ -203,12 +213,12 @@ def _flows(lot: Lot, layers: Sequence[_Layer]) -> list[_Flow]:
     ]
 
 
-def _dealt(lot: Lot, flows: Sequence[_Flow]) -> NDArray[np.int64]:
-    """The member of each unit, as many as flow."""
+def _members_of(classes: UnitClasses, flows: Sequence[_Flow]) -> NDArray[np.int64]:
+    """The member of each unit, int64 [units], with the counts of the flow."""
     stay, _, to_gate, to_pool, to_member, *_ = flows
-    member = dealt(lot.types.of, stay.tails, stay.heads, stay.units, "one after the other")
+    member = distribute(classes.types.of, stay.tails, stay.heads, stay.units, "one after the other")
     rest = np.flatnonzero(member == NOBODY)
-    gate = dealt(lot.mix_of[rest], to_gate.tails, to_gate.heads, to_gate.units, "evenly")
-    pool = dealt(gate, to_pool.tails, to_pool.heads, to_pool.units, "evenly")
-    member[rest] = dealt(pool, to_member.tails, to_member.heads, to_member.units, "around")
+    gate = distribute(classes.class_of[rest], to_gate.tails, to_gate.heads, to_gate.units, "evenly")
+    pool = distribute(gate, to_pool.tails, to_pool.heads, to_pool.units, "evenly")
+    member[rest] = distribute(pool, to_member.tails, to_member.heads, to_member.units, "around")
     return member

@@ -1,11 +1,11 @@
-"""Units are dealt as drawn: one after the other, around, evenly."""
+"""Units are distributed as drawn: one after the other, around, evenly."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwise.core.assignors.optimal.dealing import dealt
+from rackwise.core.assignors.optimal.distribute import distribute
 from rackwise.core.assignors.optimal.group import NOBODY
 
 
@@ -15,9 +15,9 @@ def array(numbers):
 
 def deal(way, units, **counts):
     """To places m1, m2, ..: the place of each of so many units of one key."""
-    places = array([int(name[1:]) for name in counts])
+    targets = array([int(name[1:]) for name in counts])
     keys = array([0] * len(counts))
-    made = dealt(array([0] * units), keys, places, array(list(counts.values())), way)
+    made = distribute(array([0] * units), keys, targets, array(list(counts.values())), way)
     return made.tolist()
 
 
@@ -44,10 +44,10 @@ def test_units_that_nobody_takes_are_the_last_ones():
 
 
 def test_keys_are_dealt_each_for_itself():
-    keys, place_keys = array([1, 0, 1, 0]), array([0, 1, 1])
-    made = dealt(keys, place_keys, array([7, 8, 9]), array([2, 1, 1]), "around")
+    keys, target_keys = array([1, 0, 1, 0]), array([0, 1, 1])
+    made = distribute(keys, target_keys, array([7, 8, 9]), array([2, 1, 1]), "around")
     assert made.tolist() == [8, 7, 9, 7]
-    only = dealt(keys, array([0, 1]), array([7, 8]), array([2, 2]), "around")
+    only = distribute(keys, array([0, 1]), array([7, 8]), array([2, 2]), "around")
     assert only.tolist() == [8, 7, 8, 7]
 
 
@@ -59,7 +59,7 @@ def test_keys_are_dealt_each_for_itself():
 def test_each_place_takes_what_it_takes(told, way, rng):
     keys = [key for key, _, count in told for _ in range(count)]
     rng.shuffle(keys)
-    place_keys, places, counts = map(array, zip(*told, strict=True))
-    made = dealt(array(keys), place_keys, places, counts, way).tolist()
+    target_keys, targets, counts = map(array, zip(*told, strict=True))
+    made = distribute(array(keys), target_keys, targets, counts, way).tolist()
     had = sorted(zip(keys, made, strict=True))
     assert had == sorted((key, place) for key, place, count in told for _ in range(count))
