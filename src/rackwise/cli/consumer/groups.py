@@ -315,8 +315,9 @@ def _unknowns(description: DescribedGroup, report: AssignmentReport) -> Iterator
             "give --rack MEMBER=RACK or --client-rack GLOB=RACK"
         )
     if description.without_topics:
+        count = counted(len(description.without_topics), "member")
         yield (
-            f"{counted(len(description.without_topics), 'member')} did not show their subscription: "
+            f"{count} did not show their subscription: "
             f"{first_names(description.without_topics)}; all topics of the group are assumed"
         )
     for names, what in (
