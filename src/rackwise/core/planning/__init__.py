@@ -1,1 +1,1 @@
-"""Plan what moves: the fewest replicas, bytes or dollars that reach a goal, with the proof."""
+"""Plans with proof: the fewest replicas, bytes or dollars that reach a goal."""

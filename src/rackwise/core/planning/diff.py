@@ -1,4 +1,4 @@
-"""What differs between two clusters, two plans or two placements: partitions, findings, totals.
+"""Differences between two clusters, plans or reassignments: partitions, findings, totals.
 
 A side is a cluster (its lists are what is placed), a plan (its lists are those of its moves, before
 and after) or a placement as Kafka's reassignment JSON has it. Any two can be compared.

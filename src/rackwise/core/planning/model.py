@@ -1,6 +1,6 @@
-"""The planner's values: what is wanted, what moves, what is fair, what proves it.
+"""The planner's values: goals, moves, fair loads, certificates, plans.
 
-A `Goal` says what to reach, a `Plan` how, and its certificates that less would not do:
+A `Goal` states what to reach, a `Plan` how, and its certificates that no plan costs less:
 
 ```
 Drain((7,))  ->  Plan  moves         orders-4  1,2,7 -> 1,2,3     drained-broker
@@ -9,8 +9,8 @@ Drain((7,))  ->  Plan  moves         orders-4  1,2,7 -> 1,2,3     drained-broker
                        verdict       cost 1, lower bound 1, gap 0
 ```
 
-All are frozen. Brokers are ids, sizes are bytes, money is nano-dollars, `None` means not known.
-Lists of replicas run preferred leader first.
+All values are frozen. Brokers are ids, sizes are bytes, money is nano-dollars, `None` is unknown.
+The first replica of a list is the preferred leader.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ NEW_PLAN = "make a new plan; change the policy instead of the plan file"
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Mend what breaks a rule, and nothing else."""
+    """Repair what breaks a rule, and change nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Mend what breaks a rule, and make the loads fair."""
+    """Repair what breaks a rule, and make the loads fair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,11 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Leaders:
-    """Choose leaders anew; every partition keeps its brokers."""
+    """Choose the leaders again; every partition keeps its brokers."""
 
 
 Goal: TypeAlias = Repair | Balance | Drain | Replace | SetReplication | Add | Leaders
-"""What a plan is to reach."""
+"""What a plan has to reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

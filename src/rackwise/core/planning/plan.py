@@ -1,19 +1,19 @@
-"""Make a plan: the cheapest legal sets with fair loads, leaders for them, and the proof.
+"""The planner: the cheapest legal sets with fair loads, their leaders, and the proof.
 
 ```
-goal, policy, cluster  -> Instance        rules as columns                      rules, goals
-                       -> Targets         fair loads, topic caps                fair
-                       -> sets            by flow, or by exchange without it    choosing, exchange
-                       -> fewer touched   at the same cost                      ties
-                       -> prices, bound   from the sets alone                   certificate
-                       -> leaders, lists  for these sets                        leader_lists
-                       -> moves, totals   in the order in which they are done   moves, totals
+goal, policy, cluster  -> Instance        rules as columns                    problem
+                       -> Targets         fair loads, topic caps              fair_loads
+                       -> sets            by flow, or rack by rack            search
+                       -> fewer changes   at the same cost                    search.tie_breaking
+                       -> prices, bound   from the sets alone                 proof
+                       -> leaders, lists  for these sets                      leaders
+                       -> moves, totals   in execution order                  outcome
 ```
 
-Same input, same solver, same plan. What makes the sets and what proves them have only the rules in
-common.
+The same input and the same solver version give the same plan. Search and proof share only the
+problem, the fair loads and the values.
 
-What this does not do: read or write files, or look at a running cluster.
+Limits: this module reads and writes no files, and looks at no running cluster.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ _BALANCE = Balance()
 
 
 def never() -> bool:
-    """Do not stop."""
+    """Never stop a search."""
     return False
 
 
 def quiet(steps: int) -> None:
-    """Tell nobody; `steps`: how many more are done."""
+    """Report no progress; `steps`: how many more steps are done."""
 
 
 def fair_loads(
     cluster: Cluster, policy: Policy = DEFAULT_POLICY, goal: Goal = _BALANCE
 ) -> FairLoads:
-    """What each broker should hold and lead; leaders are fair for the sets that are there.
+    """The fair loads of each broker; leaders are fair for the current replica sets.
 
     Raises what `plan` raises for a cluster and a policy.
     """
@@ -105,11 +105,11 @@ def plan(
 ) -> Plan:
     """The plan that reaches the goal with the fewest moves, bytes or dollars, and its proof.
 
-    `prices`: rows of one provider, wanted for dollars. `should_stop`: once true the best legal plan
-    so far is given, with the gap that is left. `progress`: told 1 after each step.
+    `prices`: rows of one provider, required for dollars. `should_stop`: once it is true, the best
+    legal plan so far is returned with its gap. `progress`: called with 1 after each step.
 
-    Raises `InvalidSnapshot` where something reassigns or sizes are wanted and not known,
-    `InvalidPolicy`, `InvalidConfig` and `InvalidRack` for what cannot be meant, `PartialRacks`,
+    Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
+    `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
     `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are wanted and a
     level has no price, and `MissingDependency` without ortools.
     """
@@ -157,7 +157,7 @@ def plan(
 
 
 def made_from_of(instance: Instance, policy: Policy) -> MadeFrom:
-    """What a plan was made from; the snapshot's hash is left to who read it."""
+    """What a plan was made from; the caller adds the hash of the snapshot."""
     text = canonical_json(policy_table(policy))
     return MadeFrom(
         snapshot_sha256="",
@@ -194,7 +194,7 @@ def _check_possible(instance: Instance) -> None:
 def _chosen(
     instance: Instance, targets: Targets, solver: Solver, should_stop: Callable[[], bool]
 ) -> tuple[Ragged, str]:
-    """The sets, and the path that found them with the version of its solver."""
+    """The sets, and the name of the solver that found them, with its version."""
     if should_stop():
         cheapest = cheapest_sets(instance, BrokerPrices.flat(instance), with_sets=True)
         return cheapest.sets, "none"
@@ -234,7 +234,7 @@ def _verdict(
 
 
 def _leaders_plan(instance: Instance, made_from: MadeFrom, prices: Sequence[Price]) -> Plan:
-    """Other leaders, same sets."""
+    """A plan that changes leaders and keeps the sets."""
     leaders = choose_lists(instance, instance.held)
     change = list_changes(instance, leaders.lists)
     moves = moves_of(instance, change, prices)

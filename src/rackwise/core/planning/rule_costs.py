@@ -1,18 +1,17 @@
-"""What each soft rule of a policy costs: the same plan once more without it.
+"""The cost of each soft rule of a policy: the plan with the rule and without it.
 
-Soft is what nothing breaks without: that loads are even, that topics are spread, that leaders are
-even, that heirs are. Of each one that is in force the plan is made again with that rule alone
-turned off; the difference is its price.
+A soft rule keeps no data safe: even loads, spread topics, even leaders, even second replicas. For
+each soft rule in force, the plan is made again with that rule alone turned off. The difference is
+the cost of the rule.
 
 ```
-                 moves     topic_spread off     price
+                 moves     topic_spread off     cost
 grown 303        25,010    1,782                topic_spread costs 23,228 of 25,010 moves
 ```
 
-Prices do not add up: a move that two rules ask for is in neither price, one that either asks for
-alone is in none.
+Costs do not add up. A move that two rules both require is in neither cost.
 
-What this does not do: price the rules that keep data safe (spread, counts, pins).
+Limits: the rules that keep data safe (spread, counts, pins) are never turned off.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from rackwise.core.planning.model import Goal, Plan, Totals
 
 SoftRule: TypeAlias = Literal["topic_spread", "balance", "leaders", "failover"]
-"""A rule that has a price."""
+"""A rule that can be turned off without a risk for data."""
 
 BALANCE = Balance()
-"""What is planned where nothing else is said."""
+"""The default goal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +63,9 @@ def rule_costs(
     planned: Plan | None = None,
     **how: Any,  # noqa: ANN401, the arguments of `plan`
 ) -> tuple[RuleCost, ...]:
-    """The price of each soft rule in force, in the order of `SoftRule`.
+    """The cost of each soft rule in force, in the order of `SoftRule`.
 
-    `planned`: the plan with all rules, made here where it is not given; `how`: as for `plan`.
+    `planned`: the plan with all rules, made here if it is None; `how`: other arguments of `plan`.
     Raises what `plan` raises.
     """
     before = plan(cluster, policy, goal, **how) if planned is None else planned
@@ -81,7 +80,7 @@ def rule_costs(
 
 
 def _loosened(in_force: Policy, policy: Policy, goal: Goal) -> Iterator[tuple[SoftRule, Policy]]:
-    """Each soft rule that counts for the goal, and the policy without it."""
+    """Each soft rule that applies to the goal, and the policy without it."""
     balance = in_force.balance
     moves = not isinstance(goal, Leaders)
     if moves and any(block.topic_spread == "even" for block in policy.topics):

@@ -1,13 +1,13 @@
-"""A cluster as it would be: racks and brokers lost, added or moved, to be judged like a real one.
+"""A cluster after a hypothetical change: racks and brokers lost, added or moved.
 
-Changes apply in order, each to what the ones before it left:
+Changes apply in order, each to the result of the changes before it:
 
 ```
 LoseRack("/eu/a")       all its brokers die at once
 LoseBroker(4)           it dies; its replicas stay listed
 AddBroker(9, /eu/a)     it joins, live and empty
-MoveBroker(4, /eu/b)    it is in another rack; its replicas come with it
-SetReplication(..)      no cluster changes: the policy wants another number, see `what_if_policy`
+MoveBroker(4, /eu/b)    it moves to another rack with its replicas
+SetReplication(..)      the policy changes, not the cluster; see `what_if_policy`
 ```
 
 A broker that dies leaves the in-sync replicas of every partition, and the next leader of what it
@@ -20,10 +20,10 @@ orders-0  [1 3 4], in sync all    lose 1    led by 3, in sync 3 4
 orders-1  [1], in sync 1          lose 1    no leader, in sync 1
 ```
 
-What is supposed is marked (`source` is `what_if`), so that a plan made from it says that it is
-hypothetical and is never carried out.
+The result is marked: its `source` is `suppose`. A plan made from it is hypothetical and is never
+executed.
 
-What this does not do: judge; guess what traffic or sizes would be; change configurations.
+Limits: this module audits nothing, estimates no traffic or sizes, and changes no configurations.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class MoveBroker:
 
 
 Change: TypeAlias = LoseRack | LoseBroker | AddBroker | MoveBroker | SetReplication
-"""One thing that is supposed."""
+"""One hypothetical change."""
 
 
 def what_if(cluster: Cluster, *changes: Change) -> Cluster:
-    """The cluster after all changes, in their order, marked as supposed.
+    """The cluster after all changes, in their order, marked as hypothetical.
 
-    Raises `InvalidConfig` for a rack or broker that is not there, a broker that is there already
-    and one that is to join empty and holds replicas; `InvalidRack` for a malformed rack.
+    Raises `InvalidConfig` for an unknown rack or broker, for an added broker that exists already or
+    that replicas name already, and `InvalidRack` for a malformed rack.
     """
     for change in changes:
         if isinstance(change, LoseRack):
@@ -108,7 +108,7 @@ def what_if(cluster: Cluster, *changes: Change) -> Cluster:
 
 
 def what_if_policy(policy: Policy, *changes: Change) -> Policy:
-    """The policy with the numbers of replicas that the changes want; later ones win."""
+    """The policy with the replication factors of the changes; later changes win."""
     blocks = tuple(
         TopicBlock(match=(glob,), replication=count)
         for change in changes

@@ -1,4 +1,4 @@
-"""Equal partitions as one: lots, and the small network of what they may put where.
+"""Equal partitions as one node: a small network of the replicas that each broker can hold.
 
 For the loads that brokers can have it does not matter which partition puts a replica on them.
 Partitions of one kind, with the same pins and the same excluded brokers in hand, are one lot of n,

@@ -1,4 +1,4 @@
-"""From one fair vector of loads to all of them: groups, ranges and cuts.
+"""Groups, ranges and cuts: from one fair vector of loads to all of them.
 
 `reached(starts)` says to which brokers a replica can be passed on from any of the starts, by
 exchanges that keep every set legal. A replica that leaves broker b takes `(2 load - 1) / weight`

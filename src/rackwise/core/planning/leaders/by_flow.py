@@ -1,4 +1,4 @@
-"""The cheapest choice of leaders with given numbers on each broker, as one min-cost flow.
+"""The cheapest leaders with given numbers on each broker, as one minimum-cost flow.
 
 Rows with the same members and the same costs are one type; a type supplies its rows, a broker wants
 what it must lead at least, and the pool of its group wants the rest:

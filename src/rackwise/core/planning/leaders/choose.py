@@ -1,4 +1,4 @@
-"""Who leads: even numbers of leaders inside given replica sets, with the fewest changes.
+"""The choice of leaders: fair numbers inside given replica sets, with the fewest changes.
 
 Goals, in order: every leader is one that may lead; the numbers of leaders are as fair as the sets
 allow; as few partitions as possible change their leader; ties go by canonical order. With `keep`

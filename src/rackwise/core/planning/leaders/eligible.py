@@ -1,4 +1,4 @@
-"""Who may lead each partition, given the set of brokers that hold it.
+"""The brokers that may lead each partition, given its replica set.
 
 ```
 leader_racks /a /b, no_lead 2

@@ -1,4 +1,4 @@
-"""Replica lists: who leads first, what stays in its old order, what is new in canonical order.
+"""Replica lists: the leader, then kept replicas in their old order, then new ones.
 
 ```
 before  1 2 3     set  2 3 4    leader 3     list  3 2 4

@@ -1,1 +1,1 @@
-"""What a plan comes to: its moves in order, its totals, its price."""
+"""The outcome of a plan: its moves in order, its totals, its price."""

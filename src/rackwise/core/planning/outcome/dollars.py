@@ -1,4 +1,4 @@
-"""What moves cost once, and what replication costs day by day before and after.
+"""The price of the moves, and the daily price of replication before and after.
 
 Once. A new replica copies its partition from the leader's rack, as `copying` prices it: out of the
 leader's rack and into its own, rounded apart, in whole nano-dollars; nothing inside one rack. A

@@ -1,4 +1,4 @@
-"""From lists before and after to moves: what changes, why, and in which order it is done.
+"""The moves of a plan: what changes, why, and in which order it is executed.
 
 The reasons of a move are the error rules that its partition breaks, by name; where it breaks none,
 `topic-spread` or `replica-balance` for a set that changes, `leader-balance` for a list that does.

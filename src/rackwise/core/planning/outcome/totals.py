@@ -1,4 +1,4 @@
-"""What a plan adds up to, and how many of its partitions any plan of its cost must touch.
+"""The totals of a plan, and how many partitions any plan of its cost must change.
 
 Forced by the rules alone is what the cheapest legal sets cost with no regard for loads; the rest of
 the moves is asked for by balance. Touched partitions have no linear cost, so a plan says a bound:

@@ -1,4 +1,4 @@
-"""A plan is made for a cluster at rest: refuse one on the move, or take what it moves to.
+"""Clusters at rest: reject running reassignments, or assume their targets.
 
 While a partition is reassigned (KIP-455) its list holds what it had and what it gets, and says
 nothing of where it will end. A reading during which brokers or reassignments changed (`torn`) is of
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster, PartitionTable
 
 SHOWN = 5
-"""Partitions that a message names."""
+"""The most partitions that a message names."""
 
 
 def check_at_rest(cluster: Cluster) -> None:
-    """Refuse a cluster of which partitions are being reassigned, or that was read while it changed.
+    """Reject a cluster with running reassignments, or one that was read while it changed.
 
     Raises `InvalidSnapshot`.
     """

@@ -1,4 +1,4 @@
-"""The cheapest legal set of every partition, when each broker has a price.
+"""The cheapest legal set of every partition, given a price of each broker.
 
 Goals, in order: exact integers; a million partitions in a few passes over arrays; no solver.
 

@@ -1,4 +1,4 @@
-"""What makes one set better than another, first things first, as columns of integers.
+"""The costs that compare replica sets, in order of priority, as columns of integers.
 
 ```
 goal to make small     first                second           third
@@ -10,7 +10,7 @@ usd                    its nano-dollars     1 for each copy  the same
 Unknown sizes count as 0 where bytes come second. Where loads are left free they are evened out
 after the first, and after the number of copies in any case.
 
-What this does not do: even loads out (`squares`).
+What this does not do: even loads out (`search.even_loads`).
 """
 
 from __future__ import annotations

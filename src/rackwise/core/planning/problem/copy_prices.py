@@ -1,4 +1,4 @@
-"""What it costs to put a replica of a partition on a broker that does not hold one.
+"""The cost of a new replica of each partition in each rack.
 
 A new replica copies the whole partition from its leader. What that costs depends on what is made
 small, and never on more than the partition and the finest rack of the broker:

@@ -1,4 +1,4 @@
-"""What a goal makes of a policy and a cluster: a plan then only keeps rules and loads.
+"""Goals resolved to a policy and a cluster, so that a plan only respects rules and loads.
 
 A goal says nothing that a policy could not say, but for a broker that is not there yet:
 

@@ -1,13 +1,13 @@
-"""One problem to plan, as columns of small integers: the one statement of what is legal.
+"""A planning problem as columns of integers: the one definition of a legal set.
 
-Solver, exchange, certificate and check all read this; none of them has rules of its own.
+Search, certificate and check all read it; none of them has rules of its own.
 
 Words. Usable brokers, live and not to be drained, are numbered in canonical order: by the segments
 of the rack path as UTF-8 bytes, then by id. Partitions are the rows of the table. A set x of usable
 brokers is legal for row p, x in X_p, if
 
 - it has `replicas[p]` brokers, all different;
-- the numbers in the finest racks keep the rules of p's kind (`kinds`);
+- the numbers in the finest racks keep the rules of the class of p (`partition_class`);
 - every broker pinned to p is in it;
 - a broker that is not open (excluded) is in it only if p holds a live replica there already.
 
@@ -206,16 +206,6 @@ class Instance:
             return False
         counts = np.bincount(self.leaf[chosen], minlength=self.leaves).astype(np.int64)
         return bool(self.classes[int(self.class_of[row])].fits(counts[None, :])[0])
-
-    def exchangeable(self, row: int, brokers: Sequence[int], old: int, new: int) -> bool:
-        """Whether a legal set of one row stays legal with `new` in the place of `old`."""
-        if new in brokers or old not in brokers or old in self.pins.row(row):
-            return False
-        if not self.is_open[new] and new not in self.held.row(row):
-            return False
-        counts = np.bincount(self.leaf[list(brokers)], minlength=self.leaves).astype(np.int64)
-        legal = self.classes[int(self.class_of[row])].exchanges(counts)
-        return bool(legal[self.leaf[old], self.leaf[new]])
 
 
 def contains(

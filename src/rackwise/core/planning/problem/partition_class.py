@@ -1,7 +1,7 @@
-"""Which numbers of replicas the racks may hold: the rules of partitions of one kind.
+"""Partition classes: the numbers of replicas that the rules allow in each rack.
 
-Partitions with the same rules and the same number of replicas are of one kind. A kind knows racks,
-not brokers: a set of brokers keeps its rules exactly if the numbers in the finest racks do.
+Partitions with the same rules and the same number of replicas form one class. A class knows racks,
+not brokers: a set of brokers keeps the rules exactly if its numbers in the finest racks do.
 
 ```
 3 replicas, even over /a /b, two racks of two brokers      low  1 1    high  2 2

@@ -1,7 +1,7 @@
-"""The room that one partition's rules leave in each rack, once its pinned replicas are placed.
+"""Bounds of the replicas that one partition can have in each rack, after its pinned replicas.
 
-A shape is a kind (`kinds`) cut down to one partition: pinned replicas are taken out of every box
-they lie in, and no box is higher than the brokers that this partition may take below it.
+The bounds of a partition class are reduced for one partition: pinned replicas are subtracted from
+every rack that holds them, and no bound exceeds the brokers that the partition may use there.
 
 ```
 3 replicas over /a /b /c, boxes 1..1; pinned to 1 in /a      /a 0..0   /b 1..1   /c 1..1, two left

@@ -1,4 +1,4 @@
-"""What a cluster holds after the moves of a plan, and what is wrong with them.
+"""The replica sets of a cluster after the moves of a plan, and what is wrong with the moves.
 
 Nothing is taken from the moves but their lists:
 

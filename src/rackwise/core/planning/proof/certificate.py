@@ -1,4 +1,4 @@
-"""The proof that a plan is legal, fair and the cheapest: made, added up, and checked.
+"""The certificate of a plan: made, summed up and checked without a solver.
 
 Goals, in order: a check believes nothing but the cluster and the policy; it says everything that is
 wrong, each thing by name; one pass over the partitions; no solver.

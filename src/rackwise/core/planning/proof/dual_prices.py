@@ -1,4 +1,4 @@
-"""Prices that prove a plan: found in the plan itself, without a solver.
+"""The dual prices that prove a plan, and their terms of the lower bound.
 
 Goals, in order: if the plan is the cheapest, its prices show so to the last unit; one answer for
 one plan; arrays only.

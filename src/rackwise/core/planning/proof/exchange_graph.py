@@ -1,7 +1,6 @@
-"""The exchange graph of a placement: what it costs to let one replica go to another broker.
+"""The exchange graph of a plan: the cost of moving one replica to another broker.
 
-Goals, in order: exact; a few passes over the replicas, however many brokers could take each; used
-alike to prove a plan (`certificate`) and to find one (`exchange`).
+Goals, in order: exact; a few passes over the replicas, however many brokers could take each.
 
 A node is a broker, or a topic on a broker where the topic is capped. From b to b' leads an arc if
 the set of some partition stays legal when b' takes the place of b; its length is the least that

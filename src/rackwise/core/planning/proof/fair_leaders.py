@@ -1,4 +1,4 @@
-"""Whether the leaders of a plan are fair, and as few of them new as can be: worked out anew.
+"""The check of a plan's leaders: fair, and with the fewest changes.
 
 The same three questions as for replicas, with one leader for each partition in the place of a set,
 those that may lead it in the place of all legal sets, and 1 for a leader that is new:

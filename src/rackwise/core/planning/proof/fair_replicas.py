@@ -1,4 +1,4 @@
-"""Whether loads are fair, and whether groups hold every load that is: worked out, not believed.
+"""The check of a plan's loads: fair, within groups that hold every fair load.
 
 Every replica that leaves broker b makes the sum of squares over weights smaller by its leaving
 price, every one that comes makes it larger by its coming price:

@@ -1,4 +1,4 @@
-"""Whether what a plan tells beside its proof is so: sizes, dollars, reasons, sums, brokers.
+"""The check of what a plan states beside its proof: sizes, dollars, reasons, totals, brokers.
 
 A proof needs none of it, who reads the plan does. Everything is worked out anew from the cluster,
 the policy and the lists, and compared:

@@ -1,4 +1,4 @@
-"""From the cheapest flow to sets: the network solved, its units handed out to brokers.
+"""Replica sets from a minimum-cost flow through one network of all racks.
 
 Goals, in order: the least cost; the fewest moves where something else was made small; with loads
 left free, the least sum of their squares; the fewest bytes where moves were made small; the fewest
@@ -15,7 +15,7 @@ taken    3 -> 2  5 -> 4  9 -> 4
 
 No row is given what it holds: it would have kept it at less cost.
 
-What this does not do: make fewer partitions change (`ties`). Source: `network`, `stages`.
+Limits: this module does not reduce the number of changed partitions (`tie_breaking` does).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every finest rack by itself, where the rules fix how many replicas each of them gets.
+"""Replica sets of each finest rack alone, where the rules fix how many replicas each rack gets.
 
 With as many replicas as racks, one in each, what happens in one rack does not touch the others: a
 partition has one place in it, taken by a broker that holds it, or by another for a copy. So do all

@@ -1,4 +1,4 @@
-"""Loads as even as the cheapest sets allow, where nothing asks for fair ones.
+"""Loads as even as the cheapest sets allow, where the policy asks for no fair loads.
 
 A goal that only mends may still choose between equally cheap sets. Of these the ones with the least
 sum of squared loads are taken: replica k + 1 of a broker costs 2k + 1, in arcs of capacity one that

@@ -1,4 +1,4 @@
-"""Cheapest flows by several costs, one after the other, each exactly.
+"""Minimum-cost flows by several costs in order of priority, each exact.
 
 Goals, in order: the first cost is the least; of all flows that reach it the second is the least,
 and so on; costs stay integers in the solver's range.

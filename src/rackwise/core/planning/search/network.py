@@ -1,4 +1,4 @@
-r"""All legal sets of all rows as one network: a unit of flow is a replica.
+r"""The network of all legal sets of all rows; a unit of flow is a replica.
 
 Goals, in order: every flow is a choice of legal sets within the targets and the other way round; no
 loop runs over rows; what cannot move is no node.

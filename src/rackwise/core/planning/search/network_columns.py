@@ -1,4 +1,4 @@
-"""A network of replicas as columns, and what its arcs mean.
+"""The columns of a network of replicas, and the meaning of its arcs.
 
 ```
 arc             row  broker  leaf  hub  is_new

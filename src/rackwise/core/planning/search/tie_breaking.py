@@ -1,4 +1,4 @@
-"""Among plans of one cost: fewer partitions touched, and the one list that reads smallest.
+"""Tie-breaking between plans of equal cost: fewer changed partitions, then canonical order.
 
 Goals, in order: cost, bytes and dropped leaders stay what they are; fewer partitions change; the
 same sets for the same flow, whatever the order in which the solver saw them.
