@@ -26,7 +26,7 @@ from rackwise.core.json.forms import (
     ScalarForm,
     TextForm,
 )
-from rackwise.core.json.node import Node
+from rackwise.core.json.node import JsonNode
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class NumberOrTextForm(Form):
         return _DECIMAL.fullmatch(str(value)) is not None
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401 (a number or a text)
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401 (a number or a text)
         if not self.is_plain(node.value):
             self.wrong(node)
         return node.value
@@ -343,5 +343,5 @@ def check(summary: Mapping[str, Any]) -> None:
             )
         )
     faults = Faults("summary", InvalidSummary, hint=_AGAIN)
-    SUMMARY.read(Node(summary, faults))
+    SUMMARY.read(JsonNode(summary, faults))
     faults.raise_if_any()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kafka_traffic import until
 from rackwise.adapters.files.identity import store as identity_store
-from rackwise.adapters.files.identity.state import Entry, State, format_state, parse_state
+from rackwise.adapters.files.identity.state import State, StoredEntry, format_state, parse_state
 from rackwise.adapters.files.identity.store import DirectoryStore, check_parents, make_parents
 from rackwise.core.errors import Conflict, MissingPermission, Unreachable
 from rackwise.core.identity.nodes.store import CLAIMS, FENCE, HOSTS, Create, Delete, Put
@@ -195,7 +195,7 @@ def test_a_damaged_node_is_named(folder, node):
 
 
 entries = st.builds(
-    Entry,
+    StoredEntry,
     data=st.binary(max_size=40),
     version=st.integers(0, 2**31),
     czxid=st.integers(0, 2**50),
@@ -205,8 +205,8 @@ entries = st.builds(
 )
 claims = entries.flatmap(
     lambda entry: st.builds(
-        lambda session: Entry(
-            **{name: getattr(entry, name) for name in Entry.__slots__[:6]},
+        lambda session: StoredEntry(
+            **{name: getattr(entry, name) for name in StoredEntry.__slots__[:6]},
             session=session,
             claim=f"7.{session:x}",
         ),

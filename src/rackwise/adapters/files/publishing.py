@@ -45,7 +45,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
 
 FORMAT = "rackwise.manifest/1"
 SUMMARY_FORMAT = "rackwise.summary/1"
@@ -211,7 +211,7 @@ def _read(folder: Path, home: Path, max_bytes: int) -> Published:
     return Published(folder=home, run_id=run_id, tables=tables, files=hashes, summary=summary.value)
 
 
-def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str, Node]:
+def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str, JsonNode]:
     data = read_bytes(path, error=InvalidConfig)
     try:
         root = document(data, where=str(path), error=InvalidConfig, format=FORMAT)
@@ -226,7 +226,7 @@ def _manifest(path: Path, other: type[InvalidConfig | OtherFormat]) -> dict[str,
     return root.members(("files", "format", "run_id", "tables"))
 
 
-def _hashes(node: Node) -> dict[str, str]:
+def _hashes(node: JsonNode) -> dict[str, str]:
     hashes = {}
     for path, entry in node.entries():
         fields = entry.members(("bytes", "sha256"))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
 
 SPLIT_FORMAT = "rackwise-split/1"
 CAPACITIES = ("leaders", "brokers")
@@ -148,7 +148,7 @@ def write_split(path: str | Path, split: SplitFile) -> None:
     write_text(path, split_text(split))
 
 
-def _row(node: Node, weights: Mapping[str, float]) -> dict[str, float]:
+def _row(node: JsonNode, weights: Mapping[str, float]) -> dict[str, float]:
     row = {}
     for rack, value in node.entries():
         row[rack] = value.number("a share from 0 to 1", 0.0, 1.0, hint=_AGAIN)
@@ -168,7 +168,7 @@ def _row(node: Node, weights: Mapping[str, float]) -> dict[str, float]:
     return row
 
 
-def _sha256(node: Node) -> str:
+def _sha256(node: JsonNode) -> str:
     text = node.text("a SHA-256")
     if isinstance(node.value, str) and not _SHA256.fullmatch(text):
         node.wrong("a SHA-256 of 64 hex digits", hint=_AGAIN)

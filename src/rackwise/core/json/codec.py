@@ -20,7 +20,7 @@ class Cut:                               {"brokers": [1, 2], "least": 40, "reaso
 Algorithm. A `Codec` turns a type into a `Form` once; a form reads a parsed value, writes one, and
 gives its JSON Schema. Reading never stops at a fault: it records the fault and takes a stand-in, so
 one reading finds all faults. Most values are right, so a form first asks `is_plain` whether a value
-stands for itself; a `Node`, which knows the path, is made for the others.
+stands for itself; a `JsonNode`, which knows the path, is made for the others.
 
 | type                        | document                                                     |
 |-----------------------------|--------------------------------------------------------------|
@@ -94,7 +94,7 @@ from rackwise.core.json.forms import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
 
 
 _DECLARED = {name: each for name, each in vars(declare).items() if name[0].isupper()}
@@ -102,14 +102,14 @@ _DECLARED = {name: each for name, each in vars(declare).items() if name[0].isupp
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class ObjectRules:
     """What the declaration of one class does not say about its object."""
 
     constants: Mapping[str, str] = field(default_factory=dict)
     """Members that are always the same, key -> text."""
     derived: Mapping[str, Form] = field(default_factory=dict)
     """Properties that are written too; a member that is read must be equal to the property."""
-    check: Callable[[Any, Node], None] | None = None
+    check: Callable[[Any, JsonNode], None] | None = None
     """Records faults between the fields of a value."""
     checks_faulty: bool = False
     """Whether the check runs also for a value whose fields have faults, and hold stand-ins."""
@@ -133,7 +133,7 @@ class Codec:
     """Forms of types, each made once.
 
     `names`: what the annotations of the classes use beside their own module; `forms`: type -> its
-    form, for types that are no JSON value; `shapes`: class -> what its declaration does not say;
+    form, for types that are no JSON value; `rules`: class -> what its declaration does not say;
     `unions`: union -> how its classes are told apart.
     """
 
@@ -142,12 +142,12 @@ class Codec:
         *,
         names: Mapping[str, Any] = MappingProxyType({}),
         forms: Mapping[Any, Form] = MappingProxyType({}),
-        shapes: Mapping[type, Shape] = MappingProxyType({}),
+        rules: Mapping[type, ObjectRules] = MappingProxyType({}),
         unions: Mapping[Any, Tagged] = MappingProxyType({}),
     ) -> None:
         self._names = {**_DECLARED, "Mapping": Mapping, **names}
         self._forms: dict[Any, Form] = dict(forms)
-        self._shapes = shapes
+        self._rules = rules
         self._unions = unions
 
     def form(self, kind: Any) -> Form:  # noqa: ANN401 (any type)
@@ -215,28 +215,28 @@ class Codec:
             return RowsForm(
                 rows, self.form(key), (member,), lambda **said: next(iter(said.values()))
             )
-        return RowsForm(rows, self.form(key), self._members(value, Shape()), value)
+        return RowsForm(rows, self.form(key), self._members(value, ObjectRules()), value)
 
     def _named_tuple(self, kind: Any, markers: tuple[Any, ...]) -> Form:  # noqa: ANN401
         says = _marker(markers, Says)
         wanted = says.wanted if says else "a list of " + ", ".join(kind._fields)
         hints = self._hints(kind)
-        shape = self._shapes.get(kind, Shape())
+        rule = self._rules.get(kind, ObjectRules())
         return TupleForm(
-            tuple(self.form(hints[name]) for name in kind._fields), wanted, kind, shape.check
+            tuple(self.form(hints[name]) for name in kind._fields), wanted, kind, rule.check
         )
 
     def _object(self, kind: type) -> ObjectForm:
-        shape = self._shapes.get(kind, Shape())
+        rule = self._rules.get(kind, ObjectRules())
         form = ObjectForm(
             kind,
-            check=shape.check,
-            checks_faulty=shape.checks_faulty,
-            is_open=shape.is_open,
+            check=rule.check,
+            checks_faulty=rule.checks_faulty,
+            is_open=rule.is_open,
             name=kind.__name__,
         )
         self._forms[kind] = form
-        form.members = self._members(kind, shape)
+        form.members = self._members(kind, rule)
         return form
 
     def _hints(self, kind: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -246,10 +246,10 @@ class Codec:
         names = getattr(kind.__init__, "__globals__", None)
         return get_type_hints(kind, globalns=names, localns=self._names, include_extras=True)
 
-    def _members(self, kind: Any, shape: Shape) -> tuple[Member, ...]:  # noqa: ANN401
+    def _members(self, kind: Any, rule: ObjectRules) -> tuple[Member, ...]:  # noqa: ANN401
         hints = self._hints(kind)
         members = [
-            Member(key, key, TextForm(), constant=said) for key, said in shape.constants.items()
+            Member(key, key, TextForm(), constant=said) for key, said in rule.constants.items()
         ]
         if hasattr(kind, "_fields"):
             members += [Member(name, name, self.form(hints[name])) for name in kind._fields]
@@ -273,18 +273,18 @@ class Codec:
                 )
             )
         members += [
-            Member(name, name, form, is_derived=True) for name, form in shape.derived.items()
+            Member(name, name, form, is_derived=True) for name, form in rule.derived.items()
         ]
         return tuple(members)
 
     def _union(self, union: Tagged) -> UnionForm:
         forms = {}
         for name, kind in union.kinds.items():
-            shape = self._shapes.get(kind, Shape())
-            form = ObjectForm(kind, check=shape.check, name=kind.__name__)
+            rule = self._rules.get(kind, ObjectRules())
+            form = ObjectForm(kind, check=rule.check, name=kind.__name__)
             form.members = (
                 Member(union.tag, union.tag, TextForm(), constant=name),
-                *self._members(kind, shape),
+                *self._members(kind, rule),
             )
             forms[name] = form
         return UnionForm(union.tag, forms, union.wanted)

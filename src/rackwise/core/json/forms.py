@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rackwise.core.json.declare import ID_HINT, MAX_ID, NAME_HINT
-from rackwise.core.json.node import CONTROL, Node
+from rackwise.core.json.node import CONTROL, JsonNode
 from rackwise.core.override import override
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Form(ABC):
         return False
 
     @abstractmethod
-    def read(self, node: Node) -> Any:  # noqa: ANN401 (of the declared type)
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401 (of the declared type)
         """The value; records faults, and then gives a stand-in."""
 
     @property
@@ -67,7 +67,7 @@ class Form(ABC):
         object.__setattr__(other, "wanted", wanted)
         return other
 
-    def wrong(self, node: Node) -> None:
+    def wrong(self, node: JsonNode) -> None:
         """Record that the node is not of this form."""
         node.wrong(self.wanted, hint=self.hint)
 
@@ -86,7 +86,7 @@ class IntegerForm(Form):
         return type(value) is int and self.low <= value <= self.high
 
     @override
-    def read(self, node: Node) -> int:
+    def read(self, node: JsonNode) -> int:
         if self.is_plain(node.value):
             return int(node.value)
         self.wrong(node)
@@ -116,7 +116,7 @@ class NumberForm(Form):
         return type(value) is float and self.low <= value <= self.high
 
     @override
-    def read(self, node: Node) -> float:
+    def read(self, node: JsonNode) -> float:
         if type(node.value) in {int, float} and self.low <= node.value <= self.high:
             return float(node.value)
         self.wrong(node)
@@ -148,7 +148,7 @@ class FlagForm(Form):
         return value is True or value is False
 
     @override
-    def read(self, node: Node) -> bool:
+    def read(self, node: JsonNode) -> bool:
         if not self.is_plain(node.value):
             self.wrong(node)
         return node.value is True
@@ -183,7 +183,7 @@ class TextForm(Form):
         )
 
     @override
-    def read(self, node: Node) -> str:
+    def read(self, node: JsonNode) -> str:
         if self.is_plain(node.value):
             return str(node.value)
         hint = self.hint
@@ -217,7 +217,7 @@ class ChoiceForm(Form):
         return isinstance(value, str) and value in self.options
 
     @override
-    def read(self, node: Node) -> str:
+    def read(self, node: JsonNode) -> str:
         if self.is_plain(node.value):
             return str(node.value)
         self.wrong(node)
@@ -244,7 +244,7 @@ class NullableForm(Form):
         return value is None or self.inner.is_plain(value)
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         return None if node.value is None else self.inner.read(node)
 
     @property
@@ -270,14 +270,14 @@ class ListForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> tuple[Any, ...]:
+    def read(self, node: JsonNode) -> tuple[Any, ...]:
         if not isinstance(node.value, list):
             self.wrong(node)
             return ()
         is_plain, read, faults = self.inner.is_plain, self.inner.read, node.faults
         return tuple(
             [
-                item if is_plain(item) else read(Node(item, faults, node, index))
+                item if is_plain(item) else read(JsonNode(item, faults, node, index))
                 for index, item in enumerate(node.value)
             ]
         )
@@ -303,18 +303,18 @@ class TupleForm(Form):
     inners: tuple[Form, ...]
     wanted: str
     make: Callable[..., Any]
-    check: Callable[[Any, Node], None] | None = None
+    check: Callable[[Any, JsonNode], None] | None = None
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         if not isinstance(node.value, list) or len(node.value) != len(self.inners):
             self.wrong(node)
             return self.stand_in
         before = node.faults.count
         value = self.make(
             *(
-                item if form.is_plain(item) else form.read(Node(item, node.faults, node, index))
+                item if form.is_plain(item) else form.read(JsonNode(item, node.faults, node, index))
                 for index, (form, item) in enumerate(zip(self.inners, node.value, strict=True))
             )
         )
@@ -354,7 +354,7 @@ class MappingForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Mapping[Any, Any]:
+    def read(self, node: JsonNode) -> Mapping[Any, Any]:
         if not isinstance(node.value, dict):
             self.wrong(node)
             return self.stand_in
@@ -369,7 +369,7 @@ class MappingForm(Form):
             value = (
                 item
                 if self.inner.is_plain(item)
-                else self.inner.read(Node(item, node.faults, node, key))
+                else self.inner.read(JsonNode(item, node.faults, node, key))
             )
             found[int(key) if self.keys == "ids" else key] = value
         return MappingProxyType(dict(sorted(found.items())) if self.keys == "ids" else found)
@@ -410,19 +410,19 @@ class RowsForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Mapping[Any, Any]:
+    def read(self, node: JsonNode) -> Mapping[Any, Any]:
         found: dict[Any, Any] = {}
         if not isinstance(node.value, list):
             self.wrong(node)
             return MappingProxyType(found)
         members = (Member(self.rows.key, self.rows.key, self.key), *self.members)
         for index, item in enumerate(node.value):
-            row = Node(item, node.faults, node, index)
+            row = JsonNode(item, node.faults, node, index)
             before = node.faults.count
             values = read_members(row, members, is_open=False)
             key = values.pop(self.rows.key)
             if key in found and node.faults.count == before:
-                at = Node(item[self.rows.key], node.faults, row, self.rows.key)
+                at = JsonNode(item[self.rows.key], node.faults, row, self.rows.key)
                 at.wrong(f"each {self.rows.key} once", hint=self.rows.hint)
             found[key] = self.make(**values)
         return MappingProxyType(found)
@@ -468,7 +468,7 @@ class Member:
     constant: str | None = None
 
 
-def read_members(node: Node, members: Sequence[Member], *, is_open: bool) -> dict[str, Any]:
+def read_members(node: JsonNode, members: Sequence[Member], *, is_open: bool) -> dict[str, Any]:
     """Field -> value of an object; a stand-in for each member that is missing."""
     value, faults = node.value, node.faults
     if not isinstance(value, dict):
@@ -486,7 +486,7 @@ def read_members(node: Node, members: Sequence[Member], *, is_open: bool) -> dic
             values[member.attribute] = (
                 item
                 if member.form.is_plain(item)
-                else member.form.read(Node(item, faults, node, key))
+                else member.form.read(JsonNode(item, faults, node, key))
             )
         elif member.may_be_absent:
             values[member.attribute] = member.default
@@ -532,7 +532,7 @@ class ObjectForm(Form):
 
     kind: type
     members: tuple[Member, ...] = ()
-    check: Callable[[Any, Node], None] | None = None
+    check: Callable[[Any, JsonNode], None] | None = None
     checks_faulty: bool = False
     is_open: bool = False
     name: str = ""
@@ -540,7 +540,7 @@ class ObjectForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         before = node.faults.count
         values = read_members(node, self.members, is_open=self.is_open)
         derived = {each.key: values.pop(each.attribute) for each in self.members if each.is_derived}
@@ -552,7 +552,7 @@ class ObjectForm(Form):
         for key, said in derived.items():
             found = getattr(made, key)
             if said != found:
-                Node(said, node.faults, node, key).wrong(f'"{found}"')
+                JsonNode(said, node.faults, node, key).wrong(f'"{found}"')
         if self.check is not None:
             self.check(made, node)
         return made
@@ -607,7 +607,7 @@ class RecordForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         members = [Member(key, key, form) for key, form in self.members.items()]
         read_members(node, members, is_open=self.is_open)
         return node.value
@@ -635,7 +635,7 @@ class ScalarForm(Form):
         return not isinstance(value, dict | list)
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         if not self.is_plain(node.value):
             self.wrong(node)
         return node.value
@@ -662,7 +662,7 @@ class AnyForm(Form):
         return True
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         return node.value
 
     @property
@@ -685,7 +685,7 @@ class UnionForm(Form):
     hint: str | None = None
 
     @override
-    def read(self, node: Node) -> Any:  # noqa: ANN401
+    def read(self, node: JsonNode) -> Any:  # noqa: ANN401
         if not isinstance(node.value, dict):
             self.wrong(node)
         elif self.tag not in node.value:

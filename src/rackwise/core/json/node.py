@@ -26,13 +26,13 @@ _VERSION = re.compile("[0-9]{1,9}")
 _KEYS_SHOWN = 3
 
 
-class Node:
+class JsonNode:
     """A value, where its faults are recorded, and its place: the node above and the key there."""
 
     __slots__ = ("above", "faults", "key", "value")
 
     def __init__(
-        self, value: Json, faults: Faults, above: Node | None = None, key: str | int = "$"
+        self, value: Json, faults: Faults, above: JsonNode | None = None, key: str | int = "$"
     ) -> None:
         self.value = value
         self.faults = faults
@@ -48,15 +48,17 @@ class Node:
             return f"{self.above.path}[{self.key}]"
         return key_path(self.above.path, self.key)
 
-    def at(self, key: str | int) -> Node:
+    def at(self, key: str | int) -> JsonNode:
         """The node of a member or item that exists."""
-        return Node(self.value[key], self.faults, self, key)
+        return JsonNode(self.value[key], self.faults, self, key)
 
     def wrong(self, wanted: str, *, hint: str | None = None) -> None:
         """Record that something else is wanted here."""
         self.faults.wrong(self.path, wanted, self.value, hint=hint)
 
-    def members(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Node]:
+    def members(
+        self, required: Collection[str], optional: Collection[str] = ()
+    ) -> dict[str, JsonNode]:
         """The members of an object that has the required keys and no unknown ones.
 
         Each known key is in the result; one that is missing is null there, and if it was required
@@ -66,7 +68,7 @@ class Node:
             self.wrong("an object")
             return self._nulls((*required, *optional))
         found = {
-            key: Node(value, self.faults, self, key)
+            key: JsonNode(value, self.faults, self, key)
             for key, value in self.value.items()
             if key in required or key in optional
         }
@@ -80,10 +82,10 @@ class Node:
                 self.missing(key)
         return self._nulls((*required, *optional)) | found
 
-    def _nulls(self, keys: Collection[str]) -> dict[str, Node]:
+    def _nulls(self, keys: Collection[str]) -> dict[str, JsonNode]:
         """Nulls in the place of members; what is wrong with them has been told."""
         told = Faults(self.faults.file, self.faults.error)
-        return {key: Node(None, told, self, key) for key in keys}
+        return {key: JsonNode(None, told, self, key) for key in keys}
 
     def missing(self, key: str) -> None:
         """Record that an object lacks a key."""
@@ -109,7 +111,7 @@ class Node:
             )
         )
 
-    def entries(self) -> Iterator[tuple[str, Node]]:
+    def entries(self) -> Iterator[tuple[str, JsonNode]]:
         """Keys and values of an object whose keys are names of the user's."""
         if not isinstance(self.value, dict):
             self.wrong("an object")
@@ -118,14 +120,14 @@ class Node:
             if not key or CONTROL.search(key):
                 wanted = "a name without control characters"
                 self.faults.wrong(self.path, wanted, key, hint=NAME_HINT)
-            yield key, Node(self.value[key], self.faults, self, key)
+            yield key, JsonNode(self.value[key], self.faults, self, key)
 
-    def items(self, wanted: str = "a list") -> list[Node]:
+    def items(self, wanted: str = "a list") -> list[JsonNode]:
         """The items of a list."""
         if not isinstance(self.value, list):
             self.wrong(wanted)
             return []
-        return [Node(item, self.faults, self, index) for index, item in enumerate(self.value)]
+        return [JsonNode(item, self.faults, self, index) for index, item in enumerate(self.value)]
 
     def integer(
         self, wanted: str, low: int = 0, high: int = 2**63 - 1, *, hint: str | None = None
@@ -184,17 +186,17 @@ class Node:
         )
 
 
-def document(data: bytes, *, where: str, error: type[InputError], format: str) -> Node:  # noqa: A002 (the key's own name)
+def document(data: bytes, *, where: str, error: type[InputError], format: str) -> JsonNode:  # noqa: A002 (the key's own name)
     """The root of a document of the format `rackwise.NOUN/N`.
 
     Raises `error` for text that is no strict JSON, another format, and another version.
     """
-    root = Node(parse(data, where=where, error=error), Faults(where, error))
+    root = JsonNode(parse(data, where=where, error=error), Faults(where, error))
     check_format(root, format)
     return root
 
 
-def check_format(root: Node, wanted: str) -> None:
+def check_format(root: JsonNode, wanted: str) -> None:
     """Refuse a document that is of another format or version: nothing else in it can be judged."""
     had = root.value.get("format") if isinstance(root.value, dict) else None
     if had == wanted:

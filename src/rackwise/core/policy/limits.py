@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-class Fault(NamedTuple):
+class RuleConflict(NamedTuple):
     """Why rules cannot hold together; `key`: the key of the topic block that says too much."""
 
     key: str
@@ -41,7 +41,7 @@ def fault_in(
     pin: Mapping[int, Sequence[int]],
     replication: int | None,
     has_other_racks: bool = False,
-) -> Fault | None:
+) -> RuleConflict | None:
     """The first thing that the rules cannot ask for at once, or None.
 
     `spread`: level, 0 = coarsest, -> rule; a level left out is even. `replication`: replicas of a
@@ -56,11 +56,11 @@ def fault_in(
     )
 
 
-def _too_many_counted(count: Sequence[RackCount], replication: int | None) -> Fault | None:
+def _too_many_counted(count: Sequence[RackCount], replication: int | None) -> RuleConflict | None:
     least = sum(rack.min for rack in count)
     if replication is None or least <= replication:
         return None
-    return Fault(
+    return RuleConflict(
         "count",
         f"expected counts with a sum of at most replication {replication}, got the sum {least}",
         replication,
@@ -69,10 +69,12 @@ def _too_many_counted(count: Sequence[RackCount], replication: int | None) -> Fa
     )
 
 
-def _too_many_pinned(pin: Mapping[int, Sequence[int]], replication: int | None) -> Fault | None:
+def _too_many_pinned(
+    pin: Mapping[int, Sequence[int]], replication: int | None
+) -> RuleConflict | None:
     for partition, brokers in pin.items():
         if replication is not None and len(brokers) > replication:
-            return Fault(
+            return RuleConflict(
                 "pin",
                 f"expected at most replication {replication} brokers for partition {partition}, "
                 f"got {len(brokers)}",
@@ -83,14 +85,16 @@ def _too_many_pinned(pin: Mapping[int, Sequence[int]], replication: int | None) 
     return None
 
 
-def _at_least_mixed(spread: Mapping[int, Spread], count: Sequence[RackCount]) -> Fault | None:
+def _at_least_mixed(
+    spread: Mapping[int, Spread], count: Sequence[RackCount]
+) -> RuleConflict | None:
     if not any(isinstance(rule, AtLeast) for rule in spread.values()):
         return None
     mixed = sorted({str(rule) for rule in spread.values() if rule in {"even", "distinct"}})
     mixed += ["count"] if count else []
     if not mixed:
         return None
-    return Fault(
+    return RuleConflict(
         "spread",
         f"expected at_least alone, got it together with {' and '.join(mixed)}",
         "at_least",
@@ -105,7 +109,7 @@ def _even_below_wide(
     replication: int | None,
     *,
     has_other_racks: bool,
-) -> Fault | None:
+) -> RuleConflict | None:
     counted = {_level_of(rack) for rack in count}
     wide = list(_wide_boxes(count, replication, has_other_racks=has_other_racks))
     for level, rule in spread.items():
@@ -119,7 +123,7 @@ def _even_below_wide(
             continue
         for name, at, text in wide:
             if at == above:
-                return Fault(
+                return RuleConflict(
                     "count",
                     f"expected one number, or two that differ by one, for {escaped(name)}, as "
                     f"the level below is even, got {text}",

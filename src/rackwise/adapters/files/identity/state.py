@@ -47,7 +47,7 @@ _INTEGERS = ("version", "czxid", "mzxid", "created_ms", "modified_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class StoredEntry:
     """A node. `mzxid`: the commit that wrote it last; `claim`: the file that keeps it alive."""
 
     data: bytes
@@ -76,7 +76,7 @@ class State:
     """All nodes by path; `number` of the last commit."""
 
     number: int
-    nodes: Mapping[str, Entry]
+    nodes: Mapping[str, StoredEntry]
 
     def children(self, path: str) -> list[str]:
         """Names below a node, sorted."""
@@ -109,7 +109,7 @@ def applied(state: State, ops: Sequence[Op], author: Author) -> State:
     return State(number=number, nodes=nodes)
 
 
-def _apply(nodes: dict[str, Entry], op: Op, number: int, author: Author) -> None:
+def _apply(nodes: dict[str, StoredEntry], op: Op, number: int, author: Author) -> None:
     had = nodes.get(op.path)
     match op:
         case Create() | Absent():
@@ -127,7 +127,11 @@ def _apply(nodes: dict[str, Entry], op: Op, number: int, author: Author) -> None
 
 
 def _change(
-    nodes: dict[str, Entry], op: Check | Put | Delete, had: Entry, number: int, author: Author
+    nodes: dict[str, StoredEntry],
+    op: Check | Put | Delete,
+    had: StoredEntry,
+    number: int,
+    author: Author,
 ) -> None:
     match op:
         case Put():
@@ -146,8 +150,8 @@ def _change(
             pass
 
 
-def _new(op: Create, number: int, author: Author) -> Entry:
-    return Entry(
+def _new(op: Create, number: int, author: Author) -> StoredEntry:
+    return StoredEntry(
         data=op.data,
         version=0,
         czxid=number,
@@ -169,7 +173,7 @@ def format_state(state: State) -> bytes:
     return f'{{{head}, "nodes": {{\n{nodes}\n}}}}\n'.encode()
 
 
-def _document(entry: Entry) -> dict[str, object]:
+def _document(entry: StoredEntry) -> dict[str, object]:
     document: dict[str, object] = {name: getattr(entry, name) for name in _INTEGERS}
     if entry.session is not None:
         document |= {"session": entry.session, "claim": entry.claim}
@@ -195,14 +199,14 @@ def parse_state(data: bytes, *, where: str) -> State:
     )
 
 
-def _entry(told: Any, path: str, where: str) -> Entry:  # noqa: ANN401 (any JSON)
+def _entry(told: Any, path: str, where: str) -> StoredEntry:  # noqa: ANN401 (any JSON)
     place = f"$.nodes[{escaped(path)}]"
     if not isinstance(told, dict) or not all(_is_integer(told.get(name)) for name in _INTEGERS):
         _corrupt(where, place, f"an object with integers {', '.join(_INTEGERS)}")
     session, claim = told.get("session"), told.get("claim")
     if not (session is None and claim is None) and not (_is_integer(session) and _is_name(claim)):
         _corrupt(where, place, "session, an integer, and claim, a file name")
-    return Entry(
+    return StoredEntry(
         data=_data(told, place, where),
         session=session,
         claim=claim,

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from rackwise.core.errors import InvalidRack
-from rackwise.core.json.codec import Codec, Shape, Tagged
+from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Fault, quoted
 from rackwise.core.json.forms import Form, TextForm
 from rackwise.core.override import override
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rackwise.core.json.forms import Definitions, Schema
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
     from rackwise.core.json.strict import Json
 
 FORMAT = "rackwise.plan/1"
@@ -63,7 +63,7 @@ class RackForm(Form):
     hint = None
 
     @override
-    def read(self, node: Node) -> Rack:
+    def read(self, node: JsonNode) -> Rack:
         if not isinstance(node.value, str):
             self.wrong(node)
             return self.stand_in
@@ -93,7 +93,7 @@ def policy_sha256(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _check_group(group: BrokerGroup, node: Node) -> None:
+def _check_group(group: BrokerGroup, node: JsonNode) -> None:
     size = len(group.brokers)
     for key, numbers in (("low", group.low), ("high", group.high)):
         if len(numbers) != size:
@@ -102,12 +102,12 @@ def _check_group(group: BrokerGroup, node: Node) -> None:
         node.at("low").wrong("no low above its high")
 
 
-def _check_made_from(made_from: MadeFrom, node: Node) -> None:
+def _check_made_from(made_from: MadeFrom, node: JsonNode) -> None:
     if made_from.policy_sha256 != policy_sha256(made_from.policy):
         node.at("policy_sha256").wrong("the hash of the policy", hint=NEW_PLAN)
 
 
-def _check_move(move: Move, node: Node) -> None:
+def _check_move(move: Move, node: JsonNode) -> None:
     for key, brokers in (("before", move.before), ("after", move.after)):
         if not brokers:
             node.at(key).wrong("at least one broker", hint=NEW_PLAN)
@@ -116,7 +116,7 @@ def _check_move(move: Move, node: Node) -> None:
         node.at("after").wrong("another list than before", hint=NEW_PLAN)
 
 
-def _check_once(node: Node, brokers: Sequence[int]) -> None:
+def _check_once(node: JsonNode, brokers: Sequence[int]) -> None:
     if len(set(brokers)) == len(brokers):
         return
     for place, broker in enumerate(brokers):
@@ -124,7 +124,7 @@ def _check_once(node: Node, brokers: Sequence[int]) -> None:
             node.at(place).wrong("each broker once", hint=NEW_PLAN)
 
 
-def _check_plan(plan: Plan, node: Node) -> None:
+def _check_plan(plan: Plan, node: JsonNode) -> None:
     known = plan.made_from.brokers
     seen: set[tuple[str, int]] = set()
     moves = node.at("moves") if plan.moves else node
@@ -153,12 +153,12 @@ def _check_plan(plan: Plan, node: Node) -> None:
 CODEC = Codec(
     names={"Rack": Rack},
     forms={Rack: RackForm()},
-    shapes={
-        BrokerGroup: Shape(check=_check_group),
-        MadeFrom: Shape(check=_check_made_from),
-        Move: Shape(check=_check_move),
-        Verdict: Shape(derived={"text": TextForm()}),
-        Plan: Shape(constants={"format": FORMAT}, check=_check_plan, checks_faulty=True),
+    rules={
+        BrokerGroup: ObjectRules(check=_check_group),
+        MadeFrom: ObjectRules(check=_check_made_from),
+        Move: ObjectRules(check=_check_move),
+        Verdict: ObjectRules(derived={"text": TextForm()}),
+        Plan: ObjectRules(constants={"format": FORMAT}, check=_check_plan, checks_faulty=True),
     },
     unions={Goal: Tagged(tag="name", kinds=GOALS, wanted="a goal")},
 )

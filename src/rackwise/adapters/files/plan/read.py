@@ -32,7 +32,7 @@ from rackwise.core.policy import policy_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
     from rackwise.core.planning.model import Plan
     from rackwise.core.policy import Policy
     from rackwise.core.traffic import Price
@@ -99,7 +99,7 @@ def plan_prices(plan: Plan, *, where: str) -> tuple[Price, ...]:
         ) from None
 
 
-def _check_hash(root: Node, written: str) -> None:
+def _check_hash(root: JsonNode, written: str) -> None:
     found = sha256_of({key: each for key, each in root.value.items() if key != "sha256"})
     if found != written:
         raise root.faults.last(

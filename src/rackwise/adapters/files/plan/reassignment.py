@@ -30,7 +30,7 @@ from rackwise.adapters.files.writing import write_text
 from rackwise.core.errors import InvalidPlan, InvalidSnapshot
 from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Fault, Faults, quoted
-from rackwise.core.json.node import Node
+from rackwise.core.json.node import JsonNode
 from rackwise.core.json.strict import parse
 from rackwise.core.model import Broker, Cluster, Partition, PartitionTable, Topic
 from rackwise.core.racks import Rack
@@ -100,7 +100,7 @@ def read_placement(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Placement
 
 def parse_placement(data: bytes, *, where: str) -> Placement:
     """The placement in the content of a reassignment file. Raises `InvalidPlan`."""
-    root = Node(parse(data, where=where, error=InvalidPlan), Faults(where, InvalidPlan))
+    root = JsonNode(parse(data, where=where, error=InvalidPlan), Faults(where, InvalidPlan))
     fields = root.members(("partitions",), ("version",))
     version = fields["version"]
     if version.value is not None and (type(version.value) is not int or version.value != VERSION):
@@ -174,7 +174,7 @@ def _in_order(keys: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(keys, key=lambda key: (key[0].encode(), key[1]))
 
 
-def _partition(item: Node) -> tuple[str, int, tuple[int, ...]]:
+def _partition(item: JsonNode) -> tuple[str, int, tuple[int, ...]]:
     fields = item.members(("topic", "partition", "replicas"), ("log_dirs",))
     replicas = fields["replicas"]
     brokers = tuple(node.broker_id() for node in replicas.items("a list of broker ids"))
@@ -190,7 +190,7 @@ def _partition(item: Node) -> tuple[str, int, tuple[int, ...]]:
     )
 
 
-def _tell_twice(replicas: list[Node]) -> None:
+def _tell_twice(replicas: list[JsonNode]) -> None:
     seen: set[int] = set()
     for node in replicas:
         if type(node.value) is int and node.value in seen:
@@ -198,7 +198,7 @@ def _tell_twice(replicas: list[Node]) -> None:
         seen.add(node.value)
 
 
-def _check_log_dirs(node: Node, replicas: int) -> None:
+def _check_log_dirs(node: JsonNode, replicas: int) -> None:
     if node.value is None:
         return
     dirs = node.items('a list of "any"')

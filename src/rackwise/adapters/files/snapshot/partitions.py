@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
     from rackwise.core.json.strict import Hook, Members
 
 KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "replicas")
@@ -61,7 +61,7 @@ class TopicRows:
     """One topic of the file: its name and the node of its `partitions`, number by place."""
 
     name: str
-    partitions: Node
+    partitions: JsonNode
 
     @property
     def rows(self) -> list[Any]:
@@ -241,7 +241,7 @@ def _table(
     )
 
 
-def _explain(row: Node) -> None:
+def _explain(row: JsonNode) -> None:
     """Record what keeps one row from being a partition."""
     members = row.members(KEYS)
     for name in _LISTS:

@@ -24,7 +24,7 @@ from rackwise.adapters.files.snapshot.partitions import RowTaker, TopicRows, are
 from rackwise.core.errors import InvalidRack, InvalidSnapshot
 from rackwise.core.json.declare import MAX_ID
 from rackwise.core.json.faults import Fault, Faults
-from rackwise.core.json.node import Node, check_format
+from rackwise.core.json.node import JsonNode, check_format
 from rackwise.core.json.strict import collector_held_back, parse
 from rackwise.core.model import Broker, Cluster, Configs, Group, GroupMember, LogDir, Note, Topic
 from rackwise.core.racks import Rack, check_one_form
@@ -83,10 +83,10 @@ def parse_snapshot(data: bytes, *, where: str) -> Cluster:
         if taker.columns() is None or not are_in_place(taker, value):
             taker = RowTaker()
             value = parse(data, where=where, error=InvalidSnapshot)
-        return _cluster(Node(value, Faults(where, InvalidSnapshot)), taker)
+        return _cluster(JsonNode(value, Faults(where, InvalidSnapshot)), taker)
 
 
-def _cluster(root: Node, taker: RowTaker) -> Cluster:
+def _cluster(root: JsonNode, taker: RowTaker) -> Cluster:
     check_format(root, FORMAT)
     fields = root.members(_KEYS)
     fields["tool"].optional_text()
@@ -124,7 +124,7 @@ def check_racks(brokers: Iterable[Broker], where: str) -> None:
         ) from None
 
 
-def _brokers(node: Node) -> list[Broker]:
+def _brokers(node: JsonNode) -> list[Broker]:
     brokers = []
     seen: set[int] = set()
     for item in node.items("a list of brokers"):
@@ -136,7 +136,7 @@ def _brokers(node: Node) -> list[Broker]:
     return brokers
 
 
-def _twice(item: Node, key: str, what: str, had: str) -> None:
+def _twice(item: JsonNode, key: str, what: str, had: str) -> None:
     item.faults.add(
         Fault(
             place=f"{item.path}.{key}",
@@ -148,7 +148,7 @@ def _twice(item: Node, key: str, what: str, had: str) -> None:
     )
 
 
-def _broker(node: Node) -> Broker:
+def _broker(node: JsonNode) -> Broker:
     fields = node.members(_BROKER)
     is_fenced, port, rack = fields["is_fenced"], fields["port"], fields["rack"]
     return Broker(
@@ -163,7 +163,7 @@ def _broker(node: Node) -> Broker:
     )
 
 
-def _address(node: Node) -> str:
+def _address(node: JsonNode) -> str:
     text = node.text("an IP address")
     try:
         ip_address(text)
@@ -172,7 +172,7 @@ def _address(node: Node) -> str:
     return text
 
 
-def _log_dir(node: Node) -> LogDir:
+def _log_dir(node: JsonNode) -> LogDir:
     fields = node.members(_LOG_DIR)
     return LogDir(
         path=fields["path"].text(),
@@ -183,9 +183,9 @@ def _log_dir(node: Node) -> LogDir:
     )
 
 
-def _topic_nodes(node: Node) -> list[tuple[Topic, Node]]:
+def _topic_nodes(node: JsonNode) -> list[tuple[Topic, JsonNode]]:
     """Topics in the order of the file, each with the node of its partitions."""
-    topics: list[tuple[Topic, Node]] = []
+    topics: list[tuple[Topic, JsonNode]] = []
     seen: set[str] = set()
     for item in node.items("a list of topics"):
         fields = item.members(_TOPIC)
@@ -204,7 +204,7 @@ def _topic_nodes(node: Node) -> list[tuple[Topic, Node]]:
     return topics
 
 
-def _groups(node: Node) -> tuple[Group, ...]:
+def _groups(node: JsonNode) -> tuple[Group, ...]:
     groups = []
     seen: set[str] = set()
     for item in node.items("a list of groups"):
@@ -223,7 +223,7 @@ def _groups(node: Node) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _members(node: Node) -> tuple[GroupMember, ...]:
+def _members(node: JsonNode) -> tuple[GroupMember, ...]:
     members = []
     seen: set[str] = set()
     for item in node.items():
@@ -235,7 +235,7 @@ def _members(node: Node) -> tuple[GroupMember, ...]:
     return tuple(members)
 
 
-def _member(node: Node) -> GroupMember:
+def _member(node: JsonNode) -> GroupMember:
     fields = node.members(_MEMBER, _MEMBER_LATER)
     rack, topics, generation = fields["rack"], fields["topics"], fields["generation"]
     return GroupMember(
@@ -254,7 +254,7 @@ def _member(node: Node) -> GroupMember:
     )
 
 
-def _pair(node: Node) -> tuple[str, int]:
+def _pair(node: JsonNode) -> tuple[str, int]:
     pair = node.items("a pair of topic and partition")
     if len(pair) != _PAIR:
         if isinstance(node.value, list):
@@ -263,7 +263,7 @@ def _pair(node: Node) -> tuple[str, int]:
     return (pair[0].name("a topic name"), pair[1].integer("a partition number", 0, MAX_ID))
 
 
-def _configs(node: Node) -> Configs:
+def _configs(node: JsonNode) -> Configs:
     fields = node.members(("brokers", "topics"))
     brokers: dict[int, Mapping[str, str]] = {}
     for key, entry in fields["brokers"].entries():
@@ -280,16 +280,16 @@ def _configs(node: Node) -> Configs:
     )
 
 
-def _config(node: Node) -> Mapping[str, str]:
+def _config(node: JsonNode) -> Mapping[str, str]:
     return MappingProxyType({key: value.text() for key, value in node.entries()})
 
 
-def _note(node: Node) -> Note:
+def _note(node: JsonNode) -> Note:
     fields = node.members(("kind", "text"))
     return Note(kind=fields["kind"].name(), text=fields["text"].text())
 
 
-def _time(node: Node) -> str:
+def _time(node: JsonNode) -> str:
     text = node.text("a time in UTC")
     try:
         is_time = text.endswith("Z") and text[10:11] == "T" and bool(datetime.fromisoformat(text))
@@ -300,7 +300,7 @@ def _time(node: Node) -> str:
     return text
 
 
-def _source(node: Node) -> str:
+def _source(node: JsonNode) -> str:
     if node.value not in SOURCES:
         node.wrong("one of " + ", ".join(SOURCES))
     return str(node.value)

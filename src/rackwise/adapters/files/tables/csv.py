@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """One row: its cells by column, and its line, from 1."""
 
     cells: dict[str, str]
@@ -59,10 +59,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """The rows of a table; whoever reads their cells ends with `faults.raise_if_any()`."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
     faults: Faults
 
 
@@ -73,7 +73,7 @@ def table_of(
     error: type[InputError],
     required: Sequence[str],
     optional: Collection[str] = (),
-) -> Table:
+) -> CsvTable:
     """The content of a CSV table. Raises `error` where it is none or lacks a column."""
     faults = Faults(where, error)
     lines = _lines(decoded(data, faults), faults)
@@ -92,12 +92,12 @@ def table_of(
                 )
             )
             continue
-        row = Row(dict(zip(columns, cells, strict=True)), at, faults)
+        row = CsvRow(dict(zip(columns, cells, strict=True)), at, faults)
         for column in columns:
             if CONTROL.search(row[column]):
                 row.wrong(column, "text without control characters")
         rows.append(row)
-    return Table(tuple(rows), faults)
+    return CsvTable(tuple(rows), faults)
 
 
 def decoded(data: bytes, faults: Faults) -> str:

@@ -23,7 +23,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.tables.csv import Row, table_of
+from rackwise.adapters.files.tables.csv import CsvRow, table_of
 from rackwise.core.errors import InvalidPrices
 from rackwise.core.traffic import ANY, NANO, Price, exact_usd_text
 
@@ -104,7 +104,7 @@ def price_table(prices: Iterable[Price]) -> str:
     return text.getvalue()
 
 
-def _price(row: Row) -> Price:
+def _price(row: CsvRow) -> Price:
     for column in ("provider", "region", "level", "source"):
         if not row[column]:
             row.wrong(column, _WANTED[column], hint=_ready(row, column))
@@ -132,7 +132,7 @@ def _price(row: Row) -> Price:
     )
 
 
-def _nano(row: Row, column: str) -> int:
+def _nano(row: CsvRow, column: str) -> int:
     found = _USD.fullmatch(row[column])
     if found is None:
         row.wrong(column, _WANTED[column], hint=_ready(row, column))
@@ -140,14 +140,14 @@ def _nano(row: Row, column: str) -> int:
     return int(found[1]) * NANO + int((found[2] or "").ljust(9, "0"))
 
 
-def _gb(row: Row) -> int:
+def _gb(row: CsvRow) -> int:
     if _GB.fullmatch(row["gb_bytes"]):
         return int(row["gb_bytes"])
     row.wrong("gb_bytes", _WANTED["gb_bytes"], hint=_ready(row, "gb_bytes"))
     return 1
 
 
-def _day(row: Row, column: str) -> date:
+def _day(row: CsvRow, column: str) -> date:
     try:
         if _DAY.fullmatch(row[column]):
             return date.fromisoformat(row[column])
@@ -186,7 +186,7 @@ _RIGHT = {
 }
 
 
-def _ready(row: Row, column: str) -> str:
+def _ready(row: CsvRow, column: str) -> str:
     """A line to put in the row's place: its own cells, with one that is right in the column."""
     cells = {**row.cells, column: _RIGHT[column]}
     line = io.StringIO(newline="")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rackwise.core.json.node import Node
+    from rackwise.core.json.node import JsonNode
 
 RATES_FORMAT = "rackwise-rates/1"
 RATE = "bytes_per_s, a number from 0 to 2^63"
@@ -96,12 +96,12 @@ def write_rack_rates(path: str | Path, topic: str, rates: RackRates, *, made_at_
     write_text(path, rack_rates_text(topic, rates, made_at_ms=made_at_ms))
 
 
-def rack_numbers(node: Node, wanted: str, hint: str) -> dict[str, float]:
+def rack_numbers(node: JsonNode, wanted: str, hint: str) -> dict[str, float]:
     """Rack -> number, of an object."""
     return {rack: value.number(wanted, hint=hint) for rack, value in node.entries()}
 
 
-def check_racks(node: Node, racks: list[str]) -> None:
+def check_racks(node: JsonNode, racks: list[str]) -> None:
     """Record a rack that is no rack, or of another depth than the others."""
     try:
         rack_paths(tuple(sorted(set(racks))))
@@ -109,7 +109,7 @@ def check_racks(node: Node, racks: list[str]) -> None:
         node.faults.wrong(node.path, str(error.wanted), error.had, hint=error.hint)
 
 
-def moment(node: Node) -> int:
+def moment(node: JsonNode) -> int:
     """A time in ms."""
     return node.integer("milliseconds since 1970, UTC")
 

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.tables.csv import Row, table_of
+from rackwise.adapters.files.tables.csv import CsvRow, table_of
 from rackwise.core.errors import InvalidRack, InvalidRates
 from rackwise.core.racks import Rack
 from rackwise.core.text import escaped
@@ -93,7 +93,7 @@ def parse_clients(data: bytes, *, where: str) -> Mapping[str, Mapping[str, Rack]
     return MappingProxyType({kind: MappingProxyType(names) for kind, names in racks.items()})
 
 
-def _rack(row: Row) -> Rack:
+def _rack(row: CsvRow) -> Rack:
     rack = Rack(row["rack"])
     try:
         rack.levels  # noqa: B018 (reading it is the check)
@@ -108,7 +108,7 @@ def _rack(row: Row) -> Rack:
     return rack
 
 
-def _rate_row(row: Row) -> RateRow:
+def _rate_row(row: CsvRow) -> RateRow:
     for column in ("cluster", "topic"):
         if not row[column]:
             row.wrong(column, f"the name of a {column}")
@@ -126,7 +126,7 @@ def _rate_row(row: Row) -> RateRow:
     )
 
 
-def _rate(row: Row, column: str) -> int | None:
+def _rate(row: CsvRow, column: str) -> int | None:
     text = row[column]
     if not text:
         return None

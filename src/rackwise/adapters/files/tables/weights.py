@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.files.bounded_read import MAX_BYTES, read_bytes
-from rackwise.adapters.files.tables.csv import Row, table_of
+from rackwise.adapters.files.tables.csv import CsvRow, table_of
 from rackwise.core.assignors.members import TopicPartition
 from rackwise.core.errors import InvalidWeights
 from rackwise.core.json.declare import MAX_ID
@@ -79,14 +79,14 @@ def parse_weights(
     return MappingProxyType(weights)
 
 
-def _check_there(row: Row, tp: TopicPartition, sizes: Mapping[str, int]) -> None:
+def _check_there(row: CsvRow, tp: TopicPartition, sizes: Mapping[str, int]) -> None:
     if tp.topic not in sizes:
         row.wrong("topic", "a topic of the cluster", hint="take out the rows of other topics")
     elif tp.partition >= sizes[tp.topic]:
         row.wrong("partition", f"a partition from 0 to {sizes[tp.topic] - 1}")
 
 
-def _number(row: Row, column: str, wanted: str, most: int, hint: str | None) -> int:
+def _number(row: CsvRow, column: str, wanted: str, most: int, hint: str | None) -> int:
     text = row[column]
     is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
     if is_number and int(text) <= most:

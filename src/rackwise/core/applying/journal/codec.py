@@ -24,9 +24,9 @@ from rackwise.core.applying.journal.lines import Line
 from rackwise.core.applying.model import ThrottleKey
 from rackwise.core.applying.throttle_configs import LISTS, RATES
 from rackwise.core.errors import InvalidPlan
-from rackwise.core.json.codec import Codec, Shape, Tagged
+from rackwise.core.json.codec import Codec, ObjectRules, Tagged
 from rackwise.core.json.faults import Faults
-from rackwise.core.json.node import Node
+from rackwise.core.json.node import JsonNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMAT = "rackwise.journal/1"
 
 
-def _check_key(key: ThrottleKey, node: Node) -> None:
+def _check_key(key: ThrottleKey, node: JsonNode) -> None:
     is_broker = key.kind == "broker" and key.key in RATES
     is_id = key.name.isascii() and key.name.isdigit()
     if not (is_broker and is_id) and not (key.kind == "topic" and key.key in LISTS):
@@ -45,7 +45,7 @@ def _check_key(key: ThrottleKey, node: Node) -> None:
 
 CODEC = Codec(
     names=vars(model),
-    shapes={ThrottleKey: Shape(check=_check_key)},
+    rules={ThrottleKey: ObjectRules(check=_check_key)},
     unions={
         Line: Tagged(
             tag="type", kinds={kind.type: kind for kind in get_args(Line)}, wanted="a journal line"
@@ -73,6 +73,6 @@ def line_of(values: Mapping[str, Json], where: str = "journal") -> Line:
     Raises `InvalidPlan` with the JSON path.
     """
     faults = Faults(where, InvalidPlan)
-    line: Line = LINE.read(Node(values, faults))
+    line: Line = LINE.read(JsonNode(values, faults))
     faults.raise_if_any()
     return line

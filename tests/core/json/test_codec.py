@@ -1,0 +1,138 @@
+"""The codec: declared classes are read with all their faults, written back, and described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from json_schemas import check, fault
+from rackwise.core.errors import InvalidConfig
+from rackwise.core.json.codec import Codec, ObjectRules, Tagged
+from rackwise.core.json.declare import OMITTED, Between, BrokerId, Key, Name, Rows
+from rackwise.core.json.faults import Faults
+from rackwise.core.json.forms import Definitions
+from rackwise.core.json.node import JsonNode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Pair(NamedTuple):
+    name: Annotated[str, Name()]
+    size: Annotated[int, Between(1, 9, "a size from 1 to 9")]
+
+
+@dataclass(frozen=True)
+class Circle:
+    radius: float
+
+
+@dataclass(frozen=True)
+class Square:
+    side: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    kind: Literal["a", "b"]
+    flag: bool
+    pairs: tuple[Pair, ...] = ()
+    ids: Mapping[int, int] = field(default_factory=dict)
+    seen: Annotated[Mapping[BrokerId, Pair], Rows("id")] = field(default_factory=dict)
+    note: str | None = None
+    figure: Circle | Square
+    class_: Annotated[str, Key("class"), OMITTED] = ""
+
+
+CODEC = Codec(
+    names=globals(),
+    rules={Sheet: ObjectRules(constants={"format": "sheet/1"})},
+    unions={
+        Circle | Square: Tagged(
+            tag="type", kinds={"circle": Circle, "square": Square}, wanted="a figure"
+        )
+    },
+)
+SHEET = CODEC.object(Sheet)
+names = st.text("abü", min_size=1, max_size=3)
+pairs = st.builds(Pair, names, st.integers(1, 9))
+ids = st.integers(0, 2**31 - 1)
+sheets = st.builds(
+    Sheet,
+    kind=st.sampled_from(["a", "b"]),
+    flag=st.booleans(),
+    pairs=st.lists(pairs, max_size=3).map(tuple),
+    ids=st.dictionaries(ids, st.integers(0, 9), max_size=3),
+    seen=st.dictionaries(ids, pairs, max_size=3),
+    note=st.none() | st.text(max_size=3),
+    figure=st.builds(Circle, st.floats(0, 9)) | st.builds(Square, st.integers(0, 9)),
+    class_=st.text("xy", max_size=2),
+)
+
+
+def read(value):
+    faults = Faults("s.json", InvalidConfig)
+    sheet = SHEET.read(JsonNode(value, faults))
+    faults.raise_if_any()
+    return sheet
+
+
+def schema():
+    definitions = Definitions()
+    return SHEET.schema(definitions) | {"$defs": definitions}
+
+
+@given(sheets)
+def test_what_is_written_is_read_and_keeps_to_the_schema(sheet):
+    written = SHEET.write(sheet)
+    assert read(written) == sheet
+    check(written, schema(), schema())
+    assert ("class" in written) == (sheet.class_ != "")
+
+
+GOOD = SHEET.write(
+    Sheet(kind="a", flag=True, pairs=(Pair("x", 1),), seen={1: Pair("y", 2)}, figure=Square(3))
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "c"}, '$.kind: expected one of a, b, got "c"'),
+        ({"flag": 1}, "$.flag: expected true or false, got 1"),
+        ({"pairs": [["x", True]]}, "$.pairs[0][1]: expected a size from 1 to 9, got true"),
+        ({"pairs": [["", 1]]}, "$.pairs[0][0]: expected a name without control characters"),
+        ({"pairs": [["x"]]}, "$.pairs[0]: expected a list of name, size, got a list"),
+        ({"pairs": {}}, "$.pairs: expected a list of pairs, got an object"),
+        ({"ids": {"01": 1}}, '$.ids: expected a broker id as key, got "01"'),
+        ({"seen": GOOD["seen"] * 2}, "$.seen[1].id: expected each id once, got 1"),
+        ({"note": 7}, "$.note: expected a text or null, got 7"),
+        ({"figure": {"side": 1}}, '$.figure: missing key "type"'),
+        ({"figure": {"type": "x"}}, '$.figure.type: expected one of circle, square, got "x"'),
+        ({"figure": 7}, "$.figure: expected a figure, got 7"),
+        ({"more": 7}, '$: unknown key "more"'),
+        ({"kind": 1, "flag": 1, "note": 1}, "$.kind: expected one of a, b, got 1 (and 2 more"),
+    ],
+)
+def test_the_first_fault_has_its_path_and_the_others_are_counted(changes, message):
+    with pytest.raises(InvalidConfig) as caught:
+        read(GOOD | changes)
+    assert caught.value.message.startswith(f"invalid s.json at {message}")
+
+
+@pytest.mark.parametrize("changes", [{"kind": "c"}, {"flag": 1}, {"pairs": [["x"]]}, {"more": 7}])
+def test_the_schema_rejects_what_the_reader_rejects(changes):
+    assert fault(GOOD, schema(), schema()) is None
+    assert fault(GOOD | changes, schema(), schema())
+
+
+def test_a_missing_key_is_a_fault_unless_the_declaration_allows_it():
+    assert "class" not in GOOD
+    value = dict(GOOD)
+    del value["note"]
+    with pytest.raises(InvalidConfig, match='missing key "note"'):
+        read(value)
