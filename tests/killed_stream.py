@@ -18,7 +18,7 @@ import sys
 
 from rackwise.cli.main import run
 from rackwise.pipeline.stream import run as stream
-from rackwise.pipeline.stream.store import Disk, Store
+from rackwise.pipeline.stream.store import Store, StoreDisk
 
 STEPS = ("make_folder", "write", "place", "sync", "remove")
 CHANGES = {"os.rename", "os.mkdir", "os.link", "os.symlink", "os.remove", "os.rmdir"}
@@ -29,7 +29,7 @@ def die(*_, **__):
     os.killpg(0, signal.SIGKILL)
 
 
-class CountingDisk(Disk):
+class CountingDisk(StoreDisk):
     """Dies before a step."""
 
     def __init__(self, step):
@@ -47,7 +47,7 @@ def at_commit(step):
     commit = Store.commit
 
     def counted(store, batch):
-        store.disk = Disk() if step is None else CountingDisk(step)
+        store.disk = StoreDisk() if step is None else CountingDisk(step)
         commit(store, batch)
         die()
 

@@ -15,14 +15,14 @@ from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
 from rackwise.adapters.clients.kafka_python.writer import write
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
-from rackwise.pipeline.kafka.records import Topic
+from rackwise.pipeline.kafka.records import KafkaTopic
 from rackwise.pipeline.kafka.source import NAME, source_of
 from rackwise.pipeline.runtime.session import session
 
 
 def main(given):
     reach, name = Reach(bootstrap=given["bootstrap"]), given["topic"]
-    topic = Topic(
+    topic = KafkaTopic(
         name=name,
         ends=partial(ends, reach, name),
         records=partial(records, reach, name),

@@ -28,7 +28,7 @@ from rackwise.core.planning.proof.certificate import lower_bound
 from rackwise.core.policy import Policy
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.snapshots import read_snapshots
-from rackwise.pipeline.plans.certificate import Claims, bounds
+from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 from rackwise.pipeline.plans.fleet_plans import plan_clusters
 from rackwise.pipeline.plans.task import Planning
 from rackwise.pipeline.runtime.session import large_batches, session
@@ -110,7 +110,7 @@ def proof(spark: SparkSession) -> None:
     cluster = generated_cluster("random", BROKERS, RACKS, PARTITIONS, 3)
     read, _ = read_snapshots([("bench.json", b"")], lambda _: cluster)
     fleet, told = frames(spark, read), certificate(cluster)
-    claims = Claims(
+    claims = BoundInputs(
         certificates={read[0].name: told},
         goal=Balance(),
         policy=Policy(),
@@ -118,7 +118,7 @@ def proof(spark: SparkSession) -> None:
     )
 
     def by_spark() -> int:
-        (row,) = bounds(spark, fleet, claims).toArrow().to_pylist()
+        (row,) = lower_bounds(spark, fleet, claims).toArrow().to_pylist()
         return int(row["lower_bound"])
 
     by_numpy = partial(lower_bound, cluster, Policy(), told)

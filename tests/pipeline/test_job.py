@@ -361,7 +361,9 @@ class TestUnhappy:
         from rackwise.pipeline.bill import gold
 
         whole = gold.priced
-        monkeypatch.setattr(gold, "priced", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'"))
+        monkeypatch.setattr(
+            gold, "price_traffic", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'")
+        )
         path = write_flows(tmp_path / "flows", demo_flows())
         with pytest.raises(
             BytesLost,
@@ -446,17 +448,17 @@ class TestRunId:
         assert len({first, *others}) == 6
 
     def test_a_folder_that_is_there_is_left_alone(self, spark, tmp_path):
-        from rackwise.pipeline.request import claimed_folder
+        from rackwise.pipeline.request import claim_folder
 
-        names = [claimed_folder(spark, f"{tmp_path}/", "abc") for _ in range(3)]
+        names = [claim_folder(spark, f"{tmp_path}/", "abc") for _ in range(3)]
         assert [name.rpartition("/")[2] for name in names] == ["abc", "abc-2", "abc-3"]
         assert Path(names[2]).is_dir()
 
     @pytest.mark.connect
     def test_so_is_one_behind_a_uri(self, spark, tmp_path):
-        from rackwise.pipeline.request import claimed_folder
+        from rackwise.pipeline.request import claim_folder
 
         uri = f"file://{tmp_path}"
-        assert claimed_folder(spark, uri, "abc") == f"{uri}/runs/abc"
+        assert claim_folder(spark, uri, "abc") == f"{uri}/runs/abc"
         spark.range(1).write.parquet(f"{uri}/runs/abc/gold")
-        assert claimed_folder(spark, uri, "abc") == f"{uri}/runs/abc-2"
+        assert claim_folder(spark, uri, "abc") == f"{uri}/runs/abc-2"

@@ -45,13 +45,13 @@ def test_facts_and_their_traffic(spark, capsys, form):
 
 
 def test_dollars(spark, capsys):
-    from rackwise.pipeline.bill.cost import priced
+    from rackwise.pipeline.bill.cost import price_traffic
     from rackwise.pipeline.bill.traffic import traffic
     from small_fleets import DAY, price
 
     fleet = fleet_of(spark)
     moved = traffic(facts_of(spark, "vpc", fleet).where("reason = 'kept'"), fleet)
     levels = ("region", "zone")
-    gold = priced(moved, fleet, prices=(price(),), levels=levels, days=[DAY])
+    gold = price_traffic(moved, fleet, prices=(price(),), levels=levels, days=[DAY])
     plan = explained(gold, capsys)
     assert [name for name in SLOW if name in plan] == []

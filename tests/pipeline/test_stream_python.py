@@ -16,7 +16,7 @@ from rackwise.adapters.kafka import connect
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.json.strict import parse
 from rackwise.core.partitioner import partition_for_key
-from rackwise.pipeline.kafka.records import Topic
+from rackwise.pipeline.kafka.records import KafkaTopic
 from rackwise.pipeline.kafka.source import source_of
 from rackwise.pipeline.kafka.table import PUSHDOWN
 from refusals import called
@@ -67,7 +67,7 @@ def test_what_is_there_is_read_once_and_what_comes_later_by_the_next_run(bootstr
 def source(bootstrap, *, most=10, takes_filters=False, rack_file=None):
     """The data source of the topic, read and written."""
     reach = Reach(bootstrap=bootstrap, rack_file=rack_file)
-    topic = Topic(
+    topic = KafkaTopic(
         name=TOPIC,
         ends=partial(ends, reach, TOPIC),
         records=partial(records, reach, TOPIC),

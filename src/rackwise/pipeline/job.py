@@ -40,14 +40,14 @@ from rackwise.core.subnets import length_classes, rack_of
 from rackwise.core.traffic import ANY, REGION, named_levels, prices_of, rates_of
 from rackwise.pipeline import schemas
 from rackwise.pipeline.audit.blast import blast_rows, blast_table
-from rackwise.pipeline.audit.findings import audited, finding_table
+from rackwise.pipeline.audit.findings import audit_fleet, finding_table
 from rackwise.pipeline.bill.gold import SCHEMAS as GOLD
 from rackwise.pipeline.bill.gold import bill, cross_rack, traffic_of
 from rackwise.pipeline.bill.rates import unknown_topics
 from rackwise.pipeline.bill.savings import saving_rows, savings
 from rackwise.pipeline.fleet.fleet import frames
 from rackwise.pipeline.fleet.subnet_racks import subnet_buckets
-from rackwise.pipeline.ingest.files import flow_files, literally, repeated
+from rackwise.pipeline.ingest.files import escape_glob, find_repeated, flow_files
 from rackwise.pipeline.ingest.formats import (
     flow_facts,
     input_format,
@@ -59,7 +59,7 @@ from rackwise.pipeline.ingest.row_outcomes import RowOutcomes
 from rackwise.pipeline.ingest.silver import count_rows, store_in, write_silver
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.plans.fleet_plans import PROOF, STEP, Plans, plan_clusters
-from rackwise.pipeline.request import check_request, check_shared, claimed_folder, run_id
+from rackwise.pipeline.request import check_request, check_shared, claim_folder, run_id
 from rackwise.pipeline.summary import LISTED, document, plain, plans_part, seconds
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
     `InvalidPolicy`; `OutputNotShared`; `QuarantineExceeded` and `BytesLost`, after which nothing
     may be published.
     """
-    return _Run(spark, request).analysis()
+    return _AnalyzeRun(spark, request).analysis()
 
 
-class _Run:
+class _AnalyzeRun:
     """One run, step by step; what several steps need is kept here."""
 
     def __init__(self, spark: SparkSession, request: AnalyzeRequest) -> None:
@@ -142,21 +142,21 @@ class _Run:
         check_shared(self.spark, request.tables)
         files = flow_files(self.spark, request.flows) if request.flows else ()
         run = run_id(request, files)
-        folder = claimed_folder(self.spark, request.tables, run)
+        folder = claim_folder(self.spark, request.tables, run)
         try:
-            return self._made(files, run, folder)
+            return self._run_steps(files, run, folder)
         except BaseException:
             if "://" not in folder:
                 shutil.rmtree(folder)
             raise
 
-    def _made(self, files: Sequence[FlowFile], run: str, folder: str) -> Analysis:
+    def _run_steps(self, files: Sequence[FlowFile], run: str, folder: str) -> Analysis:
         rows, found = self._bronze(files, folder)
         fleet = self._fleet(found, folder)
         facts = self._silver(rows, fleet, files, folder)
         made, levels = self._bill(facts, fleet, f"{folder}/gold")
         self.step("gold: findings")
-        judged = audited(fleet, self.request.policy)
+        judged = audit_fleet(fleet, self.request.policy)
         path = f"{folder}/gold/finding"
         write_arrow(self.spark, finding_table(judged), path, schemas.FINDING)
         self.step("gold: blast radius")
@@ -201,7 +201,7 @@ class _Run:
         if not files:
             return None, FoundNames()
         self.step("bronze: flow files")
-        for same in repeated(files):
+        for same in find_repeated(files):
             self.notes.append(
                 f"{len(same)} flow files have one name and size, all were read: "
                 + ", ".join(file.path for file in same)
@@ -210,7 +210,7 @@ class _Run:
         if "bronze" in self.request.keep:
             rows = with_all_columns(rows, self.request.flow_format)
             rows.write.parquet(f"{folder}/bronze/flow")
-            kept = literally(f"{folder}/bronze/flow")
+            kept = escape_glob(f"{folder}/bronze/flow")
             rows = self.spark.read.schema(rows.schema).parquet(kept)
         return rows, input_format(self.request.flow_format).names(rows)
 

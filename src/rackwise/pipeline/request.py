@@ -117,16 +117,16 @@ def run_id(request: AnalyzeRequest, files: Sequence[FlowFile]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:RUN_ID_DIGITS]
 
 
-def claimed_folder(spark: SparkSession, tables: str, run: str) -> str:
+def claim_folder(spark: SparkSession, tables: str, run: str) -> str:
     """A folder of the run's own: `<tables>/runs/RUN`, or `RUN-2`, `RUN-3` where that is taken."""
     number = 1
     while True:
         name = run if number == 1 else f"{run}-{number}"
         folder = f"{tables.rstrip('/')}/{RUNS}/{name}"
         if "://" in tables:
-            if not _is_there(spark, folder):
+            if not _exists(spark, folder):
                 return folder
-        elif _made(Path(folder)):
+        elif _create_folder(Path(folder)):
             return folder
         number += 1
 
@@ -180,7 +180,7 @@ def check_shared(spark: SparkSession, folder: str) -> None:
         )
 
 
-def _made(folder: Path) -> bool:
+def _create_folder(folder: Path) -> bool:
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder.mkdir()
@@ -189,7 +189,7 @@ def _made(folder: Path) -> bool:
     return True
 
 
-def _is_there(spark: SparkSession, folder: str) -> bool:
+def _exists(spark: SparkSession, folder: str) -> bool:
     from pyspark.errors import AnalysisException
 
     found = spark.read.format("binaryFile").option("recursiveFileLookup", "true")

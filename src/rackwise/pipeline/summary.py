@@ -71,7 +71,7 @@ def document(
         "verdict": {**_placement(fleet, found), **_totals(bill)},
         "quality": {**_quality(bill), **_rows_lost(outcomes)},
         "matrix": _plain_rows(bill.matrix) if bill else [],
-        **{name: _plain_rows(_rolled_up(bill, name)) if bill else [] for name in ROLL_UPS},
+        **{name: _plain_rows(_roll_up_rows(bill, name)) if bill else [] for name in ROLL_UPS},
         "savings": savings_part(bill.savings, most=SHOWN) if bill else None,
         "rows": {**rows, "findings": counts.total()},
         "findings": {
@@ -112,7 +112,7 @@ def document(
             "options": dict(options),
             "versions": dict(versions),
         },
-        "failed": [_failed(one) for one in failed],
+        "failed": [_failed_part(one) for one in failed],
         "notes": list(notes),
     }
 
@@ -154,13 +154,13 @@ def _plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{name: plain(value) for name, value in row.items()} for row in rows]
 
 
-def _rolled_up(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
+def _roll_up_rows(bill: Bill, name: str) -> Sequence[Mapping[str, Any]]:
     """The largest rows of a listed roll-up; all of another, its clusters added up."""
     rows = bill.roll_ups[name]
-    return rows[:SHOWN] if name in LISTED else _added(rows, ROLL_UPS[name])
+    return rows[:SHOWN] if name in LISTED else _merge_clusters(rows, ROLL_UPS[name])
 
 
-def _added(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
+def _merge_clusters(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
     """Rows that are alike in `keys` as one, those that cost most first."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -307,7 +307,7 @@ def _prices(bill: Bill) -> list[dict[str, Any]]:
     ]
 
 
-def _failed(one: FailedSnapshot) -> dict[str, Any]:
+def _failed_part(one: FailedSnapshot) -> dict[str, Any]:
     return {
         "snapshot": one.file,
         "error": type(one.error).__name__,

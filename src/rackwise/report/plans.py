@@ -33,7 +33,7 @@ ROWS: Final = 8
 """Rows of a table; the CSV file has all."""
 
 
-def planned(summary: Summary) -> Sequence[Row]:
+def planned_rows(summary: Summary) -> Sequence[Row]:
     """Plans, those with the most to move first."""
     rows = [row for row in _rows(summary) if row["status"] == "planned"]
     return sorted(rows, key=lambda row: (-row["moves"], row["cluster"]))
@@ -58,7 +58,7 @@ def plans(summary: Summary) -> Table:
         usd_column("usd", "USD once"),
         name_column("file", "Plan file"),
     )
-    rows = [{**row, "bound": _bound(row)} for row in planned(summary)]
+    rows = [{**row, "bound": _bound(row)} for row in planned_rows(summary)]
     return table(
         "plans",
         "Plans and their proofs",
@@ -118,7 +118,7 @@ def _price(part: Row) -> str:
 
 def commands(summary: Summary) -> tuple[str, ...]:
     """The lines that prove and carry out the first plan; so do others with its file's name."""
-    files = [name_text(row["file"]) for row in planned(summary) if row["moves"]][:1]
+    files = [name_text(row["file"]) for row in planned_rows(summary) if row["moves"]][:1]
     return tuple(
         line
         for file in files

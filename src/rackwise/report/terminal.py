@@ -93,7 +93,7 @@ class _Lines:
     def prose(self, head: str, text: str, *, most: int = _PROSE_LINES, code: str = "") -> None:
         """A paragraph behind a head, its further lines indented; what is too much ends in dots."""
         indent = _HEAD if head else 0
-        pieces = _wrapped(text, self.width - indent, most)
+        pieces = _wrap(text, self.width - indent, most)
         for index, piece in enumerate(pieces):
             start = "" if index else head
             self.lines.append(f"{start:<{indent}}{self.paint(piece, code) if code else piece}")
@@ -108,7 +108,7 @@ class _Lines:
                 del self.lines[index]
 
 
-def _wrapped(text: str, width: int, most: int) -> list[str]:
+def _wrap(text: str, width: int, most: int) -> list[str]:
     """Lines of at most `width` columns, filled word by word."""
     lines = [""]
     for word in text.split(" "):

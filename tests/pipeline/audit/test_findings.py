@@ -27,7 +27,7 @@ TWICE = {1: "/eu/a", 4: "/eu/a", 2: "/eu/b", 5: "/eu/b", 3: None}
 
 
 def test_rows_are_the_findings_of_core_in_their_order(spark):
-    from rackwise.pipeline.audit.findings import audited, findings
+    from rackwise.pipeline.audit.findings import audit_fleet, findings
     from rackwise.pipeline.schemas import FINDING
 
     made = {
@@ -35,7 +35,7 @@ def test_rows_are_the_findings_of_core_in_their_order(spark):
         "a.json": cluster(TWICE, BLIND, cluster_id="a", min_isr=1),
         "fine.json": cluster(cluster_id="fine"),
     }
-    found = findings(spark, audited(fleet_of(spark, made)))
+    found = findings(spark, audit_fleet(fleet_of(spark, made)))
     assert found.schema == FINDING
     expected = [
         {"cluster": name, **finding.as_dict()}
@@ -56,31 +56,31 @@ def test_rows_are_the_findings_of_core_in_their_order(spark):
     ),
 )
 def test_they_are_those_of_core_whatever_the_cluster(spark, racks, lists):
-    from rackwise.pipeline.audit.findings import audited, findings
+    from rackwise.pipeline.audit.findings import audit_fleet, findings
 
     made = cluster(dict(enumerate(racks, start=1)), {"t": lists})
-    found = findings(spark, audited(fleet_of(spark, {"a.json": made})))
+    found = findings(spark, audit_fleet(fleet_of(spark, {"a.json": made})))
     assert [row.asDict() for row in found.collect()] == [
         {"cluster": "demo", **finding.as_dict()} for finding in audit(made)
     ]
 
 
 def test_every_rule_is_judged_or_named_as_not_checked(spark):
-    from rackwise.pipeline.audit.findings import audited
+    from rackwise.pipeline.audit.findings import audit_fleet
 
-    (one,) = audited(fleet_of(spark, {"a.json": cluster()}))
+    (one,) = audit_fleet(fleet_of(spark, {"a.json": cluster()}))
     fair = {"replica-balance", "leader-balance", "topic-spread"}
     assert fair <= set(one.findings.not_checked) <= set(RULES)
 
 
 def test_the_worst_come_first_and_then_the_order_of_the_table(spark):
-    from rackwise.pipeline.audit.findings import audited, worst
+    from rackwise.pipeline.audit.findings import audit_fleet, worst
 
     made = {
         "a.json": cluster(TWICE, {"dead": [(1, 2, 9)]}, cluster_id="a"),
         "b.json": cluster(TWICE, BLIND, cluster_id="b"),
     }
-    found = audited(fleet_of(spark, made))
+    found = audit_fleet(fleet_of(spark, made))
     rows = worst(found, 10_000)
     order = list(Severity)
     assert [order.index(row["severity"]) for row in rows] == sorted(
@@ -93,11 +93,11 @@ def test_the_worst_come_first_and_then_the_order_of_the_table(spark):
 
 
 def test_a_policy_that_names_what_is_not_there_is_refused(spark):
-    from rackwise.pipeline.audit.findings import audited
+    from rackwise.pipeline.audit.findings import audit_fleet
 
     policy = Policy(brokers=BrokerPolicy(drain=(99,)))
     with pytest.raises(InvalidPolicy, match="99"):
-        audited(fleet_of(spark, {"a.json": cluster()}), policy)
+        audit_fleet(fleet_of(spark, {"a.json": cluster()}), policy)
 
 
 def test_no_finding_is_an_empty_table(spark):

@@ -28,7 +28,7 @@ def fleet_of(spark, racks=(), **more):
 
 def traffic_of(spark, fleet, rows):
     """TRAFFIC from dictionaries with from, to (paths or None), bytes, kind, day."""
-    from rackwise.pipeline.bill.traffic import merged, traffic
+    from rackwise.pipeline.bill.traffic import merge_sources, traffic
 
     codes = {None: 0} | fleet.codes.racks
     given = [
@@ -42,7 +42,7 @@ def traffic_of(spark, fleet, rows):
         }
         for row in rows
     ]
-    return merged(traffic(facts(spark, given), fleet))
+    return merge_sources(traffic(facts(spark, given), fleet))
 
 
 CENT_EACH_WAY = (price(),)
@@ -50,11 +50,11 @@ LEVELS = ("region", "zone", "rack")
 
 
 def billed(spark, rows, *, prices=CENT_EACH_WAY, levels=LEVELS, days=(DAY,)):
-    from rackwise.pipeline.bill.cost import priced
+    from rackwise.pipeline.bill.cost import price_traffic
 
     fleet = fleet_of(spark, [row[end] for row in rows for end in ("from", "to") if row[end]])
     traffic = traffic_of(spark, fleet, rows)
-    return priced(traffic, fleet, prices=prices, levels=levels, days=days)
+    return price_traffic(traffic, fleet, prices=prices, levels=levels, days=days)
 
 
 MONEY = [
@@ -183,7 +183,7 @@ class TestLevels:
 
     def test_a_day_without_a_price_is_refused(self, spark):
         rows = [{"from": "/eu/a", "to": "/eu/b", "bytes": GIB}]
-        with pytest.raises(InvalidPrices, match="a price for level zone on 2026-11-01"):
+        with pytest.raises(InvalidPrices, match="no price for level zone on 2026-11-01"):
             billed(spark, rows, prices=[price(valid_to=date(2026, 6, 1))])
 
 
@@ -201,9 +201,9 @@ KEYS = {"by_topic": ["topic"], "by_kind": ["kind"], "by_level": ["level", "level
 
 class TestRollUps:
     def rows(self, gold, name):
-        from rackwise.pipeline.bill.cost import rolled_up
+        from rackwise.pipeline.bill.cost import roll_up
 
-        return rolled_up(gold, KEYS).where(f"roll_up = '{name}'").collect()
+        return roll_up(gold, KEYS).where(f"roll_up = '{name}'").collect()
 
     def test_bytes_and_dollars_of_each_key(self, spark):
         gold = billed(spark, ROWS).cache()
@@ -232,17 +232,17 @@ class TestRollUps:
         }
 
     def test_roll_ups_come_one_after_the_other(self, spark):
-        from rackwise.pipeline.bill.cost import rolled_up
+        from rackwise.pipeline.bill.cost import roll_up
 
-        names = [row.roll_up for row in rolled_up(billed(spark, ROWS), KEYS).collect()]
+        names = [row.roll_up for row in roll_up(billed(spark, ROWS), KEYS).collect()]
         assert list(dict.fromkeys(names)) == list(KEYS)
         assert len(names) == 2 + 2 + 4
 
     def test_nothing_rolls_up_to_nothing(self, spark):
-        from rackwise.pipeline.bill.cost import matrix, rolled_up
+        from rackwise.pipeline.bill.cost import matrix, roll_up
 
         gold = billed(spark, []).cache()
-        assert rolled_up(gold, KEYS).collect() == []
+        assert roll_up(gold, KEYS).collect() == []
         assert matrix(gold, ("zone",)).collect() == []
 
     def test_the_matrix_has_the_ancestors_of_every_level(self, spark):

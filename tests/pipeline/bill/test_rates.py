@@ -24,10 +24,10 @@ def fleet_of(spark, made, **more):
     return frames(spark, read_snapshots(*parsed({"a.json": made}))[0], **more)
 
 
-def modelled(spark, fleet, rows, days=(DAY,)):
-    from rackwise.pipeline.bill.rates import modelled
+def model_traffic(spark, fleet, rows, days=(DAY,)):
+    from rackwise.pipeline.bill.rates import model_traffic
 
-    return modelled(spark, fleet, rates_of(rows), days)
+    return model_traffic(spark, fleet, rates_of(rows), days)
 
 
 def rate(topic, in_, group=None, out=None):
@@ -60,21 +60,21 @@ class TestEvenCase:
     )
 
     def test_bytes_per_second(self, spark):
-        total, cross = crossing(modelled(spark, self.fleet(spark), self.rates))
+        total, cross = crossing(model_traffic(spark, self.fleet(spark), self.rates))
         a_day = MIB * DAY_S
         assert total == {0: 300 * a_day, 1: 600 * a_day, 2: 600 * a_day}
         assert cross == {0: 200 * a_day, 1: 400 * a_day, 2: 600 * a_day}
 
     def test_thirty_days_cost_60750_dollars(self, spark):
-        from rackwise.pipeline.bill.cost import priced, rolled_up
-        from rackwise.pipeline.bill.traffic import merged, traffic
+        from rackwise.pipeline.bill.cost import price_traffic, roll_up
+        from rackwise.pipeline.bill.traffic import merge_sources, traffic
 
         fleet = self.fleet(spark)
         days = [date(2026, 11, 1) + timedelta(days=n) for n in range(30)]
-        rows = merged(traffic(modelled(spark, fleet, self.rates, days), fleet))
+        rows = merge_sources(traffic(model_traffic(spark, fleet, self.rates, days), fleet))
         twice = [price(nano_usd_per_gb_out=2 * CENT, nano_usd_per_gb_in=0)]
-        gold = priced(rows, fleet, prices=twice, levels=("region", "zone"), days=days)
-        by_kind = {row.kind: row.usd for row in rolled_up(gold, {"by_kind": ["kind"]}).collect()}
+        gold = price_traffic(rows, fleet, prices=twice, levels=("region", "zone"), days=days)
+        by_kind = {row.kind: row.usd for row in roll_up(gold, {"by_kind": ["kind"]}).collect()}
         assert by_kind == {
             "produce": Decimal(10125),
             "replicate": Decimal(30375),
@@ -84,7 +84,7 @@ class TestEvenCase:
 
 def test_members_read_at_their_racks(spark):
     fleet = fleet_of(spark, cluster(groups=[DEMO_READERS]))
-    found = modelled(spark, fleet, [rate("orders", None, "readers", 3)])
+    found = model_traffic(spark, fleet, [rate("orders", None, "readers", 3)])
     assert {(row.partition, row.client_rack, row.bytes) for row in found.collect()} == {
         (0, fleet.codes.racks["/eu/b"], DAY_S),
         (1, fleet.codes.racks["/eu/a"], DAY_S),
@@ -95,7 +95,7 @@ def test_members_read_at_their_racks(spark):
 def test_a_partition_two_members_hold_is_read_once(spark):
     both = group("g", ("m", "/eu/a", None, [("orders", 0)]), ("n", "/eu/b", None, [("orders", 0)]))
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[both]))
-    found = modelled(spark, fleet, [rate("orders", None, "g", 5)]).collect()
+    found = model_traffic(spark, fleet, [rate("orders", None, "g", 5)]).collect()
     assert [(row.client_rack, row.bytes) for row in found] == [
         (fleet.codes.racks["/eu/a"], 5 * DAY_S)
     ]
@@ -104,17 +104,17 @@ def test_a_partition_two_members_hold_is_read_once(spark):
 def test_a_member_without_rack_reads_from_an_unknown_one(spark):
     idle = group("g", ("m", None, None, [("orders", 0)]))
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2)]}, groups=[idle]))
-    found = modelled(spark, fleet, [rate("orders", None, "g", 5)]).collect()
+    found = model_traffic(spark, fleet, [rate("orders", None, "g", 5)]).collect()
     assert [(row.client_rack, row.client) for row in found] == [(0, 1)]
 
 
 def test_a_member_is_where_the_run_knows_it_to_be(spark):
-    from rackwise.pipeline.bill.rates import modelled
+    from rackwise.pipeline.bill.rates import model_traffic
 
     told = group("g", ("m", None, None, [("orders", 0)]), ("n", "/eu/a", None, [("orders", 1)]))
     fleet = fleet_of(spark, cluster(topics={"orders": [(1, 2), (2, 3)]}, groups=[told]))
     where = {"m": Rack("/eu/c"), "n": Rack("/eu/b")}
-    found = modelled(
+    found = model_traffic(
         spark,
         fleet,
         rates_of([rate("orders", None, "g", 2)]),
@@ -131,7 +131,7 @@ def test_every_byte_of_a_day_is_somewhere(spark):
     lists = [(1, 2), (2,), (3, 1, 2), (2, 9), ()]
     fleet = fleet_of(spark, cluster(topics={"odd": lists, "orders": [(1, 2)]}))
     rows = [rate("odd", 7), rate("odd", None, "g", 11), rate("orders", 0)]
-    found = modelled(spark, fleet, rows, [DAY, DAY + timedelta(days=1)])
+    found = model_traffic(spark, fleet, rows, [DAY, DAY + timedelta(days=1)])
     sums = Counter()
     for row in found.collect():
         sums[row.kind, row.day] += row.bytes
@@ -148,7 +148,7 @@ def test_every_byte_of_a_day_is_somewhere(spark):
 
 def test_a_cluster_without_racks_has_unknown_ones(spark):
     fleet = fleet_of(spark, cluster({1: None}, {"orders": [(1,)]}))
-    found = modelled(spark, fleet, [rate("orders", 5)]).collect()
+    found = model_traffic(spark, fleet, [rate("orders", 5)]).collect()
     assert [(row.client_rack, row.broker_rack, row.bytes) for row in found] == [(0, 0, 5 * DAY_S)]
 
 
@@ -159,4 +159,4 @@ def test_topics_without_partitions_are_named(spark):
     elsewhere = RateRow(cluster="other", topic="orders", bytes_in_per_s=5)
     rows = [rate("orders", 5), rate("gone", 5), rate("gone", None, "g", 5), elsewhere]
     assert unknown_topics(fleet, rates_of(rows)) == (("demo", "gone"), ("other", "orders"))
-    assert {row.topic for row in modelled(spark, fleet, rows).collect()} == {1}
+    assert {row.topic for row in model_traffic(spark, fleet, rows).collect()} == {1}

@@ -95,7 +95,7 @@ class TestRows:
 
 class TestPrecedence:
     def test_only_the_most_trusted_source_of_a_day_and_kind_is_money(self, spark):
-        from rackwise.pipeline.bill.traffic import standing, traffic
+        from rackwise.pipeline.bill.traffic import traffic, with_precedence
 
         rows = [
             {"source": 2, "bytes": 1},
@@ -107,7 +107,7 @@ class TestPrecedence:
             {"kind": 2, "source": 2, "bytes": 64},
             {"day": DAY_NUMBER + 1, "source": 2, "bytes": 128},
         ]
-        found = standing(traffic(facts(spark, rows), fleet_of(spark)))
+        found = with_precedence(traffic(facts(spark, rows), fleet_of(spark)))
         money = found.where("is_money").select("day", "kind", "source", "bytes")
         assert counted(money) == {
             (DAY_NUMBER, 0, 1, 2): 1,
@@ -303,8 +303,8 @@ def test_spark_gold_is_plain_python_gold(spark, clusters):
 
     from pyspark.sql import functions as F  # noqa: N812
 
-    from rackwise.pipeline.bill.cost import priced
-    from rackwise.pipeline.bill.traffic import apportion, standing, traffic
+    from rackwise.pipeline.bill.cost import price_traffic
+    from rackwise.pipeline.bill.traffic import apportion, traffic, with_precedence
     from rackwise.pipeline.bill.weights import weights
     from small_fleets import DAY
 
@@ -312,11 +312,11 @@ def test_spark_gold_is_plain_python_gold(spark, clusters):
     levels = ("region", "zone")
 
     def gold(frame):
-        ranked = standing(traffic(frame, fleet))
+        ranked = with_precedence(traffic(frame, fleet))
         money, lower = ranked.where("is_money"), ranked.where(~F.col("is_money"))
         spread = apportion(money, weights(spark, fleet, rates, lower))
         days = [DAY + timedelta(days=n) for n in range(3)]
-        return priced(spread, fleet, prices=PRICES, levels=levels, days=days)
+        return price_traffic(spread, fleet, prices=PRICES, levels=levels, days=days)
 
     frame = facts(spark, rows)
     columns = (

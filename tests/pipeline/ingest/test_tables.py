@@ -277,7 +277,7 @@ def test_a_column_that_no_file_has_is_told_to_readers_alone(spark, tmp_path):
 
 
 def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
-    from rackwise.pipeline.ingest.files import flow_files, repeated
+    from rackwise.pipeline.ingest.files import find_repeated, flow_files
 
     for place in ("x", "y", "z"):
         (tmp_path / place).mkdir()
@@ -291,7 +291,7 @@ def test_files_of_one_name_and_size_in_two_places_are_told(spark, tmp_path):
         ("a.log", 3),
         ("a.log", 5),
     ]
-    (same,) = repeated(files)
+    (same,) = find_repeated(files)
     assert [file.uri[-7:] for file in same] == ["x/a.log", "y/a.log"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from rackwise.pipeline.kafka.records import Part, Topic, TopicReader, limited
+from rackwise.pipeline.kafka.records import KafkaTopic, Part, TopicReader, limited
 
 ENDS = {0: (10, 20), 1: (0, 0), 2: (5, 35)}
 
@@ -27,7 +27,7 @@ def some_records(_partition, start, end):
 
 def reader(ends=ENDS, *, starting="earliest", most=100):
     return TopicReader(
-        Topic(name="t", ends=lambda: ends, records=some_records, starting=starting, most=most)
+        KafkaTopic(name="t", ends=lambda: ends, records=some_records, starting=starting, most=most)
     )
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
 from rackwise.core.errors import InvalidConfig
-from rackwise.pipeline.kafka.records import Topic, TopicReader
+from rackwise.pipeline.kafka.records import KafkaTopic, TopicReader
 from rackwise.pipeline.kafka.sink import TopicStreamWriter, TopicWriter, check_columns
 from rackwise.pipeline.kafka.source import source_of
 from rackwise.pipeline.kafka.table import FilteredTable, TopicTable
@@ -33,7 +33,7 @@ def topic(write=None):
         fields = {"key": None, "timestamp": 1000, "timestamp_type": 0}
         yield [SimpleNamespace(offset=at, value=b"%d" % at, **fields) for at in range(start, end)]
 
-    return Topic(name="t", ends=lambda: ENDS, records=records, write=write)
+    return KafkaTopic(name="t", ends=lambda: ENDS, records=records, write=write)
 
 
 def places(table):

@@ -58,12 +58,12 @@ def drawn(certificate, rng):
 def spark_bounds(spark, clusters, certificates, *, goal, policy=PLAIN):
     from rackwise.pipeline.fleet.fleet import frames
     from rackwise.pipeline.fleet.snapshots import read_snapshots
-    from rackwise.pipeline.plans.certificate import Claims, bounds
+    from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
 
     contents, parse = parsed({f"{name}.json": one for name, one in clusters.items()})
     fleet = frames(spark, read_snapshots(contents, parse)[0])
-    claims = Claims(certificates=certificates, goal=goal, policy=policy, parse=parse)
-    rows = bounds(spark, fleet, claims).collect()
+    claims = BoundInputs(certificates=certificates, goal=goal, policy=policy, parse=parse)
+    rows = lower_bounds(spark, fleet, claims).collect()
     assert len(rows) == len({row.cluster for row in rows})
     return {row.cluster: row.lower_bound for row in rows}
 

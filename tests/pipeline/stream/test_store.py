@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rackwise.core.errors import CheckpointMismatch
-from rackwise.pipeline.stream.store import FORMAT, Batch, Disk, Store, token_of
+from rackwise.pipeline.stream.store import FORMAT, Batch, Store, StoreDisk, token_of
 from stream_runs import Looking
 
 TOKEN = f"{7:016x}"
@@ -150,7 +150,7 @@ class TestCheckpoints:
         self.refused(*place, "invalid token .* expected 16 hex digits")
 
 
-class KillingDisk(Disk):
+class KillingDisk(StoreDisk):
     """Ends its process before a step."""
 
     def __init__(self, step):

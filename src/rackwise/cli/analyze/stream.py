@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from rackwise.pipeline.kafka.records import Topic
+    from rackwise.pipeline.kafka.records import KafkaTopic
     from rackwise.pipeline.stream.compact import CompactCounts
     from rackwise.pipeline.stream.run import StreamOptions
     from rackwise.pipeline.stream.store import Batch
@@ -124,8 +124,8 @@ def run(
             StreamOptions,
             connector_conf,
             finish,
-            fitting,
             start,
+            usable_conf,
         )
         from rackwise.pipeline.stream.store import Store
 
@@ -146,7 +146,7 @@ def run(
             source = _python_topic(options, client_config)
         else:
             settings = connector_conf(settings)
-        with session(master=master, profile="small", conf=fitting(settings)) as spark:
+        with session(master=master, profile="small", conf=usable_conf(settings)) as spark:
             finish(start(spark, options, source))
     new = [each for each in store.batches() if (each.token, each.batch_id) not in before]
     _show_run(shell, new)
@@ -178,7 +178,7 @@ def compact_day(context: typer.Context, options: CompactOptions) -> int:
         store = Store(str(out))
         is_small = sum(batch.messages for batch in store.batches()) < FEW_MESSAGES
         with (
-            _alone(shell, Path(store.out, STREAM)),
+            _compaction_lock(shell, Path(store.out, STREAM)),
             session(
                 master=options.master, profile="small" if is_small else "batch", conf=conf
             ) as spark,
@@ -198,7 +198,7 @@ def compact_day(context: typer.Context, options: CompactOptions) -> int:
     return exit_code(analysis, inputs, is_requested=options.exit_code)
 
 
-def _alone(shell: Shell, folder: Path) -> AbstractContextManager[None]:
+def _compaction_lock(shell: Shell, folder: Path) -> AbstractContextManager[None]:
     """Lock a stream's folder against other compactions; wait for one that runs."""
     from rackwise.adapters.files.publishing import locked
 
@@ -229,15 +229,15 @@ def _check_connector(
         )
 
 
-def _python_topic(options: StreamOptions, client_config: Path | None) -> Topic:
+def _python_topic(options: StreamOptions, client_config: Path | None) -> KafkaTopic:
     """The topic as kafka-python reads it; executors get plain values only."""
     with installed("kafka", "read telemetry with --connector python"):
         from rackwise.adapters.clients.kafka_python.records import Reach, ends, records
-    from rackwise.pipeline.kafka.records import Topic
+    from rackwise.pipeline.kafka.records import KafkaTopic
 
     config = None if client_config is None else str(client_config.absolute())
     reach = Reach(bootstrap=options.bootstrap, client_config=config)
-    return Topic(
+    return KafkaTopic(
         name=options.topic,
         ends=partial(ends, reach, options.topic),
         records=partial(records, reach, options.topic),

@@ -2,10 +2,10 @@
 
 from rackwise.pipeline.audit.findings import (
     ClusterFindings,
-    audited,
+    audit_fleet,
     finding_table,
     findings,
     worst,
 )
 
-__all__ = ["ClusterFindings", "audited", "finding_table", "findings", "worst"]
+__all__ = ["ClusterFindings", "audit_fleet", "finding_table", "findings", "worst"]

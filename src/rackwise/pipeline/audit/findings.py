@@ -41,7 +41,7 @@ class ClusterFindings:
     findings: Findings
 
 
-def audited(fleet: Fleet, policy: Policy = DEFAULT_POLICY) -> tuple[ClusterFindings, ...]:
+def audit_fleet(fleet: Fleet, policy: Policy = DEFAULT_POLICY) -> tuple[ClusterFindings, ...]:
     """Findings of every cluster, in order of their names.
 
     Raises `InvalidPolicy` for a policy that names what a cluster lacks.

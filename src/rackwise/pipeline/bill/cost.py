@@ -78,7 +78,7 @@ _PRICE = StructType(
 )
 
 
-def priced(
+def price_traffic(
     traffic: DataFrame,
     fleet: Fleet,
     *,
@@ -94,7 +94,7 @@ def priced(
     region = levels.index(REGION) + 1 if REGION in levels else 0
     located = _with_racks(traffic, fleet, region)
     chosen = traffic.sparkSession.createDataFrame(
-        _chosen(fleet, prices=prices, levels=levels, days=days, region=region), _PRICE
+        _price_rows(fleet, prices=prices, levels=levels, days=days, region=region), _PRICE
     )
     is_vague = (F.col("level") == LOCAL) & (F.col("from_rack") != F.col("to_rack"))
     joined = located.join(F.broadcast(chosen), ["day", "kind", "level", "region"], "left")
@@ -102,13 +102,13 @@ def priced(
     columns = {
         "day": F.date_add(F.lit(EPOCH), F.col("day")),
         "cluster": F.col("cluster_name"),
-        "kind": _named(KINDS, F.col("kind")),
+        "kind": _name_at(KINDS, F.col("kind")),
         "topic": F.coalesce("topic_name", F.lit(UNKNOWN_TOPIC)),
         "client_group": F.coalesce("client_group", F.lit(UNKNOWN_GROUP)),
         "from_rack": F.coalesce("from_path", F.lit(UNKNOWN_RACK)),
         "to_rack": F.coalesce("to_path", F.lit(UNKNOWN_RACK)),
         "level": F.col("level"),
-        "level_name": _named(("unknown", "local", *levels), F.col("level") + 1),
+        "level_name": _name_at(("unknown", "local", *levels), F.col("level") + 1),
         "bytes": F.col("bytes"),
         "usd_out": usd(F.col("bytes"), F.col("nano_out")),
         "usd_in": usd(F.col("bytes"), F.col("nano_in")),
@@ -116,7 +116,7 @@ def priced(
             usd(F.col("bytes"), F.col("nano_out")) + usd(F.col("bytes"), F.col("nano_in"))
         ).cast(USD),
         "price_row": F.col("price_row"),
-        "quality": _named(QUALITIES, quality),
+        "quality": _name_at(QUALITIES, quality),
     }
     return _with_names(joined, fleet).select(
         *(columns[name].alias(name) for name in schemas.CROSS_RACK.fieldNames())
@@ -146,7 +146,7 @@ def usd(bytes_: Column, nano_per_gb: Column) -> Column:
     return F.when(F.col("level") == LOCAL, F.lit(Decimal(0)).cast(USD)).otherwise(dollars)
 
 
-def rolled_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFrame:
+def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFrame:
     """Bytes and dollars per cluster and each of several keys, in one pass.
 
     `keys`: name of a roll-up -> its columns beside the cluster. One row per roll-up (`roll_up`),
@@ -186,7 +186,7 @@ def rolled_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataF
         .withColumn("place", place)
         .orderBy("place", F.desc_nulls_last("usd"), F.desc("bytes_cross"), *columns)
         .select(
-            _named(list(keys), F.col("place")).alias("roll_up"),
+            _name_at(list(keys), F.col("place")).alias("roll_up"),
             *columns,
             *names,
             "usd",
@@ -217,7 +217,7 @@ def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
         .select(
             "cluster",
             at.alias("level"),
-            _named(levels, at - 1).alias("level_name"),
+            _name_at(levels, at - 1).alias("level_name"),
             *("from_rack", "to_rack", "bytes", "usd"),
         )
         .orderBy("cluster", "level", "from_rack", "to_rack")
@@ -232,7 +232,7 @@ def _ancestor(rack: str, depth: Column) -> Column:
     return F.when(path.startswith("/"), cut).otherwise(path)
 
 
-def _named(names: Sequence[str], index: Column) -> Column:
+def _name_at(names: Sequence[str], index: Column) -> Column:
     return F.get(F.array(*map(F.lit, names)), index.cast("int"))
 
 
@@ -266,7 +266,7 @@ def _with_names(rows: DataFrame, fleet: Fleet) -> DataFrame:
     )
 
 
-def _chosen(
+def _price_rows(
     fleet: Fleet,
     *,
     prices: Sequence[Price],

@@ -24,12 +24,12 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 
 from rackwise.core.traffic import PRECEDENCE, Rates
 from rackwise.pipeline import schemas
-from rackwise.pipeline.bill.cost import matrix, priced, rolled_up
+from rackwise.pipeline.bill.cost import matrix, price_traffic, roll_up
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
-from rackwise.pipeline.bill.rates import EPOCH, modelled
-from rackwise.pipeline.bill.traffic import apportion, merged, standing, traffic
+from rackwise.pipeline.bill.rates import EPOCH, model_traffic
+from rackwise.pipeline.bill.traffic import apportion, merge_sources, traffic, with_precedence
 from rackwise.pipeline.bill.weights import weights
-from rackwise.pipeline.ingest.files import literally
+from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import check_bytes
 from rackwise.pipeline.ingest.tables import write_arrow, write_table
 from rackwise.pipeline.schemas import KINDS, SOURCES
@@ -59,7 +59,7 @@ STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SourceSum:
     """Bytes of one source for a cluster, day and kind, all codes; `unnamed`: without topic."""
 
     cluster: int
@@ -84,8 +84,8 @@ class Traffic:
 
     rows: DataFrame
     cached: tuple[DataFrame, ...]
-    seen: tuple[Seen, ...]
-    money: tuple[Seen, ...]
+    seen: tuple[SourceSum, ...]
+    money: tuple[SourceSum, ...]
     since: datetime
     until: datetime
 
@@ -105,19 +105,19 @@ def traffic_of(
     is. Raises `BytesLost` when the facts are not all in it.
     """
     rows: list[DataFrame] = []
-    seen: list[Seen] = []
+    seen: list[SourceSum] = []
     spans = [silver.seen] if silver and silver.seen else []
     if silver is not None:
         rows.append(traffic(silver.facts, fleet).cache())
-        seen += _seen(rows[-1])
+        seen += _sum_by_source(rows[-1])
         check_bytes(
             "traffic", {"flow_fact": silver.outcomes.bytes_kept}, {"flow_fact": _bytes(seen)}
         )
     if rates.ins or rates.outs:
         asked = days(sorted({EPOCH + timedelta(days=one.day) for one in seen}))
-        rows.append(traffic(modelled(spark, fleet, rates, asked, rack_of), fleet).cache())
-        added = _seen(rows[-1])
-        seen = _together([*seen, *added])
+        rows.append(traffic(model_traffic(spark, fleet, rates, asked, rack_of), fleet).cache())
+        added = _sum_by_source(rows[-1])
+        seen = _merge_sources([*seen, *added])
         if {one.source_of for one in added} & {one.source_of for one in most_trusted(seen)}:
             spans.append((_midnight(min(asked)), _midnight(max(asked) + timedelta(days=1))))
     if not seen:
@@ -137,11 +137,11 @@ def _midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-def _bytes(seen: Sequence[Seen]) -> int:
+def _bytes(seen: Sequence[SourceSum]) -> int:
     return sum(one.bytes for one in seen)
 
 
-def _seen(rows: DataFrame) -> list[Seen]:
+def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
     """The sums of traffic by source; the action that computes it."""
     found = (
         rows.groupBy("cluster", "day", "kind", "source")
@@ -153,7 +153,7 @@ def _seen(rows: DataFrame) -> list[Seen]:
         .collect()
     )
     return [
-        Seen(
+        SourceSum(
             cluster=row.cluster,
             day=row.day,
             kind=row.kind,
@@ -165,9 +165,9 @@ def _seen(rows: DataFrame) -> list[Seen]:
     ]
 
 
-def _together(seen: Sequence[Seen]) -> list[Seen]:
+def _merge_sources(seen: Sequence[SourceSum]) -> list[SourceSum]:
     """One sum of each source: flows may say themselves that they come from rates."""
-    sums: dict[tuple[int, int, int, int], Seen] = {}
+    sums: dict[tuple[int, int, int, int], SourceSum] = {}
     for one in seen:
         had = sums.get(one.source_of, replace(one, bytes=0, unnamed=0))
         sums[one.source_of] = replace(
@@ -176,9 +176,9 @@ def _together(seen: Sequence[Seen]) -> list[Seen]:
     return list(sums.values())
 
 
-def most_trusted(seen: Sequence[Seen]) -> tuple[Seen, ...]:
+def most_trusted(seen: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
     """Of each cluster, day and kind the source that is money."""
-    by_place: defaultdict[tuple[int, int, int], list[Seen]] = defaultdict(list)
+    by_place: defaultdict[tuple[int, int, int], list[SourceSum]] = defaultdict(list)
     for one in seen:
         by_place[one.cluster, one.day, one.kind].append(one)
     return tuple(
@@ -199,32 +199,34 @@ def cross_rack(
 ) -> DataFrame:
     """CROSS_RACK, written below `folder` and read back. Raises `InvalidPrices`."""
     has_others = len(found.money) != len(found.seen)
-    ranked = standing(found.rows) if has_others else found.rows
+    ranked = with_precedence(found.rows) if has_others else found.rows
     money = ranked.where("is_money").drop("is_money") if has_others else ranked
     if any(one.unnamed for one in found.money):
         others = ranked.where("not is_money") if has_others else None
         rows = apportion(money, weights(spark, fleet, rates, others))
     else:
-        rows = merged(money)
+        rows = merge_sources(money)
     days = sorted({EPOCH + timedelta(days=one.day) for one in found.money})
-    gold = priced(rows, fleet, prices=prices, levels=levels, days=days)
+    gold = price_traffic(rows, fleet, prices=prices, levels=levels, days=days)
     path = f"{folder}/cross_rack"
     write_table(gold, path, schemas.CROSS_RACK)
-    return spark.read.schema(schemas.CROSS_RACK).parquet(literally(path)).cache()
+    return spark.read.schema(schemas.CROSS_RACK).parquet(escape_glob(path)).cache()
 
 
-def _check_conserved(standings: Sequence[Standing], fleet: Fleet, money: Sequence[Seen]) -> None:
+def _check_conserved(
+    standings: Sequence[Standing], fleet: Fleet, money: Sequence[SourceSum]
+) -> None:
     had = Counter[str]()
     for one in standings:
         had[f"{one.kind} of {one.cluster} on {one.day}"] += one.bytes
     wanted = {}
     for seen in money:
-        cluster, day, kind, _ = _named(fleet, seen)
+        cluster, day, kind, _ = _names_of(fleet, seen)
         wanted[f"{kind} of {cluster} on {day}"] = seen.bytes
     check_bytes("cross_rack", wanted, had)
 
 
-def _named(fleet: Fleet, one: Seen) -> tuple[str, date, str, str]:
+def _names_of(fleet: Fleet, one: SourceSum) -> tuple[str, date, str, str]:
     return (
         fleet.names.clusters[one.cluster - 1],
         EPOCH + timedelta(days=one.day),
@@ -247,11 +249,11 @@ def bill(
 
     Raises `BytesLost` when a cluster's day and kind has other bytes than in the traffic.
     """
-    standings = _standings(gold)
+    standings = _sum_standings(gold)
     _check_conserved(standings, fleet, found.money)
-    table = rolled_up(gold, ROLL_UPS).toArrow()
+    table = roll_up(gold, ROLL_UPS).toArrow()
     roll_ups = {
-        name: _kept(
+        name: _write_rows(
             spark,
             table.filter(pc.equal(table["roll_up"], name)),
             SCHEMAS[name],
@@ -263,14 +265,14 @@ def bill(
     return Bill(
         standings=standings,
         roll_ups=roll_ups,
-        matrix=_kept(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
-        precedence=[_named(fleet, one) for one in found.money],
+        matrix=_write_rows(spark, pairs, schemas.MATRIX, f"{folder}/matrix"),
+        precedence=[_names_of(fleet, one) for one in found.money],
         seen=(found.since, found.until),
         prices=prices,
     )
 
 
-def _kept(
+def _write_rows(
     spark: SparkSession, table: pa.Table, schema: StructType, path: str
 ) -> Sequence[Mapping[str, Any]]:
     """The rows of a small table with the columns of `schema`, written on the way."""
@@ -280,7 +282,7 @@ def _kept(
     return rows
 
 
-def _standings(gold: DataFrame) -> list[Standing]:
+def _sum_standings(gold: DataFrame) -> list[Standing]:
     rows = (
         gold.groupBy(*STANDING)
         .agg(F.sum("bytes").alias("bytes"), F.sum("usd").cast(schemas.USD).alias("usd"))

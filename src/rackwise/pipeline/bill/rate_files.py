@@ -35,7 +35,7 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     try:
         table = parquet.read_table(pa.BufferReader(data))
         _check_columns(table, where)
-        rows = table.select(_kept(table)).to_pylist()
+        rows = table.select(_known_columns(table)).to_pylist()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         had = f"an error from pyarrow: {escaped(str(error).partition(chr(10))[0])}"
         if not data.startswith(MAGIC):
@@ -44,7 +44,7 @@ def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     return tuple(_row(row, number, where) for number, row in enumerate(rows))
 
 
-def _kept(table: pa.Table) -> list[str]:
+def _known_columns(table: pa.Table) -> list[str]:
     return [name for name in (*NAMES, *RATES) if name in table.column_names]
 
 
@@ -53,7 +53,7 @@ def _check_columns(table: pa.Table, where: str) -> None:
         if name not in table.column_names:
             had = ", ".join(map(escaped, table.column_names))
             raise _wrong(where, f"a column {name}", had, "add the column")
-    for name in _kept(table):
+    for name in _known_columns(table):
         _check(table.schema.field(name), where)
 
 

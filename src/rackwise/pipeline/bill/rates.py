@@ -83,7 +83,7 @@ def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(asked - had))
 
 
-def modelled(
+def model_traffic(
     spark: SparkSession,
     fleet: Fleet,
     rates: Rates,
@@ -96,12 +96,12 @@ def modelled(
     out; `unknown_topics` names them.
     """
     partitions = _partitions(fleet)
-    written = _shared(partitions, _daily_in(spark, fleet, rates))
-    read = _shared(partitions, _daily_out(spark, fleet, rates))
+    written = _with_shares(partitions, _daily_in(spark, fleet, rates))
+    read = _with_shares(partitions, _daily_out(spark, fleet, rates))
     flows = (
-        _produced(written)
-        .unionByName(_replicated(written, fleet))
-        .unionByName(_fetched(read, _held(spark, fleet, rack_of)))
+        _produce_flows(written)
+        .unionByName(_replicate_flows(written, fleet))
+        .unionByName(_fetch_flows(read, _assigned(spark, fleet, rack_of)))
     )
     numbers = F.array(*(F.lit((day - EPOCH).days) for day in days))
     dated = flows.where(F.col("bytes") > 0).withColumn("day", F.explode(numbers))
@@ -158,17 +158,17 @@ def _partitions(fleet: Fleet) -> DataFrame:
     )
 
 
-def _shared(partitions: DataFrame, daily: DataFrame) -> DataFrame:
+def _with_shares(partitions: DataFrame, daily: DataFrame) -> DataFrame:
     """Each partition with its share of the topic's bytes of a day, in `bytes`."""
     share = _part(F.col("daily"), F.col("place"), F.col("count"))
     return partitions.join(F.broadcast(daily), ["cluster", "topic"]).withColumn("bytes", share)
 
 
-def _produced(written: DataFrame) -> DataFrame:
+def _produce_flows(written: DataFrame) -> DataFrame:
     return _from_racks(written).select(*_flow(PRODUCE))
 
 
-def _replicated(written: DataFrame, fleet: Fleet) -> DataFrame:
+def _replicate_flows(written: DataFrame, fleet: Fleet) -> DataFrame:
     peers = fleet.brokers.where(F.col("valid_to").isNull()).select(
         F.col("broker").alias("peer"), F.col("rack").alias("peer_rack")
     )
@@ -180,7 +180,7 @@ def _replicated(written: DataFrame, fleet: Fleet) -> DataFrame:
     )
 
 
-def _held(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
+def _assigned(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
     """Partitions that somebody is assigned, each once, with the rack of the first such member."""
     codes = fleet.codes
     racks = [
@@ -211,7 +211,7 @@ def _held(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
     )
 
 
-def _fetched(read: DataFrame, held: DataFrame) -> DataFrame:
+def _fetch_flows(read: DataFrame, held: DataFrame) -> DataFrame:
     racks = F.when(F.col("member_rack").isNull(), F.col("racks")).otherwise(F.array("member_rack"))
     return _from_racks(
         read.join(

@@ -87,7 +87,7 @@ def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
     )
 
 
-def standing(rows: DataFrame) -> DataFrame:
+def with_precedence(rows: DataFrame) -> DataFrame:
     """The rows of `traffic` with `is_money`: whether their source is the most trusted one there."""
     ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
     rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
@@ -127,7 +127,7 @@ def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
             "quality": F.greatest(F.col("quality"), F.lit(APPORTIONED).cast("tinyint")),
         }
     )
-    return merged(
+    return merge_sources(
         rows.where(F.col("topic") != 0)
         .select(*ROW, "bytes")
         .unionByName(left_out.select(*ROW, "bytes"))
@@ -135,7 +135,7 @@ def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
     )
 
 
-def merged(rows: DataFrame) -> DataFrame:
+def merge_sources(rows: DataFrame) -> DataFrame:
     """TRAFFIC: rows that differ in source or `via` alone are one."""
     return rows.groupBy(*KEPT).agg(F.sum("bytes").alias("bytes"))
 

@@ -88,9 +88,7 @@ def _by_address(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
             for topic, _ in member.partitions
         ]
         if held:
-            yield _weighed(
-                BY_ADDRESS, np.array(held, dtype=np.int64), _daily(snapshot, fleet, rates)
-            )
+            yield _weigh(BY_ADDRESS, np.array(held, dtype=np.int64), _daily(snapshot, fleet, rates))
 
 
 def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
@@ -111,7 +109,7 @@ def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
                 np.zeros(len(sender), dtype=np.int64),
             ]
         )
-        yield _weighed(BY_PAIR, held, _daily(snapshot, fleet, rates))
+        yield _weigh(BY_PAIR, held, _daily(snapshot, fleet, rates))
 
 
 def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
@@ -125,7 +123,7 @@ def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
     return daily
 
 
-def _weighed(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
+def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
     """WEIGHT of one basis; `held`: int64 [partitions, 3], a row each: place, topic, client."""
     rows, counts = np.unique(held, axis=0, return_counts=True)
     place, topic, client = rows.T

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.fleet.snapshots import Snapshot
 
 
-class SeenBroker(NamedTuple):
+class FleetBroker(NamedTuple):
     """A broker as one snapshot has it: codes, and the first hour that the snapshot speaks for."""
 
     cluster: int
@@ -80,7 +80,7 @@ class Fleet:
     racks: DataFrame
     clusters: DataFrame
     clients: DataFrame
-    seen_brokers: tuple[SeenBroker, ...]
+    seen_brokers: tuple[FleetBroker, ...]
     speaking: Mapping[int, Sequence[int]]
     names: Names
     codes: Codes
@@ -139,7 +139,7 @@ def frames(
     return Fleet(
         **made,
         seen_brokers=tuple(
-            SeenBroker(
+            FleetBroker(
                 cluster=codes.clusters[name],
                 broker=codes.brokers[name, broker.id],
                 rack=codes.rack(broker.rack),
@@ -173,14 +173,14 @@ def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...
     by_name: dict[str, list[Snapshot]] = {}
     for snapshot in sorted(snapshots, key=lambda s: (s.name, s.taken_at, s.fingerprint)):
         by_name.setdefault(snapshot.name, []).append(snapshot)
-    return {name: _speaking(name, history) for name, history in by_name.items()}
+    return {name: _covering(name, history) for name, history in by_name.items()}
 
 
 def _by_file(item: tuple[str | None, str]) -> str:
     return item[1]
 
 
-def _speaking(name: str, history: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def _covering(name: str, history: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     ids = {snapshot.cluster.cluster_id: snapshot.file for snapshot in reversed(history)}
     if len(ids) > 1:
         (first, first_file), (second, second_file), *_ = sorted(ids.items(), key=_by_file)

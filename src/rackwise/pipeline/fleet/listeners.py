@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from rackwise.pipeline.fleet.fleet import Fleet, SeenBroker
+    from rackwise.pipeline.fleet.fleet import Fleet, FleetBroker
 
 HOUR_BITS = 32
 PORT_BITS = 17
@@ -165,8 +165,8 @@ def with_listeners(
         for address in _ips(broker):
             owners.setdefault(address, set()).add(broker.broker)
     alone = [((ip,), b) for b in brokers for ip in _ips(b) if len(owners[ip]) == 1]
-    there = _joined(df, fleet, listening, _listener_key, (ip, port), at, into="_there")
-    found = _joined(there, fleet, alone, lambda ip: ip, (ip,), at, into="_owner")
+    there = _with_broker(df, fleet, listening, _listener_key, (ip, port), at, into="_there")
+    found = _with_broker(there, fleet, alone, lambda ip: ip, (ip,), at, into="_owner")
     return found.withColumn(into, F.coalesce("_there", "_owner")).drop("_there", "_owner")
 
 
@@ -174,10 +174,10 @@ def _listener_key(ip: Column, port: Column) -> Column:
     return keyed(ip, port, PORT_BITS)
 
 
-def _joined(
+def _with_broker(
     df: DataFrame,
     fleet: Fleet,
-    seen: Sequence[tuple[tuple[int, ...], SeenBroker]],
+    seen: Sequence[tuple[tuple[int, ...], FleetBroker]],
     key: Callable[..., Column],
     own: tuple[Column, ...],
     at: Column,
@@ -211,12 +211,12 @@ def _joined(
     )
 
 
-def _ips(broker: SeenBroker) -> list[int]:
+def _ips(broker: FleetBroker) -> list[int]:
     return [ip for ip, _ in map(address_number, broker.addresses) if ip != NONE]
 
 
 def _spans(
-    keyed: Iterable[tuple[Key, SeenBroker]], speaking: Mapping[int, Sequence[int]]
+    keyed: Iterable[tuple[Key, FleetBroker]], speaking: Mapping[int, Sequence[int]]
 ) -> dict[Key, Spans]:
     """Each key with the hours from which its broker, or the broker's rack, is another one."""
     by_key: dict[Key, dict[int, dict[int, BrokerAt]]] = {}

@@ -42,7 +42,7 @@ def task_count(spark: SparkSession) -> int:
 def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> DataFrame:
     """`cluster` and `packed` of each snapshot, in at most so many partitions."""
     count = max(1, min(count, len(snapshots)))
-    tasks = shared_out([len(one.packed) for one in snapshots], count)
+    tasks = distribute([len(one.packed) for one in snapshots], count)
     rows = [
         {"task": task, "cluster": one.name, "packed": one.packed}
         for task, one in zip(tasks, snapshots, strict=True)
@@ -52,10 +52,10 @@ def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> 
     return frame.repartitionById(count, F.col("task")).select("cluster", "packed")
 
 
-def shared_out(sizes: Sequence[int], count: int) -> list[int]:
+def distribute(sizes: Sequence[int], count: int) -> list[int]:
     """The task of each size: the largest first, each to the task that has least.
 
-    >>> shared_out([9, 3, 2, 2, 1], 3)
+    >>> distribute([9, 3, 2, 2, 1], 3)
     [0, 1, 2, 2, 1]
     """
     tasks = [0] * len(sizes)

@@ -46,7 +46,7 @@ class FlowFile:
     @property
     def pattern(self) -> str:
         """The path as Spark opens it."""
-        return literally(self.path)
+        return escape_glob(self.path)
 
     @property
     def is_parquet(self) -> bool:
@@ -59,10 +59,10 @@ class FlowFile:
         return self.path.endswith(".gz")
 
 
-def literally(path: str) -> str:
+def escape_glob(path: str) -> str:
     r"""A path to give to Spark's readers, which take every path for a pattern.
 
-    >>> literally("bill [november]/tables")
+    >>> escape_glob("bill [november]/tables")
     'bill \\[november\\]/tables'
     """
     return _PATTERN.sub(r"\\\1", path)
@@ -94,7 +94,7 @@ def flow_files(spark: SparkSession, paths: Sequence[str]) -> tuple[FlowFile, ...
     return tuple(sorted(rows))
 
 
-def repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:
+def find_repeated(files: Sequence[FlowFile]) -> tuple[tuple[FlowFile, ...], ...]:
     """Files of equal name and size in several places: probably one file given twice."""
     places: defaultdict[tuple[str, int], list[FlowFile]] = defaultdict(list)
     for file in files:

@@ -104,7 +104,7 @@ def request_rows(lines: DataFrame) -> DataFrame:
         _instant(value).alias("window_start"),
         _json(F.when(is_text, F.regexp_extract(value, rf"(?s){MARK}\s*(\{{.*\}})", 1)), _LINE),
     )
-    return _rows(_parsed(asked)).select(*BRONZE_REQUEST.names)
+    return _partition_rows(_parse_requests(asked)).select(*BRONZE_REQUEST.names)
 
 
 def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
@@ -120,8 +120,8 @@ def request_flows(bronze: DataFrame, fleet: Fleet) -> DataFrame:
     ids = [(code, *pair) for pair, code in fleet.codes.brokers.items()]
     brokers = found.sparkSession.createDataFrame(ids, "_code int, cluster string, broker_id int")
     placed = found.join(F.broadcast(brokers), F.col("_near") == F.col("_code"), "left")
-    named = _looked_up(placed, "topic_id", "_topic_of_id", _topics_by_id(fleet))
-    known = _looked_up(named, "client_id", "_group_of_id", _groups_by_client(fleet))
+    named = _with_lookup(placed, "topic_id", "_topic_of_id", _topics_by_id(fleet))
+    known = _with_lookup(named, "client_id", "_group_of_id", _groups_by_client(fleet))
     told = {
         "topic": F.coalesce("topic_name", "_topic_of_id"),
         "client_group": F.when(F.col("kind") == "fetch", F.col("_group_of_id")),
@@ -152,7 +152,7 @@ def _json(text: Column, schema: str) -> Column:
     ).alias("json")
 
 
-def _parsed(asked: DataFrame) -> DataFrame:
+def _parse_requests(asked: DataFrame) -> DataFrame:
     """Adds `api`, `ends`, `produced`, `fetch`, `fetched` and the first outcomes."""
     line = F.col("json")
     api = line.getField("requestHeader").getField("requestApiKey")
@@ -188,7 +188,7 @@ def _parsed(asked: DataFrame) -> DataFrame:
     return parsed.withColumn("outcome", outcome)
 
 
-def _rows(parsed: DataFrame) -> DataFrame:
+def _partition_rows(parsed: DataFrame) -> DataFrame:
     """One row per partition; one alone of a line that has no partition."""
     line, fetch = F.col("json"), F.col("fetch")
     connection = line.getField("connection")
@@ -269,7 +269,7 @@ def _groups_by_client(fleet: Fleet) -> Mapping[tuple[str, str], str]:
     return {client: next(iter(names)) for client, names in groups.items() if len(names) == 1}
 
 
-def _looked_up(
+def _with_lookup(
     rows: DataFrame, column: str, into: str, known: Mapping[tuple[str, str], str]
 ) -> DataFrame:
     """Adds `into`: what (cluster, text in `column`) stands for; null where it is not known."""

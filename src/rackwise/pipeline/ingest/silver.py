@@ -31,7 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.types import StringType
 
 from rackwise.core.errors import InvalidFlows
-from rackwise.pipeline.ingest.files import literally
+from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.row_outcomes import KEPT, MALFORMED, RowOutcomes
 from rackwise.pipeline.ingest.tables import store, write_table
 from rackwise.pipeline.ingest.text import with_line_numbers
@@ -111,7 +111,7 @@ def write_silver(
         for stage in Path(folder).glob("_*"):
             shutil.rmtree(stage)
     return Silver(
-        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(literally(f"{folder}/flow_fact")),
+        facts=rows.sparkSession.read.schema(FLOW_FACT).parquet(escape_glob(f"{folder}/flow_fact")),
         outcomes=outcomes,
         seen=(_moment(min(row.first for row in kept)), _moment(max(row.last for row in kept)))
         if kept

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark te
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType
 
-from rackwise.pipeline.ingest.files import literally
+from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.runtime.session import large_batches
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def write_table(
     shaped = df.select(*(c.alias(name) for c, name in zip(columns, names, strict=True)))
     with large_batches(df.sparkSession):
         shaped.write.mode("overwrite").partitionBy(*partition_by).parquet(path)
-    written = df.sparkSession.read.schema(schema).parquet(literally(path))
+    written = df.sparkSession.read.schema(schema).parquet(escape_glob(path))
     has_bytes = "bytes" in names
     total = F.sum("bytes") if has_bytes else F.lit(None)
     row = written.agg(F.count("*").alias("rows"), total.alias("bytes")).collect()[0]
@@ -75,4 +75,4 @@ def store(df: DataFrame, path: str) -> DataFrame:
         df.write.mode("overwrite").option("compression", "uncompressed").options(**plain).parquet(
             path
         )
-    return df.sparkSession.read.schema(df.schema).parquet(literally(path))
+    return df.sparkSession.read.schema(df.schema).parquet(escape_glob(path))

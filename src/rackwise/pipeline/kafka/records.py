@@ -59,7 +59,7 @@ Offsets: TypeAlias = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class KafkaTopic:
     """What is read or written, and how: its functions are found by name in other processes.
 
     `ends`: partition -> first offset and the one after the last; `records`: those of a partition
@@ -87,7 +87,7 @@ class Part(InputPartition):
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads one topic; on the driver it plans, on executors it reads."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: KafkaTopic) -> None:
         self.topic = topic
         self.target: Mapping[int, int] | None = None
 
@@ -142,7 +142,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {int(number): at for number, at in told.get(self.topic.name, {}).items()}
 
 
-def records_of(topic: Topic, part: InputPartition) -> Iterator[pa.RecordBatch]:
+def records_of(topic: KafkaTopic, part: InputPartition) -> Iterator[pa.RecordBatch]:
     """The records of one part, read where this runs."""
     if not isinstance(part, Part):
         raise TypeError(type(part))

@@ -42,7 +42,7 @@ KINDS = ("binary", "string")
 
 
 @dataclass(slots=True)
-class Written(WriterCommitMessage):
+class WrittenRecords(WriterCommitMessage):
     """What one task wrote: partition -> records."""
 
     records: Mapping[int, int]
@@ -54,9 +54,9 @@ class _Tasks:
     def __init__(self, write: Write) -> None:
         self._records = write
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenRecords:
         """What one task writes."""
-        return Written(self._records(_pairs(iterator)))
+        return WrittenRecords(self._records(_pairs(iterator)))
 
 
 class TopicWriter(_Tasks, DataSourceArrowWriter):

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSource
 
 from rackwise.core.errors import InvalidConfig
 from rackwise.core.override import override
-from rackwise.pipeline.kafka.records import SCHEMA, Topic, TopicReader
+from rackwise.pipeline.kafka.records import SCHEMA, KafkaTopic, TopicReader
 from rackwise.pipeline.kafka.sink import TopicStreamWriter, TopicWriter, check_columns
 from rackwise.pipeline.kafka.table import FilteredTable, TopicTable
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NAME = "rackwise-kafka"
 
 
-def source_of(topic: Topic, *, takes_filters: bool = False) -> type[DataSource]:
+def source_of(topic: KafkaTopic, *, takes_filters: bool = False) -> type[DataSource]:
     """A class to register.
 
     `takes_filters`: for a session whose `kafka_table.PUSHDOWN` is true, and frames that are loaded
@@ -79,7 +79,7 @@ def source_of(topic: Topic, *, takes_filters: bool = False) -> type[DataSource]:
     return TopicSource
 
 
-def _appending(topic: Topic, schema: StructType, *, overwrites: bool) -> Write:
+def _appending(topic: KafkaTopic, schema: StructType, *, overwrites: bool) -> Write:
     """The function that writes. Raises `InvalidConfig`."""
     if overwrites or topic.write is None:
         raise InvalidConfig(
@@ -87,7 +87,7 @@ def _appending(topic: Topic, schema: StructType, *, overwrites: bool) -> Write:
             + ("it was to be replaced" if overwrites else "this one can only be read"),
             wanted="append",
             had="overwrite" if overwrites else None,
-            hint='write with mode("append")' if overwrites else "give Topic a function write",
+            hint='write with mode("append")' if overwrites else "give KafkaTopic a function write",
         )
     check_columns(schema)
     return topic.write

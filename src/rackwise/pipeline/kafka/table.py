@@ -35,7 +35,7 @@ from pyspark.sql.datasource import (
 )
 
 from rackwise.core.override import override
-from rackwise.pipeline.kafka.records import Part, Topic, records_of
+from rackwise.pipeline.kafka.records import KafkaTopic, Part, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 class TopicTable(DataSourceReader):
     """All records of a topic."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: KafkaTopic) -> None:
         self.topic = topic
         self.only: frozenset[int] | None = None
         self.first = 0

@@ -1,11 +1,11 @@
-"""The lower bound of every cluster's plan, added up by Spark from prices alone.
+"""The lower bound of every cluster's plan, summed by Spark from the certificate's dual prices.
 
-Goals, in order: the bound of `core.planning.certificate`, to the integer; nothing here knows how a
-plan was found, nor what it moves; partitions are summed where they are, in the tasks.
+Goals, in order: the same integer as `core.planning.proof.certificate`; no knowledge of how a plan
+was found or what it moves; partitions are summed in the tasks that read them.
 
-Where a partition has at most one replica in a rack, what it costs at least is the sum of its
-cheapest racks, and a rack costs the cheaper of its cheapest open broker with a copy and the
-cheapest broker that holds the partition there already:
+Where a partition has at most one replica per rack, its least cost is the sum over its cheapest
+racks. The cost of a rack is the lesser of two: its cheapest open broker plus a copy, and the
+cheapest broker there that already has the partition:
 
 ```
 racks a: 1 4   b: 2 5   c: 3        prices 1: 1, 4: 0, 2: 0, 5: 0, 3: 0       a copy costs 1
@@ -13,17 +13,17 @@ replicas [1 2 3]     held  a 1, b 0, c 0     open  a 0, b 0, c 0
 rack                 a min(0 + 1, 1) = 1     b min(0 + 1, 0) = 0     c 0      least 1 + 0 + 0
 ```
 
-Prices of brokers, a few hundred per cluster, travel with the tasks; a task works on a batch of
-partitions of any clusters at once, as a matrix of partitions by racks, and gives one sum for each
-cluster that it met; Spark adds the sums up. What fair groups are worth is one more row, below
-nought, and that is the bound. Array columns of Spark say the same in twice the time, as they call a
-lambda for each rack of each partition.
+The prices of brokers, a few hundred per cluster, are sent with the tasks. A task processes a batch
+of partitions of any clusters at once, as a matrix of partitions by racks, and returns one sum for
+each cluster in the batch; Spark adds the sums. The term of the fair groups is one more row, below
+zero. The total is the bound. Spark's array columns compute the same in twice the time, because they
+call a lambda for each rack of each partition.
 
-Other shapes (more replicas than racks, several racks on several levels, numbers per rack, pins,
-topics spread, dollars) are left to the same function of core that a proof calls, one cluster a
-task, from the snapshot.
+Other cases (more replicas than racks, several racks on several levels, counts per rack, pins, topic
+spread, dollars) use the function of core that a proof calls, one cluster per task, from the
+snapshot.
 
-What this does not do: judge whether a plan is legal or fair (a proof does); leaders.
+What this does not do: check whether a plan is legal or fair (a proof does); leaders.
 """
 
 from __future__ import annotations
@@ -74,49 +74,55 @@ _SUM = StructType(
     ]
 )
 _NEVER = np.iinfo(np.int64).max
+"""The cost of a rack that cannot get a replica."""
 _HALF = 32
 _LOW = 2**_HALF - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
-    """Certificates by cluster name, and what their plans were asked for.
-
-    `prices`: rows of one provider, wanted where a certificate is about dollars; `parse`: the
-    parser of snapshots.
-    """
+class BoundInputs:
+    """Certificates, and the inputs of the plans that they prove."""
 
     certificates: Mapping[str, Certificate]
+    """By cluster name."""
     goal: Goal
     policy: Policy
     parse: Callable[[bytes], Cluster]
+    """The parser of snapshots."""
     prices: tuple[Price, ...] = ()
+    """Rows of one provider, required where a certificate minimises dollars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Priced:
-    """Prices of a cluster's brokers, those by code from the code `first` on.
-
-    `rack` [codes], -1 for a broker that is not usable; `price` [codes]; `copy` [racks], of the
-    cheapest open broker of each, or `_NEVER`; `free`: what brokers that no group holds to anything
-    take off each partition.
-    """
+class _BrokerPrices:
+    """Dual prices of one cluster's brokers; lists of brokers are by code, from `first` on."""
 
     name: str
     code: int
+    """Code of the cluster."""
     first: int
+    """Code of the cluster's first broker."""
     rack: Sequence[int]
+    """Index of each broker's rack, -1 for a broker that is not usable."""
     price: Sequence[int]
+    """Dual price of each broker."""
     copy: Sequence[int]
+    """Price of the cheapest open broker of each rack, or `_NEVER`."""
     is_by_bytes: bool
     worth: int
+    """Term of the fair groups, subtracted from the bound."""
     free: int
+    """Sum of the prices of brokers in no group, subtracted for each partition."""
 
 
-class _Prices:
-    """Prices of many clusters as arrays, by the place of a cluster in the order of the codes."""
+class _PriceArrays:
+    """Dual prices of many clusters as arrays, in order of the cluster codes.
 
-    def __init__(self, priced: Sequence[_Priced]) -> None:
+    `copy` has shape (clusters, racks). `rack` and `price` have an element for each broker of all
+    clusters; `shift` turns a broker code into its index there.
+    """
+
+    def __init__(self, priced: Sequence[_BrokerPrices]) -> None:
         clusters = sorted(priced, key=lambda one: one.code)
         self.names = [one.name for one in clusters]
         self.free = [one.free for one in clusters]
@@ -133,19 +139,20 @@ class _Prices:
             self.copy[place, : len(one.copy)] = one.copy
 
     def sums(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The work of a task: partitions (`cluster`, `replicas`, `bytes`) in, rows of _SUM out."""
+        """The work of a task: partitions (`cluster`, `replicas`, `bytes`) -> rows of _SUM."""
         for batch in batches:
-            yield self._summed(batch)
+            yield self._sum_batch(batch)
 
-    def _summed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _sum_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         place = np.searchsorted(self.codes, batch["cluster"].to_numpy())
         count = batch["replicas"].value_lengths().to_numpy()
-        cells = self._cells(place, batch)
+        cells = self._rack_costs(place, batch)
         cells.sort(axis=1)
         is_taken = np.arange(cells.shape[1]) < count[:, None]
         owner, taken = np.repeat(place, count), cells[is_taken]
         missed = np.bincount(owner[taken == _NEVER], minlength=len(self.names))
         partitions = np.bincount(place, minlength=len(self.names))
+        # Sums of longs can exceed 64 bits: the high and low halves are summed apart.
         halves = np.zeros((2, len(self.names)), dtype=np.int64)
         np.add.at(halves[0], owner, taken >> _HALF)
         np.add.at(halves[1], owner, taken & _LOW)
@@ -163,8 +170,8 @@ class _Prices:
             names=_SUM.fieldNames(),
         )
 
-    def _cells(self, place: NDArray[np.int64], batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """What each rack asks of each partition for one replica; `_NEVER` where none is there."""
+    def _rack_costs(self, place: NDArray[np.int64], batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Cost of one replica in each rack, [partitions, racks]; `_NEVER` where impossible."""
         size = batch["bytes"].fill_null(0).to_numpy()
         weight = np.where(self.is_by_bytes[place], size, 1)
         cells = self.copy[place]
@@ -178,24 +185,24 @@ class _Prices:
         return cells
 
 
-def bounds(spark: SparkSession, fleet: Fleet, claims: Claims) -> DataFrame:
+def lower_bounds(spark: SparkSession, fleet: Fleet, inputs: BoundInputs) -> DataFrame:
     """BOUND: one row per certificate; null where a partition has no legal set."""
-    claimed = [one for one in fleet.latest if one.name in claims.certificates]
+    proved = [one for one in fleet.latest if one.name in inputs.certificates]
     priced, others = [], []
-    for snapshot in claimed:
-        one = _priced(fleet, snapshot, claims)
+    for snapshot in proved:
+        one = _broker_prices(fleet, snapshot, inputs)
         if one is None:
             others.append(snapshot)
         else:
             priced.append(one)
-    made = _added_up(spark, fleet, priced)
-    return made.unionByName(_by_core(spark, others, claims)) if others else made
+    made = _sum_bounds(spark, fleet, priced)
+    return made.unionByName(_bounds_by_core(spark, others, inputs)) if others else made
 
 
-def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
-    """Prices of a cluster's brokers; None where racks alone cannot say what is legal."""
-    certificate = claims.certificates[snapshot.name]
-    wanted = resolve_goal(claims.goal, snapshot.cluster, claims.policy)
+def _broker_prices(fleet: Fleet, snapshot: Snapshot, inputs: BoundInputs) -> _BrokerPrices | None:
+    """Dual prices of a cluster's brokers; None where racks alone do not decide what is legal."""
+    certificate = inputs.certificates[snapshot.name]
+    wanted = resolve_goal(inputs.goal, snapshot.cluster, inputs.policy)
     view = View(wanted.cluster, wanted.policy)
     usable = np.flatnonzero(view.usable)
     racks, leaf = np.unique(view.tree.nodes[-1][usable], return_inverse=True)
@@ -210,7 +217,7 @@ def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
     rack_of = dict(zip(ids.tolist(), leaf.tolist(), strict=True))
     price_of = dict(zip(ids.tolist(), prices.tolist(), strict=True))
     known = [id_ for name, id_ in fleet.names.brokers if name == snapshot.name]
-    return _Priced(
+    return _BrokerPrices(
         name=snapshot.name,
         code=fleet.codes.clusters[snapshot.name],
         first=fleet.codes.brokers[snapshot.name, known[0]] if known else 1,
@@ -227,7 +234,7 @@ def _priced(fleet: Fleet, snapshot: Snapshot, claims: Claims) -> _Priced | None:
 
 
 def _is_plain(view: View, certificate: Certificate, racks: int) -> bool:
-    """Whether each partition takes at most one replica from each rack, and that is all."""
+    """Whether the only rule is at most one replica per rack for each partition."""
     tree, live = view.tree, view.live
     coarser = tree.nodes[:-1][:, np.flatnonzero(view.usable)]
     return (
@@ -253,8 +260,8 @@ def _is_plain_rule(rules: TopicRules) -> bool:
     )
 
 
-def _added_up(spark: SparkSession, fleet: Fleet, priced: Sequence[_Priced]) -> DataFrame:
-    prices = _Prices(priced)
+def _sum_bounds(spark: SparkSession, fleet: Fleet, priced: Sequence[_BrokerPrices]) -> DataFrame:
+    prices = _PriceArrays(priced)
     worths = pa.Table.from_pylist(
         [{"cluster": one.name, "sum": Decimal(-one.worth), "is_whole": True} for one in priced],
         schema=to_arrow_schema(_SUM),
@@ -268,16 +275,18 @@ def _added_up(spark: SparkSession, fleet: Fleet, priced: Sequence[_Priced]) -> D
     return every.groupBy("cluster").agg(bound.alias("lower_bound"))
 
 
-def _by_core(spark: SparkSession, snapshots: Sequence[Snapshot], claims: Claims) -> DataFrame:
+def _bounds_by_core(
+    spark: SparkSession, snapshots: Sequence[Snapshot], inputs: BoundInputs
+) -> DataFrame:
     def bound(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
                 found = lower_bound(
-                    claims.parse(zlib.decompress(row["packed"])),
-                    claims.policy,
-                    claims.certificates[row["cluster"]],
-                    goal=claims.goal,
-                    prices=claims.prices,
+                    inputs.parse(zlib.decompress(row["packed"])),
+                    inputs.policy,
+                    inputs.certificates[row["cluster"]],
+                    goal=inputs.goal,
+                    prices=inputs.prices,
                 )
                 yield pa.RecordBatch.from_arrays(
                     [

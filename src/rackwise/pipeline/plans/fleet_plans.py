@@ -1,22 +1,23 @@
-"""A plan for every cluster of a fleet, each made by core's planner in some Spark task.
+"""Plans every cluster of a fleet, each by core's planner in a Spark task.
 
-Goals, in order: every cluster has a row, with a plan or with the reason why there is none; a
-cluster that cannot be planned stops nobody; one proof made here, and checked elsewhere.
+Goals, in order: every cluster has a row, with a plan or with the reason for having none; a cluster
+that cannot be planned does not affect the others; each proof is checked by other code than the code
+that created it.
 
 ```
-snapshots  ->  tasks, so many at a time  ->  silver/planned     row, certificate, moves, file
+snapshots  ->  tasks, in rounds           ->  silver/planned     row, certificate, moves, file
                                          ->  gold/plan          one row per partition that changes
 certificates  ->  Spark's own bound      ->  gold/plan_summary  one row per cluster, with the gap
 ```
 
-A row says `planned`, `infeasible` where no placement keeps the rules, `refused` where a plan cannot
-be asked for (replicas on the move, a live broker without rack, sizes that are not known), or
-`failed` where planning broke. A task that ends with its process takes its round with it, so that
-round's clusters are planned again, one by one. The cost that the gap is measured by is counted from
-the moves, not taken from the planner.
+The status of a row is `planned`; `infeasible` where no placement satisfies the rules; `refused`
+where a plan is not possible yet (running reassignments, a live broker without rack, unknown sizes);
+or `failed` where planning broke. When the process of a task dies, its round fails, and the clusters
+of that round are planned again, one by one. The gap uses a cost that is counted from the moves, not
+the planner's own.
 
-What this does not do: choose a goal by itself; apply anything; write the plan files (the caller
-does, from what is given back).
+What this does not do: choose a goal; apply anything; write plan files (the caller writes the
+returned content).
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from rackwise.core.errors import BytesLost
 from rackwise.core.planning.model import BrokerGroup, Certificate, TopicPrice
 from rackwise.pipeline import schemas
 from rackwise.pipeline.fleet.tasks import in_tasks, task_count
-from rackwise.pipeline.ingest.files import literally
+from rackwise.pipeline.ingest.files import escape_glob
 from rackwise.pipeline.ingest.tables import write_arrow
 from rackwise.pipeline.ingest.text import failure_line, spark_failures
-from rackwise.pipeline.plans.certificate import Claims, bounds
-from rackwise.pipeline.plans.task import failed, outcome, planned
+from rackwise.pipeline.plans.certificate import BoundInputs, lower_bounds
+from rackwise.pipeline.plans.task import empty_row, failed_row, plan_task
 from rackwise.pipeline.runtime.session import large_batches
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from rackwise.pipeline.plans.task import Planning
 
 LEAST_AT_ONCE, MOST_TIMES = 64, 20
-"""Clusters are planned in at most so many rounds; a small fleet in one."""
+"""Clusters per round, at least, and number of rounds, at most; a small fleet needs one round."""
 STEP, PROOF = "gold: plans", "gold: proofs"
 FILES = "plans"
 HASH_DIGITS = 8
@@ -60,14 +61,13 @@ HASH_DIGITS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """`rows` of PLAN_SUMMARY in order of the cluster names.
-
-    `files`: path -> content of the plan files.
-    """
+    """The plans of all clusters."""
 
     goal: str
     rows: Sequence[Mapping[str, Any]]
+    """PLAN_SUMMARY, in order of the cluster names."""
     files: Mapping[str, bytes]
+    """Path -> content of the plan files."""
 
 
 def rounds(snapshots: Sequence[Snapshot]) -> Iterator[Sequence[Snapshot]]:
@@ -87,18 +87,20 @@ def plan_clusters(
 ) -> Plans:
     """Plan every cluster; tables are written below `folder`.
 
-    `begin`: told the name of a step that begins, and which clusters it is about, empty for all.
-    Raises `BytesLost` where a cluster has no row or two.
+    `begin` is called with the name of each step and its clusters, an empty text for all of them.
+    Raises `BytesLost` where a cluster has no row or two rows.
     """
-    made = _made(spark, fleet, planning, f"{folder}/silver/planned", begin)
-    with ThreadPoolExecutor(1) as beside:  # each of the two leaves Spark's cores idle for the most
-        written = beside.submit(_moves(made).write.parquet, f"{folder}/gold/plan")
-        told = _told(made)
+    planned = _plan_in_rounds(spark, fleet, planning, f"{folder}/silver/planned", begin)
+    with ThreadPoolExecutor(1) as beside:  # neither of the two jobs uses all of Spark's cores
+        written = beside.submit(_moves(planned).write.parquet, f"{folder}/gold/plan")
+        told = _outcomes(planned)
         _check_conserved(fleet, told)
         begin(PROOF, "")
         rows = [
-            _row(number, one, bound)
-            for number, (one, bound) in enumerate(_bounded(spark, fleet, planning, told), start=1)
+            _summary_row(number, one, bound)
+            for number, (one, bound) in enumerate(
+                _with_bounds(spark, fleet, planning, told), start=1
+            )
         ]
         written.result()
     columns = to_arrow_schema(schemas.PLAN_SUMMARY, timezone="UTC")
@@ -109,7 +111,7 @@ def plan_clusters(
     return Plans(goal=planning.goal_name, rows=rows, files=files)
 
 
-def _made(
+def _plan_in_rounds(
     spark: SparkSession,
     fleet: Fleet,
     planning: Planning,
@@ -126,24 +128,24 @@ def _made(
             for one in some:
                 _write_alone(spark, one, planning, path)
         done += len(some)
-    return spark.read.schema(schemas.PLANNED).parquet(literally(path))
+    return spark.read.schema(schemas.PLANNED).parquet(escape_glob(path))
 
 
 def _write(
     spark: SparkSession, some: Sequence[Snapshot], planning: Planning, path: str, tasks: int
 ) -> None:
-    """The rows of these clusters, all of them or none."""
-    rows = in_tasks(spark, some, tasks).mapInArrow(planned(planning), schemas.PLANNED)
+    """Write the rows of these clusters, all of them or none."""
+    rows = in_tasks(spark, some, tasks).mapInArrow(plan_task(planning), schemas.PLANNED)
     with large_batches(spark):
         rows.write.mode("append").parquet(path)
 
 
 def _write_alone(spark: SparkSession, one: Snapshot, planning: Planning, path: str) -> None:
-    """The row of one cluster, also where its planning takes its process down with it."""
+    """Write the row of one cluster, also where planning it kills its process."""
     try:
         _write(spark, [one], planning, path, 1)
     except spark_failures() as error:
-        row = failed(outcome(one.name, planning), f"its task ended: {failure_line(error)}")
+        row = failed_row(empty_row(one.name, planning), f"its task ended: {failure_line(error)}")
         schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         table = pa.Table.from_pylist([row], schema=schema)
         spark.createDataFrame(table, schemas.PLANNED).write.mode("append").parquet(path)
@@ -158,8 +160,8 @@ def _moves(made: DataFrame) -> DataFrame:
     )
 
 
-def _told(made: DataFrame) -> list[dict[str, Any]]:
-    """What the tasks made but the moves, in order of the cluster names; `cost` counted anew."""
+def _outcomes(made: DataFrame) -> list[dict[str, Any]]:
+    """The rows without moves, in order of the cluster names, with `cost` counted from the moves."""
     none = F.lit(0).cast("bigint")
     cost = F.aggregate("moved", none, lambda so_far, move: so_far + _cost(move))
     names = [name for name in made.columns if name != "moved"]
@@ -169,7 +171,7 @@ def _told(made: DataFrame) -> list[dict[str, Any]]:
 
 
 def _cost(move: Column) -> Column:
-    """What a move costs, by what the plan made small."""
+    """The cost of a move in what the plan minimises."""
     copies = F.size(F.array_except(move["after"], move["before"])).cast("bigint")
     nano = (move["usd"] * 10**9).cast("bigint")
     by_bytes = F.when(F.col("minimise") == "bytes", copies * move["bytes"])
@@ -177,7 +179,7 @@ def _cost(move: Column) -> Column:
 
 
 def _check_conserved(fleet: Fleet, told: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what is not one row for each cluster."""
+    """Raise `BytesLost` unless each cluster has exactly one row."""
     wanted = Counter(snapshot.name for snapshot in fleet.latest)
     had = Counter(one["cluster"] for one in told)
     if wanted != had:
@@ -190,11 +192,11 @@ def _check_conserved(fleet: Fleet, told: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def _bounded(
+def _with_bounds(
     spark: SparkSession, fleet: Fleet, planning: Planning, told: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], int | None]]:
-    """What was told beside the bound that Spark gives; None where there is no plan."""
-    claims = Claims(
+    """Each row with the bound that Spark computes; None where there is no plan."""
+    inputs = BoundInputs(
         certificates={
             one["cluster"]: _certificate(one) for one in told if one["status"] == "planned"
         },
@@ -204,8 +206,8 @@ def _bounded(
         prices=planning.prices,
     )
     found: dict[str, Decimal | None] = {}
-    if claims.certificates:
-        rows = bounds(spark, fleet, claims).toArrow().to_pylist()
+    if inputs.certificates:
+        rows = lower_bounds(spark, fleet, inputs).toArrow().to_pylist()
         found = {row["cluster"]: row["lower_bound"] for row in rows}
     for one in told:
         bound = found.get(one["cluster"])
@@ -232,7 +234,7 @@ def _certificate(one: Mapping[str, Any]) -> Certificate:
     )
 
 
-def _row(number: int, one: Mapping[str, Any], bound: int | None) -> dict[str, Any]:
+def _summary_row(number: int, one: Mapping[str, Any], bound: int | None) -> dict[str, Any]:
     row = {name: one.get(name) for name in schemas.PLAN_SUMMARY.fieldNames()}
     if one["status"] != "planned":
         return row | {"file": None}

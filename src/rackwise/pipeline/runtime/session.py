@@ -131,7 +131,7 @@ def session(
         if remote:
             made = _connected(app, remote, profile, conf or {})
         else:
-            made = _made(app, master, profile, conf or {})
+            made = _create(app, master, profile, conf or {})
         try:
             check_version(made.version)
             if remote and not is_local(remote):
@@ -188,7 +188,9 @@ def large_batches(spark: SparkSession) -> Iterator[None]:
             spark.conf.set(key, value)
 
 
-def _made(app: str, master: str | None, profile: Profile, conf: Mapping[str, str]) -> SparkSession:
+def _create(
+    app: str, master: str | None, profile: Profile, conf: Mapping[str, str]
+) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app)

@@ -1,5 +1,5 @@
 """Client telemetry from a topic into tables and daily facts."""
 
-from rackwise.pipeline.stream.run import StreamOptions, finish, fitting, start
+from rackwise.pipeline.stream.run import StreamOptions, finish, start, usable_conf
 
-__all__ = ["StreamOptions", "finish", "fitting", "start"]
+__all__ = ["StreamOptions", "finish", "start", "usable_conf"]

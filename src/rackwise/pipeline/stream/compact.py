@@ -136,7 +136,7 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         each for each in store.batches() if each.days and each.days[0] <= number <= each.days[1]
     ]
     if not batches:
-        raise _nothing(day, store)
+        raise _no_messages(day, store)
     folders = [store.folder_of(each) for each in batches]
     of_day = spark.read.parquet(*folders).where(F.col("day") == number)
     judged = with_outcomes(of_day.where(F.col("reason") == KEPT)).cache()
@@ -153,9 +153,9 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
     accepted = found.get("accepted")
     if accepted is None:
         shutil.rmtree(path)
-        raise _nothing(day, store)
-    _check("messages", told[KEPT], sum(messages.values()))
-    _check("bytes", accepted.bytes, row.bytes or 0)
+        raise _no_messages(day, store)
+    _check_equal("messages", told[KEPT], sum(messages.values()))
+    _check_equal("bytes", accepted.bytes, row.bytes or 0)
     counts = CompactCounts(
         messages=sum(told.values()),
         accepted=messages["accepted"],
@@ -169,7 +169,7 @@ def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, st
         batches=len(batches),
         reasons=reasons,
     )
-    return counts, _named(Path(path))
+    return counts, _rename_files(Path(path))
 
 
 def _counts(judged: DataFrame) -> DataFrame:
@@ -181,7 +181,7 @@ def _counts(judged: DataFrame) -> DataFrame:
     )
 
 
-def _named(folder: Path) -> str:
+def _rename_files(folder: Path) -> str:
     """Names that are the same whenever the same is written: a run's id is made of them."""
     for number, part in enumerate(sorted(folder.glob("part-*.parquet"))):
         part.rename(folder / f"telemetry-{number:05}.parquet")
@@ -190,7 +190,7 @@ def _named(folder: Path) -> str:
     return str(folder)
 
 
-def _check(what: str, wanted: int, had: int) -> None:
+def _check_equal(what: str, wanted: int, had: int) -> None:
     if wanted != had:
         raise BytesLost(
             f"expected {wanted} {what} of all outcomes, got {had}; nothing was published",
@@ -200,7 +200,7 @@ def _check(what: str, wanted: int, had: int) -> None:
         )
 
 
-def _nothing(day: date, store: Store) -> InvalidFlows:
+def _no_messages(day: date, store: Store) -> InvalidFlows:
     days = sorted(end for each in store.batches() if each.days for end in each.days)
     had = "none"
     if days:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from rackwise.pipeline.kafka.records import Topic
+    from rackwise.pipeline.kafka.records import KafkaTopic
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 PACKAGES = "spark.jars.packages"
@@ -98,7 +98,7 @@ def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def start(
-    spark: SparkSession, options: StreamOptions, python: Topic | None = None
+    spark: SparkSession, options: StreamOptions, python: KafkaTopic | None = None
 ) -> StreamingQuery:
     """Start the stream; it ends by itself where `interval` is None.
 
@@ -117,14 +117,14 @@ def start(
     writer = (
         source.writeStream.queryName("rackwise-stream")
         .option("checkpointLocation", options.checkpoint)
-        .foreachBatch(keeper(options.out, token))
+        .foreachBatch(batch_writer(options.out, token))
     )
     if options.interval is None:
         return writer.trigger(availableNow=True).start()
     return writer.trigger(processingTime=options.interval).start()
 
 
-def fitting(conf: Mapping[str, str]) -> Mapping[str, str]:
+def usable_conf(conf: Mapping[str, str]) -> Mapping[str, str]:
     """Nothing where somebody's session is active: whether it has the connector is seen there."""
     from pyspark.sql import SparkSession
 
@@ -147,7 +147,7 @@ def finish(query: StreamingQuery) -> None:
         query.stop()
 
 
-def keeper(out: str, token: str) -> Callable[[DataFrame, int], None]:
+def batch_writer(out: str, token: str) -> Callable[[DataFrame, int], None]:
     """What is done with each batch: a function of plain texts, as Connect sends it elsewhere."""
 
     def keep(rows: DataFrame, batch_id: int) -> None:
@@ -171,7 +171,7 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
     with large_batches(spark):
         messages(rows).write.parquet(folder)
     written = spark.read.parquet(folder)
-    batch = _counted(written, batch_id, token, attempt)
+    batch = _count_batch(written, batch_id, token, attempt)
     summed = write_table(sums(written), store.folder_of(batch, table=SUMS), SUMS_TABLE)
     if summed.bytes != batch.bytes:
         raise BytesLost(
@@ -184,7 +184,7 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
     store.commit(batch)
 
 
-def _counted(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
+def _count_batch(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
     """What stands in a batch; one action over what was written."""
     is_kept = F.col("reason") == KEPT
     found = (

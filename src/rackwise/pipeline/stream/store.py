@@ -83,7 +83,7 @@ class Batch:
         return sum(self.reasons.values())
 
 
-class Disk:
+class StoreDisk:
     """The steps of a mark, one call each: between any two the process may end."""
 
     def make_folder(self, path: Path) -> None:
@@ -123,9 +123,9 @@ class Disk:
 class Store:
     """The batches below one result folder."""
 
-    def __init__(self, out: str, disk: Disk | None = None) -> None:
+    def __init__(self, out: str, disk: StoreDisk | None = None) -> None:
         self.out = str(Path(out).absolute())
-        self.disk = disk or Disk()
+        self.disk = disk or StoreDisk()
         self._marks = Path(self.out, STREAM, COMMITTED)
 
     def folder(self, token: str, batch_id: int, attempt: str, *, table: str = STREAM) -> str:
@@ -301,7 +301,7 @@ def _read(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _write(disk: Disk, path: Path, fields: Mapping[str, Any]) -> None:
+def _write(disk: StoreDisk, path: Path, fields: Mapping[str, Any]) -> None:
     """Write a mark aside, wait until it is on the disk, give it its name if none has it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     disk.write(beside, json.dumps(fields, sort_keys=True).encode())
