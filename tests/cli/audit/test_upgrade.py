@@ -135,7 +135,7 @@ class TestShown:
             cluster.registered(broker_id, 2)
         _, out, _ = cluster.check("3=0.9.0.1,")
         assert "  not done: 1, 2, 3, 4, 5, 6, 7, 8 and 3 more\n" in out
-        assert "  not known, tell it with --member: 1, 2, 4, 5, 6, 7, 8, 9 and 2 more\n" in out
+        assert "  not known, give it with --member: 1, 2, 4, 5, 6, 7, 8, 9 and 2 more\n" in out
         assert "not set" in out
 
     def test_all_done(self, cluster):
@@ -172,7 +172,7 @@ class TestRefused:
 
 
 HINTS = {
-    "--member": "for example --member 1=0.10.0,0.9.0",
+    "--member": "use for example --member 1=0.10.0,0.9.0",
     "version": "two to four numbers: 0.9.0.1, 3.9.2",
     "ibp": "three numbers where the first is 0, else two, perhaps with -IVn: 0.10.0, 3.9-IV0",
 }
@@ -207,7 +207,7 @@ def test_a_broker_that_is_told_twice():
     check_refused(
         ["upgrade", "check", "--zookeeper", "h:1", "--member", "1=1.0", "--member", "1=1.0"],
         "invalid --member: broker 1 appears twice",
-        "leave one of them out",
+        "omit one of them",
     )
 
 

@@ -93,8 +93,8 @@ class TestReading:
     @pytest.mark.parametrize(
         ("change", "told"),
         [
-            ({"partitions": {"00": [1]}}, '.partitions: partition "00" is no number'),
-            ({"partitions": {"-1": [1]}}, '.partitions: partition "-1" is no number'),
+            ({"partitions": {"00": [1]}}, '.partitions: partition "00" is not a number'),
+            ({"partitions": {"-1": [1]}}, '.partitions: partition "-1" is not a number'),
             ({"partitions": {"2147483648": []}}, '.partitions: partition "2147483648"'),
             ({"partitions": {"٣": []}}, ".partitions: partition"),
             ({"partitions": {"\x1b": []}}, '.partitions: partition "\\x1b"'),

@@ -249,9 +249,9 @@ class ZooKeeperStore:
         """Return the fired watches, each once, also of a node that existed for a moment."""
         with self._changes:
             self._changes.wait_for(lambda: {None, *wanted} & self._events, timeout_s)
-            told = wanted if None in self._events else wanted & self._events
-            self._events -= {None, *told}
-        return told
+            fired = wanted if None in self._events else wanted & self._events
+            self._events -= {None, *fired}
+        return fired
 
     def _check_writable(self) -> None:
         if self._is_read_only:

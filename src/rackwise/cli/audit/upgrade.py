@@ -1,4 +1,4 @@
-"""`rackwise upgrade check`: KIP-36's rolling upgrade, judged from the live registrations."""
+"""`rackwise upgrade check`: the next step of KIP-36's rolling upgrade, from live registrations."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ STEPS = 4
 HEADER = ("broker", "registration", "software", "IBP", "rack", "endpoints")
 UNKNOWN = "?"
 SHOWN = 8
-"""Brokers that a sentence names."""
+"""How many brokers a sentence names."""
 
 app = typer.Typer(
-    help="KIP-36's rolling upgrade of a cluster on ZooKeeper: what is done, what is next.",
+    help="Check the rolling upgrade of KIP-36 on a cluster with ZooKeeper.",
     rich_markup_mode=None,
 )
 
 
 @app.callback()
 def upgrade() -> None:
-    """KIP-36's rolling upgrade of a cluster on ZooKeeper: what is done, what is next."""
+    """Check the rolling upgrade of KIP-36 on a cluster with ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberOption:
-    """What `--member` says of one broker."""
+    """One value of `--member`."""
 
     broker_id: int
     software: str | None
@@ -53,44 +53,49 @@ class MemberOption:
 def check(
     context: typer.Context,
     zookeeper: Annotated[
-        str, typer.Option(metavar="H:P/CHROOT", help="As zookeeper.connect of the brokers.")
+        str,
+        typer.Option(
+            metavar="H:P/CHROOT", help="Read the brokers' ZooKeeper; as their zookeeper.connect."
+        ),
     ],
     member: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ID=SOFTWARE,IBP[,RACK]",
-            help="A broker's version, inter.broker.protocol.version (empty: not set) and "
-            "broker.rack; repeatable.",
+            help="Give the version, inter.broker.protocol.version (empty: not set) and broker.rack "
+            "of a broker. Repeatable.",
         ),
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION", help="Clients that read ZooKeeper; repeatable."),
+        typer.Option(
+            metavar="VERSION", help="Give the version of a client that reads ZooKeeper. Repeatable."
+        ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(metavar="IBP", help="Where the upgrade goes. [default: 0.10.0-IV1]"),
+        typer.Option(metavar="IBP", help="Check an upgrade to this version. [default: 0.10.0-IV1]"),
     ] = None,
     store_config: StoreConfigFile = None,
 ) -> int:
-    """Say which of KIP-36's four steps is next, and who would break.
+    """Print which of KIP-36's four steps is next, and which brokers or clients would break.
 
-    Software and IBP are not in ZooKeeper: tell them with --member, or they are not known. Reads
-    only. Exit: 0 go on, 2 there are findings, 1 error.
+    Software and IBP are not in ZooKeeper: give them with --member, or they are unknown. Writes
+    nothing. Exit codes: 0 no findings, 2 findings, 1 error.
     """
     shell: Shell = context.obj
     from rackwise.core.wire.upgrade import UpgradeMember, upgrade_findings
 
-    told = _told(member or ())
+    given = _parse_members(member or ())
     upgrade_findings((), client or (), to=to)
-    registered = _registered(shell, zookeeper, store_config)
-    _check_known(told, registered)
+    registered = _read_registrations(shell, zookeeper, store_config)
+    _check_known(given, registered)
     members = [
         UpgradeMember(
             registration=each,
-            software=told[id_].software if id_ in told else None,
-            ibp=told[id_].ibp if id_ in told else None,
-            rack=told[id_].rack if id_ in told else None,
+            software=given[id_].software if id_ in given else None,
+            ibp=given[id_].ibp if id_ in given else None,
+            rack=given[id_].rack if id_ in given else None,
         )
         for id_, each in sorted(registered.items())
     ]
@@ -102,8 +107,8 @@ def check(
     return 2 if advice.findings else 0
 
 
-def _told(members: Sequence[str]) -> Mapping[int, MemberOption]:
-    """Broker id -> what is told of it. Raises `InvalidConfig`."""
+def _parse_members(members: Sequence[str]) -> Mapping[int, MemberOption]:
+    """Parse the values of --member, by broker id. Raises `InvalidConfig`."""
     found: dict[int, MemberOption] = {}
     for text in members:
         name, is_joined, rest = text.partition("=")
@@ -113,40 +118,40 @@ def _told(members: Sequence[str]) -> Mapping[int, MemberOption]:
                 f"invalid --member: expected ID=SOFTWARE,IBP, got {escaped(text)}",
                 wanted="ID=SOFTWARE,IBP",
                 had=text,
-                hint="for example --member 1=0.10.0,0.9.0",
+                hint="use for example --member 1=0.10.0,0.9.0",
             )
-        told = MemberOption(
+        member = MemberOption(
             broker_id=int(name),
             software=parts[0] or None,
             ibp=parts[1] if len(parts) > 1 else None,
             rack=parts[2] if len(parts) > 2 else None,  # noqa: PLR2004 (the third part)
         )
-        _check_versions(told)
-        if told.broker_id in found:
+        _check_versions(member)
+        if member.broker_id in found:
             raise InvalidConfig(
-                f"invalid --member: broker {told.broker_id} appears twice",
+                f"invalid --member: broker {member.broker_id} appears twice",
                 wanted=1,
                 had=2,
-                hint="leave one of them out",
+                hint="omit one of them",
             )
-        found[told.broker_id] = told
+        found[member.broker_id] = member
     return found
 
 
-def _check_versions(told: MemberOption) -> None:
-    """Raises `InvalidConfig` before anything is asked."""
+def _check_versions(member: MemberOption) -> None:
+    """Raise `InvalidConfig` before any node is read."""
     from rackwise.core.wire.ibp import parse_ibp, parse_software
 
-    if told.software is not None:
-        parse_software(told.software)
-    if told.ibp:
-        parse_ibp(told.ibp)
+    if member.software is not None:
+        parse_software(member.software)
+    if member.ibp:
+        parse_ibp(member.ibp)
 
 
-def _registered(
+def _read_registrations(
     shell: Shell, zookeeper: str, config_file: Path | None
 ) -> Mapping[int, BrokerRegistration]:
-    """Every broker that is registered now. Raises `RemoteProtocolError` for one that is no such."""
+    """Read every registered broker. Raises `RemoteProtocolError` for an invalid registration."""
     with installed("zookeeper", "read ZooKeeper's nodes"):
         from rackwise.adapters import zookeeper as nodes
     from rackwise.core.identity.nodes.nodes import ids_in_names
@@ -166,20 +171,19 @@ def _registered(
             f"expected registered brokers in {escaped(zookeeper)}, got none below {IDS}",
             wanted="brokers",
             had=0,
-            hint="name the chroot that zookeeper.connect of the brokers has; KRaft has no such "
-            "upgrade",
+            hint="add the chroot of the brokers' zookeeper.connect; KRaft needs no such upgrade",
         )
     return {id_: read_registration(id_, node.data) for id_, node in found.items()}
 
 
-def _check_known(told: Mapping[int, MemberOption], registered: Mapping[int, object]) -> None:
-    unknown = sorted(told.keys() - registered.keys())
+def _check_known(given: Mapping[int, MemberOption], registered: Mapping[int, object]) -> None:
+    unknown = sorted(given.keys() - registered.keys())
     if unknown:
         raise UnknownBroker(
-            f"registered brokers are {_named(sorted(registered))}; --member names {unknown[0]}",
+            f"invalid --member: expected one of {_list_ids(sorted(registered))}, got {unknown[0]}",
             wanted="a broker that is registered",
             had=unknown[0],
-            hint="wait until it has started again, or leave it out",
+            hint="wait until that broker has started again, or omit its --member",
         )
 
 
@@ -200,13 +204,13 @@ def _step_lines(advice: UpgradeAdvice) -> list[str]:
         version = f"version {advice.wanted_version} or later"
         return [f"all four steps to {advice.target} are done: every registration has {version}"]
     lines = [f"step {advice.step} of {STEPS} to {advice.target}: {TO_DO[advice.step]}"]
-    lines.append(f"  not done: {_named(advice.waiting)}")
+    lines.append(f"  not done: {_list_ids(advice.waiting)}")
     if advice.unknown:
-        lines.append(f"  not known, tell it with --member: {_named(advice.unknown)}")
+        lines.append(f"  not known, give it with --member: {_list_ids(advice.unknown)}")
     return lines
 
 
-def _named(brokers: Sequence[int]) -> str:
+def _list_ids(brokers: Sequence[int]) -> str:
     more = f" and {len(brokers) - SHOWN} more" if len(brokers) > SHOWN else ""
     return f"{', '.join(map(str, brokers[:SHOWN]))}{more}"
 

@@ -9,9 +9,9 @@ exit   branch            codes
 75     IdentityRefused   the `retryable` ones, in `broker-id acquire` only: 4 elsewhere
 ```
 
-`@refusal` sets `code` and the default hint of a class and adds a line to `CODES`, from which the
-reference page is generated. Two errors of `core.errors` have a code here, too: `MissingPermission`
-is STORE_DENIED and `Unreachable` is STORE_UNREACHABLE.
+`@refusal_code` sets `code` and the default hint of a class and adds a line to `CODES`, the source
+of the reference page. Two errors of `core.errors` have a code here, too: `MissingPermission` is
+STORE_DENIED and `Unreachable` is STORE_UNREACHABLE.
 
 `expected` and `got` are examples for the reference page. A raised error carries its own values.
 """
@@ -56,7 +56,7 @@ CODES: list[Code] = []
 """Every code of `broker-id`, in the order of the reference page."""
 
 
-def refusal(
+def refusal_code(
     code: str, *, expected: str, got: str, hint: str, retryable: bool = False
 ) -> Callable[[type[E]], type[E]]:
     """Declare the code and the default hint of an error class."""
@@ -75,7 +75,7 @@ def refusal(
     return declare
 
 
-@refusal(
+@refusal_code(
     "META_INCONSISTENT",
     expected="one id in all log dirs",
     got="7 in /a, 8 in /b",
@@ -85,7 +85,7 @@ class MetaInconsistent(IdentityRefused):
     """Log dirs of one broker hold different ids, or two of them have the same directory.id."""
 
 
-@refusal(
+@refusal_code(
     "WRONG_CLUSTER",
     expected="cluster.id A",
     got="B in /a",
@@ -95,7 +95,7 @@ class ClusterMismatch(IdentityRefused, WrongCluster):
     """A log dir belongs to another cluster."""
 
 
-@refusal(
+@refusal_code(
     "META_VERSION",
     expected="version 0 in ZooKeeper mode",
     got="1",
@@ -105,7 +105,7 @@ class MetaVersion(IdentityRefused):
     """A meta.properties has a version that brokers in ZooKeeper mode do not read."""
 
 
-@refusal(
+@refusal_code(
     "META_INCOMPLETE",
     expected="node.id and cluster.id in version 1",
     got="no node.id in /a",
@@ -115,7 +115,7 @@ class MetaIncomplete(IdentityRefused):
     """A meta.properties of version 1 lacks a field that version 1 requires."""
 
 
-@refusal(
+@refusal_code(
     "META_UNREADABLE",
     expected="a readable file",
     got="byte 0xEF at 0; 70 KiB; EACCES; a directory",
@@ -125,7 +125,7 @@ class MetaUnreadable(IdentityRefused):
     """A meta.properties exists and cannot be read; it may hold the id of this broker."""
 
 
-@refusal(
+@refusal_code(
     "META_WRITE_FAILED",
     expected="a file in 3 log dirs",
     got="2, ENOSPC in /c",
@@ -135,7 +135,7 @@ class MetaWriteFailed(PartialFailure):
     """Some log dirs did not get their meta.properties. The others keep it; the mapping agrees."""
 
 
-@refusal(
+@refusal_code(
     "DATA_WITHOUT_META",
     expected="a meta.properties beside 12 partition directories",
     got="none",
@@ -145,7 +145,7 @@ class DataWithoutMeta(IdentityRefused):
     """A log dir holds partitions and no meta.properties, so their broker is not known."""
 
 
-@refusal(
+@refusal_code(
     "ID_MISMATCH",
     expected="broker.id as stored: 7",
     got="3",
@@ -155,7 +155,7 @@ class IdMismatch(IdentityRefused):
     """The configured id differs from the id on the disk."""
 
 
-@refusal(
+@refusal_code(
     "ID_RANGE",
     expected="at most 1000 (reserved.broker.max.id)",
     got="1001",
@@ -165,7 +165,7 @@ class IdRange(IdentityRefused):
     """Kafka does not accept the configured id."""
 
 
-@refusal(
+@refusal_code(
     "NO_ID",
     expected="a source of ids",
     got="none: broker.id.generation.enable is off",
@@ -175,7 +175,7 @@ class NoId(IdentityRefused):
     """No source gives this broker an id."""
 
 
-@refusal(
+@refusal_code(
     "MIGRATION",
     expected="broker.id set and generation off, while migrating to KRaft",
     got="no broker.id",
@@ -185,7 +185,7 @@ class Migration(IdentityRefused):
     """A broker that migrates to KRaft has no configured id."""
 
 
-@refusal(
+@refusal_code(
     "CONTROLLER_DISK",
     expected="a node with the role broker only, or a formatted disk",
     got="role controller, no file in /a",
@@ -195,7 +195,7 @@ class ControllerDisk(IdentityRefused):
     """A controller lost its disk. Rackwise does not decide about membership of the quorum."""
 
 
-@refusal(
+@refusal_code(
     "NO_CARRIER",
     expected="{broker.id} in COMMAND",
     got="none",
@@ -205,7 +205,7 @@ class NoCarrier(IdentityRefused):
     """The broker needs its id in the command, and the command has no place for it."""
 
 
-@refusal(
+@refusal_code(
     "ID_IN_USE",
     expected="id 7 free",
     got="held by h9, session 0x1f, for 40 s",
@@ -215,7 +215,7 @@ class IdInUse(IdentityRefused):
     """Another broker holds the id of the configuration or of the disk."""
 
 
-@refusal(
+@refusal_code(
     "MAPPED_ID_HELD",
     expected="id 7 free",
     got="held by h9, session 0x1f, for 40 s",
@@ -225,7 +225,7 @@ class MappedIdHeld(IdentityRefused):
     """Another broker holds the id that is mapped to this key."""
 
 
-@refusal(
+@refusal_code(
     "HOST_HAS_LIVE_BROKER",
     expected="id 7 free after 27 s",
     got="still held, by the same key",
@@ -235,7 +235,7 @@ class HostHasLiveBroker(IdentityRefused):
     """A second broker with the same key runs on this host."""
 
 
-@refusal(
+@refusal_code(
     "LAST_IN_SYNC",
     expected="another live in-sync copy of every partition",
     got="none for 3 partitions",
@@ -245,7 +245,7 @@ class LastInSync(IdentityRefused):
     """A broker that would rejoin with an empty disk is the last in-sync replica."""
 
 
-@refusal(
+@refusal_code(
     "MAPPING_CORRUPT",
     expected='{"version":0,"broker.id":int}',
     got="the path and up to 200 escaped bytes",
@@ -255,7 +255,7 @@ class MappingCorrupt(IdentityRefused):
     """The mapping of this key cannot be read. Rackwise does not guess the id."""
 
 
-@refusal(
+@refusal_code(
     "STORE_CORRUPT",
     expected="JSON as Kafka writes it",
     got="the path and up to 200 escaped bytes",
@@ -265,7 +265,7 @@ class StoreCorrupt(IdentityRefused):
     """A node that the decision depends on cannot be read."""
 
 
-@refusal(
+@refusal_code(
     "AMBIGUOUS_SPARE",
     retryable=True,
     expected="one spare id",
@@ -276,7 +276,7 @@ class AmbiguousSpare(IdentityRefused):
     """More than one id is missing, and it is not known which of them was this broker's."""
 
 
-@refusal(
+@refusal_code(
     "SPARE_RESERVED",
     retryable=True,
     expected="a free id",
@@ -287,7 +287,7 @@ class SpareReserved(IdentityRefused):
     """Ids are missing, and none of them may be taken yet."""
 
 
-@refusal(
+@refusal_code(
     "WATCHER_ABSENT",
     retryable=True,
     expected="a leader that watches missing ids",
@@ -298,19 +298,21 @@ class WatcherAbsent(IdentityRefused):
     """No watcher records which ids are missing."""
 
 
-@refusal(
+@refusal_code(
     "CONTENTION", retryable=True, expected="a commit in 27 s", got="31 conflicts", hint="run again"
 )
 class Contention(IdentityRefused):
     """Each commit lost a race against another start."""
 
 
-@refusal("NO_ID_LEFT", expected="a free number", got="10000 numbers in use", hint="set broker.id")
+@refusal_code(
+    "NO_ID_LEFT", expected="a free number", got="10000 numbers in use", hint="set broker.id"
+)
 class NoIdLeft(IdentityRefused):
     """Every generated number is already in use."""
 
 
-@refusal(
+@refusal_code(
     "CLAIM_LOST",
     expected="the claim on id 7 is ours",
     got="held by g",
@@ -320,7 +322,7 @@ class ClaimLost(WorldError):
     """This start lost its claim before its broker registered."""
 
 
-@refusal(
+@refusal_code(
     "NOT_REGISTERED",
     expected="a registration within 600 s",
     got="none",
@@ -330,7 +332,7 @@ class NotRegistered(WorldError):
     """The broker did not register in time."""
 
 
-@refusal(
+@refusal_code(
     "KEY_MISSING",
     expected="a stable name in POD_NAME",
     got="unset",
@@ -340,7 +342,7 @@ class KeyMissing(InputError):
     """The source of the key is empty or absent."""
 
 
-@refusal(
+@refusal_code(
     "KEY_INVALID",
     expected="1 to 249 of A-Z a-z 0-9 . _ : -, not . or ..",
     got="a/b",
@@ -350,7 +352,7 @@ class KeyInvalid(InputError):
     """The key is not a valid node name."""
 
 
-@refusal(
+@refusal_code(
     "KEY_UNSTABLE",
     expected="a stable name",
     got="ip-10-0-0-1",
@@ -360,7 +362,7 @@ class KeyUnstable(InputError):
     """The key changes with the address: the next machine would have another one."""
 
 
-@refusal(
+@refusal_code(
     "STORE_NOT_READY",
     expected="/brokers/hosts",
     got="absent",
@@ -370,12 +372,12 @@ class StoreNotReady(IdentityRefused):
     """The parent nodes of the store do not exist."""
 
 
-@refusal("SECRET_EXPOSED", expected="mode 0600", got="0644", hint="chmod 600 the file")
+@refusal_code("SECRET_EXPOSED", expected="mode 0600", got="0644", hint="chmod 600 the file")
 class SecretExposed(InputError):
     """Other users may read a file that holds secrets."""
 
 
-@refusal(
+@refusal_code(
     "NOT_FREE",
     expected="a free id",
     got="mapped to g",
@@ -385,7 +387,7 @@ class NotFree(IdentityRefused):
     """The id to assign belongs to another key or broker."""
 
 
-@refusal(
+@refusal_code(
     "STILL_USED",
     expected="no replica",
     got="12 replicas",
@@ -395,7 +397,7 @@ class StillUsed(IdentityRefused):
     """The id to retire has replicas or a broker."""
 
 
-@refusal(
+@refusal_code(
     "ID_RETIRED", expected="an id in use", got="retired", hint="undo it: broker-id retire --undo ID"
 )
 class IdRetired(IdentityRefused):

@@ -1,4 +1,4 @@
-"""Metadata, api key 3, versions 0 and 1: what clients are told of brokers and topics.
+"""Metadata, api key 3, versions 0 and 1: what clients learn of brokers and topics.
 
 ```
 request   array of topic          0: empty = all topics, "none" cannot be said
@@ -80,7 +80,7 @@ class TopicMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataResponse:
-    """The answer; `controller_id` None = none, or not told in version 0."""
+    """The answer; `controller_id` None = none, or not sent in version 0."""
 
     brokers: tuple[MetadataBroker, ...]
     controller_id: int | None = None

@@ -208,11 +208,13 @@ def _endpoints(fields: NodeFields) -> tuple[tuple[Endpoint, ...], dict[str, str]
         endpoints.append(
             as_checked(Endpoint, listener=listener, protocol=protocol, host=host, port=port)
         )
-    told: dict[str, str] = fields.members.get(LISTENER_MAP, {})
+    listener_map: dict[str, str] = fields.members.get(LISTENER_MAP, {})
     named = {each.listener for each in endpoints}
-    if named.issuperset(told):
+    if named.issuperset(listener_map):
         return tuple(endpoints), {}
-    return tuple(endpoints), {name: told[name] for name in sorted(told.keys() - named)}
+    return tuple(endpoints), {
+        name: listener_map[name] for name in sorted(listener_map.keys() - named)
+    }
 
 
 def _without_protocol(

@@ -1,4 +1,4 @@
-"""CreateReplicaAssignment, api key 68, version 0: ask somebody else where replicas go.
+"""CreateReplicaAssignment, api key 68, version 0: ask a server to place replicas.
 
 ```
 request   NumPartitions int32, ReplicationFactor int16, ForceSimpleAssignment bool,
@@ -20,8 +20,8 @@ ErrorMessage compact nullable text, 2 ThrottleTimeMs int32. So an answer without
 to the byte, and a reader that knows the text alone takes an error for an empty assignment.
 
 Since 3.5 the key is ConsumerGroupHeartbeat in Kafka: a broker shows it as well. A server of this
-message shows the supported feature `MARKER` in its answer to ApiVersions, and a client asks nobody
-without it.
+message shows the supported feature `MARKER` in its answer to ApiVersions, and a client sends
+it to no server without the marker.
 
 Rows of equal length are records of equal size, so they are written and read as one matrix of bytes.
 The reader is strict: it refuses trailing bytes, nulls, repeated or missing partitions, negative ids
@@ -280,7 +280,7 @@ def _octets(values: NDArray[np.int_ | np.int32], partitions: int) -> NDArray[np.
 
 
 def _read_rows(reader: Reader) -> tuple[NDArray[np.int32] | None, int]:
-    """Rows by partition, whatever their order, and the first partition."""
+    """Read rows by partition, in any order, and the first partition."""
     start = reader.offset
     count = reader.compact_count(_LEAST_ROW)
     if not count:

@@ -94,8 +94,8 @@ def read_topic_node(topic: str, data: bytes) -> TopicNode:
     """Read a topic node of any version. Raises `RemoteProtocolError` with the JSON path."""
     fields = read_node(f"/brokers/topics/{topic}", data, most=TOPIC_BYTES)
     version = fields.members.get("version")
-    told = {name: _ids_by_partition(fields, name) for name in (_PARTITIONS, _ADDING, _REMOVING)}
-    replicas, adding, removing = told.values()
+    found = {name: _ids_by_partition(fields, name) for name in (_PARTITIONS, _ADDING, _REMOVING)}
+    replicas, adding, removing = found.values()
     numbers = (
         replicas
         if adding.keys() | removing.keys() <= replicas.keys()
@@ -202,7 +202,8 @@ def _ids_by_partition(fields: NodeFields, name: str) -> dict[int, tuple[int, ...
         if not _NUMBER.fullmatch(number) or int(number) > GREATEST_ID:
             raise fields.error(
                 name,
-                told=f'partition "{escaped(number)[:_SHOWN]}" is no number from 0 to {GREATEST_ID}',
+                told=f'partition "{escaped(number)[:_SHOWN]}" is not a number from 0 to '
+                f"{GREATEST_ID}",
                 wanted=f"partitions from 0 to {GREATEST_ID}",
             )
         if not isinstance(ids, list) or not _are_ids(ids):

@@ -176,8 +176,8 @@ class _Known:
 
     def lacks(self, step: int | None) -> bool:
         """Whether the version that this step needs is not known."""
-        told = {1: self.member.ibp, 2: self.member.software, 3: self.member.ibp}
-        return step in told and told[step] is None
+        given = {1: self.member.ibp, 2: self.member.software, 3: self.member.ibp}
+        return step in given and given[step] is None
 
 
 def _known(member: UpgradeMember) -> _Known:

@@ -37,7 +37,7 @@ MULTICAST, LOCAL = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class HostKey:
     """The key of a host, and warnings about it."""
 
     text: str
@@ -51,7 +51,7 @@ def read_key(
     instance: str | None = None,
     allow_unstable: bool = False,
     interfaces: Path = INTERFACES,
-) -> Key:
+) -> HostKey:
     """Read the key of this host.
 
     Raises `KeyMissing` if the source is empty, `KeyInvalid` if the key is not a valid node name,
@@ -84,7 +84,7 @@ def read_key(
     check_key(text, allow_unstable=allow_unstable)
     if instance is not None:
         text = check_key(f"{text}-{instance}", allow_unstable=True)
-    return Key(text=text, warnings=warnings)
+    return HostKey(text=text, warnings=warnings)
 
 
 def _missing_error(source: str, had: str) -> KeyMissing:

@@ -110,10 +110,12 @@ def parse_registration(node: StoredNode, *, id: int) -> Registration:  # noqa: A
         raise corrupt(path, node.data, str(error.wanted), StoreCorrupt) from None
     if not all(NO_PORT <= each.port <= _PORTS for each in listeners):
         raise corrupt(path, node.data, f"ports from {NO_PORT} to {_PORTS}", StoreCorrupt)
-    told = [endpoint(each.host, each.port) for each in listeners if each.host and each.port > 0]
+    endpoints = [
+        endpoint(each.host, each.port) for each in listeners if each.host and each.port > 0
+    ]
     return Registration(
         broker_id=id,
-        endpoints=frozenset(told),
+        endpoints=frozenset(endpoints),
         session=node.session,
         incarnation=node.czxid,
         registered_ms=node.created_ms,

@@ -1,4 +1,4 @@
-"""The broker block: what one broker is told of another, inside UpdateMetadata and before it alone.
+"""The broker block: one broker in UpdateMetadata, and before that message existed, on its own.
 
 ```
 0   id int32, host, port int32                                    one PLAINTEXT endpoint

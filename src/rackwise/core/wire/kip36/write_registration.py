@@ -1,7 +1,7 @@
 """Broker registrations written, in versions 1 to 5.
 
 A version holds what it can. What it leaves out by design has a name, for the caller to log; what it
-would change is refused:
+would change is rejected:
 
 ```
                       1              2           3           4        5
@@ -178,11 +178,11 @@ def _check_endpoints(r: BrokerRegistration, version: int) -> None:
             )
 
 
-def _not_held(r: BrokerRegistration, version: int, told: str) -> LocalProtocolError:
+def _not_held(r: BrokerRegistration, version: int, change: str) -> LocalProtocolError:
     return LocalProtocolError(
-        f"version {version} does not hold broker {r.broker_id} as it is: {told}",
+        f"version {version} does not hold broker {r.broker_id} as it is: {change}",
         wanted="what is read again as it was",
-        had=told,
+        had=change,
     )
 
 
