@@ -195,7 +195,7 @@ class TestHalfWay:
         assert code == 3
         assert "ended early, interrupted" in out
         assert "warning: throttle: 1 byte/s at each broker; 2" in err
-        assert "or more (incoming of broker 2); for more, interrupt and give a rate" in err
+        assert "or more (incoming of broker 2); for more, interrupt and set a rate" in err
         assert f"to continue: rackwise resume {path} --bootstrap-server {cluster.bootstrap}" in err
         assert throttles(admin).brokers[2] == {RATES[1]: "1"}
         code, out, err = called("status", path)
@@ -292,7 +292,7 @@ class TestWithoutAJournal:
         code, out, err = called(verb, path)
         assert (code, out) == (1, "")
         assert "error: the plan has no journal here: " in err
-        assert "hint: to begin: rackwise apply" in err
+        assert "hint: to start it: rackwise apply" in err
 
     def test_status_and_rollback_work(self, admin, called, tmp_path):
         create(admin, NAME, BEFORE)
