@@ -1,25 +1,24 @@
 """Differences between two clusters, plans or reassignments: partitions, findings, totals.
 
-A side is a cluster (its lists are what is placed), a plan (its lists are those of its moves, before
-and after) or a placement as Kafka's reassignment JSON has it. Any two can be compared.
+Two inputs of any kind can be compared: a cluster (its placed lists), a plan (the lists before and
+after its moves), or the lists of Kafka's reassignment JSON.
 
 ```
-a              b              said
+a              b              difference
 1 2 3, led 1   1 2 4, led 1   set        another broker
-1 2 3          2 1 3          order      the same brokers, preferred in another order
-1 2 3, led 1   1 2 3, led 2   leader     the same list, another leader now
-1 2 3          -              missing    on one side only
+1 2 3          2 1 3          order      the same brokers in another order
+1 2 3, led 1   1 2 3, led 2   leader     the same list, another current leader
+1 2 3          -              missing    in one input only
 ```
 
-A plan and a reassignment leave alone what they do not name: beside a cluster that is no difference.
+A plan or a reassignment does not change the partitions that it does not name, so these do not
+differ from a cluster. If two plans move a partition to the same list from different lists, it
+differs: the plans were made from different clusters.
 
-Two partitions whose plans end alike but start differently differ as well: the plans were made from
-different clusters.
+Findings are compared by rule and place, without their numbers. A rack that holds one replica too
+many in one cluster and two in the other is the same finding.
 
-Findings are compared by what is broken where, the numbers left aside: a rack that holds one replica
-too many and then two has not been mended, and nothing new is broken.
-
-What this does not do: say which side is better.
+Limits: this module does not say which input is better.
 """
 
 from __future__ import annotations
@@ -58,19 +57,18 @@ Difference: TypeAlias = Literal["set", "order", "leader", "before", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLists:
-    """One partition on one side; `before`: where that is a plan.
-
-    `leader`: the one now, where both sides are clusters; None where there is none.
-    """
+    """The lists of one partition in one input."""
 
     after: tuple[int, ...]
     before: tuple[int, ...] | None = None
+    """The list before the move; None if the input is no plan."""
     leader: int | None = None
+    """The current leader; None without one, or if an input is no cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDiff:
-    """A partition that differs; None on the side that does not have it."""
+    """A partition that differs; None for the input that does not contain it."""
 
     topic: str
     partition: int

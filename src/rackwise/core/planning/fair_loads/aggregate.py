@@ -1,19 +1,19 @@
 """Equal partitions as one node: a small network of the replicas that each broker can hold.
 
-For the loads that brokers can have it does not matter which partition puts a replica on them.
-Partitions of one kind, with the same pins and the same excluded brokers in hand, are one lot of n,
-and what one of them may do the lot may do n times over: the network is integral, so any flow of the
-lot falls apart into n flows of one.
+Which of several equal partitions puts a replica on a broker does not matter for the loads. So the
+partitions of one class, with the same pins and the same excluded brokers that hold them, form one
+aggregate. What one partition may do, an aggregate of n may do n times. The network is integral, so
+every flow of the aggregate splits into n flows of single partitions.
 
 ```
-source --- lot of 40, 3 replicas ---- /a  0..40 --- broker 1 (at most 40)
-       120                       ---- /b 40..80 --- broker 2, 3         --- sink
+source --- aggregate of 40, 3 replicas ---- /a  0..40 --- broker 1 (at most 40)
+       120                             ---- /b 40..80 --- broker 2, 3         --- sink
 ```
 
-A rack's lower bound is supplied to it directly, and the lot's root keeps the rest. Topics with caps
-are lots of their own, with a node for each broker before the broker itself.
+The lower bound of a rack is supplied to it directly; the root of the aggregate keeps the rest.
+Topics with caps form aggregates of their own, with a node for each broker before the broker.
 
-What this does not do: know what partitions hold, but for excluded brokers, or mind costs.
+Limits: this module ignores costs, and the current replicas except those on excluded brokers.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Goals, in order: every leader is one that may lead; the numbers of leaders are a
 allow; as few partitions as possible change their leader; ties go by canonical order. With `keep`
 a leader that stays a replica stays, and only the others are chosen for evenness.
 
-Fair numbers are those of `leader_loads`: the least sum of `loads^2 / weight`. Where every
+Fair numbers are those of `fair_counts`: the least sum of `loads^2 / weight`. Where every
 partition has as many replicas and every broker holds floor or ceiling of the mean, floor and
 ceiling of the mean are always there for leaders too, without moving a replica.
 
@@ -20,7 +20,7 @@ every row, that is the choice. Otherwise `by_flow` finds the cheapest choice wit
 the end, rows that can swap leaders at equal cost do so where the list of leaders then sorts lower.
 
 The proof is a price per broker: summed over partitions, the least of price and cost among those
-that may lead, less what fair numbers are worth at these prices, is what any choice costs at least.
+that may lead, less the term of fair numbers at these prices, is a lower bound of every choice.
 
 What this does not do: look for the sets; minimise changes jointly with them (open for mixed
 replication): what is minimal is so for these sets.

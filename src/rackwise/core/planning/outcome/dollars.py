@@ -1,7 +1,7 @@
 """The price of the moves, and the daily price of replication before and after.
 
 Once. A new replica copies its partition from the leader's rack, as `copying` prices it: out of the
-leader's rack and into its own, rounded apart, in whole nano-dollars; nothing inside one rack. A
+leader's rack and into its own, each rounded, in whole nano-dollars; nothing inside one rack. A
 partition's dollars are the sum over the brokers it gains, a plan's the sum over its partitions.
 
 Day by day. Each follower copies what enters the partition from the leader, a day of it at a time:

@@ -6,7 +6,7 @@ small, and never on more than the partition and the finest rack of the broker:
 ```
 moves    1
 bytes    size of the partition
-usd      price of the size out of the leader's rack and into the broker's, rounded apart
+usd      price of the size out of the leader's rack and into the broker's, each rounded
          0 inside one rack
 ```
 

@@ -14,7 +14,7 @@ SetReplication(t=3)      a last block: t has replication 3                   off
 Add(((9, /a),))          as it is; broker 9 is there, live and empty         as the policy says
 ```
 
-What this does not do: say what a rule means (`rules`), or find anything.
+Limits: this module does not define the rules (`partition_class`) and searches nothing.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Racks of a coarser level hold what the finest below them hold together, so boxes
 all levels are one test of the numbers in the finest. `at_least` is another: distinct racks, at its
 level, that hold something.
 
-What this does not do: know brokers that are pinned, excluded or hold something already (`rules`).
+Limits: a class knows no pinned brokers, excluded brokers or current replicas (`instance` does).
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """The certificate of a plan: made, summed up and checked without a solver.
 
-Goals, in order: a check believes nothing but the cluster and the policy; it says everything that is
-wrong, each thing by name; one pass over the partitions; no solver.
+Goals, in order: a check trusts nothing but the cluster and the policy; it names every error; one
+pass over the partitions; no solver.
 
-The bound. Let every broker have a price, of any sign, and every capped topic on a broker one that
-is not negative. No fair plan costs less than
+Lower bound. Give every broker a dual price of any sign, and every capped topic on a broker a dual
+price that is not negative. No fair plan costs less than
 
 ```
-  sum over partitions of the least, over legal sets, of copies + prices          (`cheapest_sets`)
-- for each group, the most that its total can be worth: every broker its low,
-  what is left to the dearest brokers that have room
+  sum over partitions of the least cost of copies and prices over legal sets     (`cheapest_sets`)
+- for each group, the most that its total can cost: the low of every broker,
+  and the rest on the brokers with the highest prices that have room             (`group_term`)
 - every cap times its price
 ```
 
-because a plan's own sets and loads are among those that the bound has been minimised over. If the
-bound is the cost of the plan, the plan is the cheapest; the difference is the gap.
+because the sets and loads of every fair plan are among those of the minimum. If the lower bound is
+the cost of the plan, the plan is the cheapest. The difference is the gap.
 
 ```
 grown: /a 1 (new 4), /b 2 (new 5)     four partitions on 1 and 2, fair is 2 each
@@ -22,18 +22,11 @@ price 1: 1, 2: 1, 4: 0, 5: 0          each partition: stay 0 + 1 + 1, move 1 + 1
 bound       4 * 2 - (2 * 1 + 2 * 1 + 2 * 0 + 2 * 0) = 4         moves of the plan: 4
 ```
 
-Fairness. A cut is brokers that hold the least together that legal sets let them hold; that is the
-bound with a price of 1 on each of them, and copies free. No replica can be passed on from inside a
-cut to outside. So loads are fair if wherever a replica would rather lie on another broker some cut
-stands between the two; and groups hold all fair loads if, wherever two brokers could swap for
-nothing, a cut stands between or their group allows it. Where topics are capped cuts do not say
-enough, and the exchange graph is asked instead who can be reached.
+Fairness. `fair_replicas` checks loads and `fair_leaders` checks leaders.
 
-What this does not do: find plans; compare a plan with what is on a live cluster now. Leaders are
-judged by `leadership`.
+Limits: this module finds no plans, and looks at no live cluster.
 
-Source: weak duality of linear programming; Frank and Murota, "Decreasing minimization on M-convex
-sets" (2022) for cuts.
+Source: weak duality of linear programming.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The dual prices that prove a plan, and their terms of the lower bound.
 
-Goals, in order: if the plan is the cheapest, its prices show so to the last unit; one answer for
+Goals, in order: the prices of a cheapest plan give a lower bound equal to its cost; one answer for
 one plan; arrays only.
 
-A price is what the last replica on a broker is worth. Brokers that must give replicas away have
-high prices, those that must take them low ones. Prices are distances in the exchange graph: from
-every node at 0, along every arc, until nothing gets nearer. Loads are part of the graph:
+A dual price is the marginal cost of a replica on a broker. Brokers that must give replicas away
+have high prices, brokers that must take replicas have low ones. Prices are distances in the
+exchange graph, from every node at 0, until no distance falls. Loads are part of the graph:
 
 ```
 broker -> pool of its group    0     if it may take one more
@@ -15,9 +15,9 @@ broker -> (topic, broker)      0     if the topic has a replica there
 b -> b'                        what the cheapest exchange changes
 ```
 
-`price = -distance`. Along each arc the distance grows by no more than its length, and that is what
-makes each set of the plan the cheapest under the prices. A cycle of negative length would go on
-getting nearer: then the plan was not the cheapest, and the prices are those so far.
+`price = -distance`. Along each arc the distance grows by no more than the length of the arc. So
+each set of the plan is the cheapest under the prices. On a cycle of negative length distances would
+fall for ever: then the plan is not the cheapest, and the search stops with the prices so far.
 
 ```
 brokers 1 (2 replicas, at most 1) and 2 (0, at least 1)     1 -> 2 costs 1: not yet a plan
@@ -27,7 +27,7 @@ distances   1: -1   2: 0        prices   1: 1   2: 0         bound: two sets of 
 
 Without groups any load is fair, and every broker's price is 0.
 
-What this does not do: add the bound up (`certificate`).
+Limits: this module does not sum up the lower bound (`certificate` does).
 
 Source: Bellman (1958), Ford (1956) for distances; Murota, "Discrete Convex Analysis" (2003).
 """
@@ -170,7 +170,7 @@ def _loads_relaxed(
 
 
 def valid_prices(brokers: NDArray[np.int64], prices: Mapping[int, int]) -> NDArray[np.int64]:
-    """Price of each usable broker, int64 [B]; 0 where there is none, or none that is believed."""
+    """Price of each usable broker, int64 [B]; 0 if it is missing or out of range."""
     found = [prices.get(id_, 0) for id_ in brokers.tolist()]
     return np.array([one if abs(one) <= MOST_PRICE else 0 for one in found], dtype=np.int64)
 

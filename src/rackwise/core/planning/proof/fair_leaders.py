@@ -1,19 +1,18 @@
 """The check of a plan's leaders: fair, and with the fewest changes.
 
-The same three questions as for replicas, with one leader for each partition in the place of a set,
-those that may lead it in the place of all legal sets, and 1 for a leader that is new:
+The check is that of replicas (`certificate`, `fair_replicas`) with one leader for each partition in
+place of a set, the brokers that may lead in place of the legal sets, and a cost of 1 for a change:
 
 ```
 may lead        1 2    1 2    2 3        first of the lists   1 2 2        before   1 1 2
-loads           1: 1   2: 2   3: 0       2 could pass one on to 3, whose next costs less: not fair
-prices 0        least  0 + 0 + 0         the second is a change: gap 1, unless fairness asks for it
+loads           1: 1   2: 2   3: 0       2 could pass one to 3, which costs less: not fair
+prices 0        least  0 + 0 + 0         the second row changes: gap 1, unless fairness requires it
 ```
 
-The bound takes prices from the certificate and adds up, for each partition, the least of price and
-change among those that may lead it; less what the groups' totals can be worth. Reached is
-who may lead something of somebody who is reached.
+The lower bound sums up the least price and cost of each partition, less the terms of the groups. A
+leadership can be passed on from a leader to every broker that may lead its partition.
 
-What this does not do: judge sets, or the order behind the leader.
+Limits: this module checks no sets, and not the order behind the leader.
 
 Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
 """

@@ -1,19 +1,19 @@
 """The check of a plan's loads: fair, within groups that hold every fair load.
 
-Every replica that leaves broker b makes the sum of squares over weights smaller by its leaving
-price, every one that comes makes it larger by its coming price:
+A replica that leaves broker b decreases the sum of squares over weights by the leaving price of b.
+A replica that arrives increases it by the coming price:
 
 ```
 leaving   (2 load - 1) / weight          coming   (2 load + 1) / weight
 ```
 
-Loads are fair if no replica can be passed on, over any chain of exchanges, from a broker to one
-whose coming price is lower than the leaving price of the first. Where the two are equal the loads
-after it are as fair: then both brokers must be of one group, with room for it.
+Loads are fair if no chain of exchanges passes a replica from a broker to one whose coming price is
+lower than the leaving price of the first. If the two prices are equal, the loads after the exchange
+are as fair: then both brokers must be in one group, with room for it.
 
-Who can be reached from whom is told by cuts. A cut is tight if it holds the least that legal sets
-let it hold (the cheapest sets with a price of 1 inside, and copies free); nothing leaves a tight
-cut. Without topic caps cuts say it all:
+Cuts show which brokers a replica can reach. A cut is a set of brokers and the least number of
+replicas that legal sets put on them together: the lower bound with a price of 1 inside and free
+copies. A cut is tight if its brokers hold exactly that number. No exchange leaves a tight cut.
 
 ```
 /a 1 2, /b 3, one replica in each rack       loads 2 2 | 4
@@ -21,10 +21,10 @@ cut {3}, tight: every partition has a replica in /b, and only broker 3 is there
 3 -> 1 would pay (7 > 5), but it leaves the cut
 ```
 
-With topic caps the exchange graph itself is asked. Under slack a load may leave the fair ones, so
-they and their cuts are worked out anew (`fair`) and compared.
+With topic caps, cuts are not enough and the exchange graph is searched instead. With slack, loads
+may differ from the fair ones, so the fair loads and their cuts are recomputed and compared.
 
-What this does not do: judge sets, costs, or leaders.
+Limits: this module checks no sets, costs or leaders.
 
 Source: Frank and Murota, "Decreasing minimization on M-convex sets" (2022).
 """

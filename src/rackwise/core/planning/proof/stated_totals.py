@@ -1,15 +1,16 @@
 """The check of what a plan states beside its proof: sizes, dollars, reasons, totals, brokers.
 
-A proof needs none of it, who reads the plan does. Everything is worked out anew from the cluster,
-the policy and the lists, and compared:
+The proof needs none of these, the reader of the plan does. Everything is recomputed from the
+cluster, the policy and the lists, and compared:
 
 ```
-the plan says       t-0  1 2 3 -> 4 2 3  77 bytes            totals: 1 move, 77 bytes
-worked out          t-0  1 2 3 -> 4 2 3  12 gigabytes        totals: 1 move, 12 gigabytes
-told                t-0: bytes is 12000000000; 77 is written
+the plan states   t-0  1 2 3 -> 4 2 3  77 bytes            totals: 1 move, 77 bytes
+recomputed        t-0  1 2 3 -> 4 2 3  12 gigabytes        totals: 1 move, 12 gigabytes
+problem           t-0: expected bytes 12000000000, got 77
 ```
 
-What this does not do: judge lists, loads or costs (`certificate`); price anything without prices.
+Limits: this module checks no lists, loads or costs (`certificate` does), and no dollars if no
+prices are given.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def false_statements(
     *,
     prices: Sequence[Price] = (),
 ) -> tuple[str, ...]:
-    """What a plan tells wrongly, one sentence each; `verdict`: of the check that proved it.
+    """False statements of a plan, one sentence each; `verdict`: the result of `check`.
 
     `prices`: price rows of one provider; dollars are compared only where they are given.
     """

@@ -1,8 +1,8 @@
 """Replica sets of each finest rack alone, where the rules fix how many replicas each rack gets.
 
-With as many replicas as racks, one in each, what happens in one rack does not touch the others: a
-partition has one place in it, taken by a broker that holds it, or by another for a copy. So do all
-kinds whose racks hold none or one of every partition.
+With as many replicas as racks, and one in each, the racks are independent. A partition has one
+replica in each rack, on a broker that holds it already or on another one for a copy. The same holds
+for every partition class whose racks hold none or one replica of a partition.
 
 Goals, in order: the same costs as the network of all racks (`network`), first things first; a
 million partitions in a few passes over arrays.

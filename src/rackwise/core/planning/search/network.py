@@ -24,7 +24,7 @@ From a broker, `low` units are wanted at once, and the node of its group takes t
 `at_least`: units that must reach distinct racks come through arcs of capacity one, the others are
 free (`rack_bounds.fresh_racks`).
 
-What this does not do: price the arcs (`stages`), or solve.
+Limits: this module neither prices the arcs (`by_flow`) nor solves the network.
 """
 
 from __future__ import annotations

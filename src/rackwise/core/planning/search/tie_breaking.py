@@ -12,7 +12,7 @@ orders-7   2 3 -> 2 4        orders-7   2 3 -> 5 4     2 -> 5 as well as 3 -> 4
 ```
 
 Partitions are tried in canonical order, the first taker is taken, three passes over all. To touch
-the fewest partitions has no linear cost; this is a local search, and a plan tells the bound. Where
+the fewest partitions has no linear cost; this is a local search, and a plan states the bound. Where
 more than `MOST_TOUCHED` change it is left out: it would take longer than the plan itself.
 
 Reading. All replicas that move into one finest rack, from partitions with one replica there, can
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 PASSES = 3
 MOST_TOUCHED = 200_000
-"""Partitions that change, above which nobody is asked to take a move."""
+"""Above this number of changed partitions the local search is skipped."""
 
 TRIES = 64
-"""Takers that one partition asks in a pass."""
+"""The most candidates that one partition tries in a pass."""
 
 
 def break_ties(instance: Instance, sets: Ragged, caps: Mapping[int, NDArray[np.int64]]) -> Ragged:
-    """Sets as cheap, as fair and as legal, that touch no more partitions and read smallest."""
+    """Sets of equal cost and fairness that change no more partitions and sort lowest."""
     return read_smallest(instance, fewer_touched(instance, sets, caps))
 
 
