@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -139,15 +139,16 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_four_times_the_input_takes_about_four_times_the_time(piece):
+def test_eight_times_the_input_takes_about_eight_times_the_time(piece):
     def seconds(size):
         data = b'{"' + b"k" * 1000 + b'":[' + piece * (size // len(piece)) + b"0]}"
         best = float("inf")
         for _ in range(3):
-            begin = perf_counter()
+            begin = process_time()
             with suppress(InvalidPlan):
                 parse(data, where="x", error=InvalidPlan)
-            best = min(best, perf_counter() - begin)
+            best = min(best, process_time() - begin)
         return best
 
-    assert seconds(2**20) < 12 * max(seconds(2**18), 0.02)
+    # Quadratic work would take 64 times as long; processor time does not count other processes.
+    assert seconds(2**20) < 30 * max(seconds(2**17), 0.005)

@@ -4,8 +4,8 @@ Goals, in order: nothing but a regular file is opened for reading (a pipe would 
 no end); nothing over the cap is held in memory, a gzip bomb neither; the error names the file and
 says what to do.
 
-A gzip file is told by its first bytes. Where its packed size could unpack to more than the cap, it
-is unpacked twice: once to count, keeping nothing, once to keep.
+A gzip file is recognised by its first bytes. Where its packed size could unpack to more than the
+cap, it is unpacked twice: once to count, keeping nothing, once to keep.
 
 What this does not do: read standard input; follow a growing file.
 """

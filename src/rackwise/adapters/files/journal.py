@@ -43,7 +43,7 @@ FORMAT = "rackwise.journal/1"
 CHECK_DIGITS = 16
 BEGIN = "begin"
 OWN = frozenset({"seq", "at", "type", "check", "format"})
-"""Keys that are not the caller's; `format` stands in lines of the type `begin` alone."""
+"""Keys that the journal adds; only a line of the type `begin` has `format`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +226,8 @@ def _computed(before: str, body: dict[str, Any]) -> str | None:
 
 
 def _check_of(before: str, body: dict[str, Json]) -> str:
-    told = before + canonical_json(body)
-    return hashlib.sha256(told.encode()).hexdigest()[:CHECK_DIGITS]
+    text = before + canonical_json(body)
+    return hashlib.sha256(text.encode()).hexdigest()[:CHECK_DIGITS]
 
 
 def _check_plan(journal: Journal, plan: str) -> None:

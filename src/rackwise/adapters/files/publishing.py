@@ -93,7 +93,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A result folder as it stands; `tables` is where its tables are, `files` path -> SHA-256."""
+    """A published result folder; `tables` is where its tables are, `files` path -> SHA-256."""
 
     folder: Path
     run_id: str

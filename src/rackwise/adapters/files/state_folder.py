@@ -1,4 +1,4 @@
-"""Where what is carried out on a cluster is remembered: one folder per cluster, one run at a time.
+"""The state of runs of apply: one folder per cluster, one run at a time.
 
 ```
 HOME/                        $RACKWISE_STATE, else $XDG_STATE_HOME/rackwise, else ~/.local/state/..

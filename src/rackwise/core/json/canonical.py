@@ -4,7 +4,7 @@ Goals, in order: equal values give equal bytes on every machine; what has no sin
 the text is plain JSON that any parser reads.
 
 Rules: object keys sorted by code point, separators `,` and `:`, no blank, no ASCII escaping (UTF-8
-stands as it is, only `"`, `\` and C0 controls are escaped), numbers are integers.
+is kept, only `"`, `\` and C0 controls are escaped), numbers are integers.
 
 ```
 {"b": [3, 1], "a": {"z": None, "ä": "x/y"}}   ->   {"a":{"z":null,"ä":"x/y"},"b":[3,1]}

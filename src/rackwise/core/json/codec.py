@@ -20,7 +20,7 @@ class Cut:                               {"brokers": [1, 2], "least": 40, "reaso
 Algorithm. A `Codec` turns a type into a `Form` once; a form reads a parsed value, writes one, and
 gives its JSON Schema. Reading never stops at a fault: it records the fault and takes a stand-in, so
 one reading finds all faults. Most values are right, so a form first asks `is_plain` whether a value
-stands for itself; a `JsonNode`, which knows the path, is made for the others.
+needs no conversion; a `JsonNode`, which knows the path, is created for the others.
 
 | type                        | document                                                     |
 |-----------------------------|--------------------------------------------------------------|
@@ -119,7 +119,7 @@ class ObjectRules:
 
 @dataclass(frozen=True, kw_only=True)
 class Tagged:
-    """How the classes of a union are told apart."""
+    """How the classes of a union are distinguished."""
 
     tag: str
     """The member that names the class."""
@@ -134,7 +134,7 @@ class Codec:
 
     `names`: what the annotations of the classes use beside their own module; `forms`: type -> its
     form, for types that are no JSON value; `rules`: class -> what its declaration does not say;
-    `unions`: union -> how its classes are told apart.
+    `unions`: union -> how its classes are distinguished.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """What is wrong in one file: the first fault is raised, the others are counted.
 
-A reader that stops at its first complaint makes the user mend a file once per fault; one that
-prints all of them drowns the first. So every check records and goes on with a harmless value, and
+A reader that stops at the first fault makes the user fix a file once per fault; one that prints all
+faults hides the first. So every check records its fault and continues with a stand-in, and
 `raise_if_any` ends the reading with one sentence:
 
 ```
@@ -52,7 +52,7 @@ class Faults:
         self.count = 0
 
     def add(self, fault: Fault, *, others: int = 0) -> None:
-        """Record a fault, and `others` like it that are not told one by one."""
+        """Record a fault, and count `others` like it."""
         self.first = self.first or fault
         self.count += 1 + others
 

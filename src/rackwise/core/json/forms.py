@@ -41,7 +41,7 @@ class Form(ABC):
     hint: str | None
 
     def is_plain(self, value: Json) -> bool:
-        """Whether a parsed value is right and stands for itself."""
+        """Whether a parsed value is right and needs no conversion."""
         return False
 
     @abstractmethod

@@ -41,7 +41,7 @@ class JsonNode:
 
     @property
     def path(self) -> str:
-        """The JSON path, `$.moves[3]`: made when it is asked for, which is after a fault."""
+        """The JSON path, `$.moves[3]`; computed on demand, as only faults need it."""
         if self.above is None:
             return str(self.key)
         if isinstance(self.key, int):
@@ -53,7 +53,7 @@ class JsonNode:
         return JsonNode(self.value[key], self.faults, self, key)
 
     def wrong(self, wanted: str, *, hint: str | None = None) -> None:
-        """Record that something else is wanted here."""
+        """Record that something else is expected here."""
         self.faults.wrong(self.path, wanted, self.value, hint=hint)
 
     def members(
@@ -62,7 +62,7 @@ class JsonNode:
         """The members of an object that has the required keys and no unknown ones.
 
         Each known key is in the result; one that is missing is null there, and if it was required
-        it has been told and is not told again.
+        its fault is recorded once.
         """
         if not isinstance(self.value, dict):
             self.wrong("an object")
@@ -83,9 +83,9 @@ class JsonNode:
         return self._nulls((*required, *optional)) | found
 
     def _nulls(self, keys: Collection[str]) -> dict[str, JsonNode]:
-        """Nulls in the place of members; what is wrong with them has been told."""
-        told = Faults(self.faults.file, self.faults.error)
-        return {key: JsonNode(None, told, self, key) for key in keys}
+        """Nulls in the place of members; their faults are not recorded again."""
+        ignored = Faults(self.faults.file, self.faults.error)
+        return {key: JsonNode(None, ignored, self, key) for key in keys}
 
     def missing(self, key: str) -> None:
         """Record that an object lacks a key."""

@@ -452,7 +452,7 @@ def _path(frames: Sequence[_Frame]) -> str:
 
 
 class _Oddity(NamedTuple):
-    """A fault of the tree; its path is made for the first one alone, as paths may be long."""
+    """A fault of the tree; only the first one gets its path, as paths may be long."""
 
     start: int  # characters before it
     wanted: str

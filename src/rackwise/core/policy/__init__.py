@@ -1,10 +1,12 @@
-"""What is wanted of a cluster: the policy, read from a table and checked against the cluster.
+"""The policy of a cluster: read from a table, and checked against the cluster.
 
 ```
-values     Policy and its parts, defaults, what holds for one topic
-table      values that know where they stand
-reading    policy_of: a parsed table (TOML, JSON) -> Policy
-checking   check_policy: does the cluster have what the policy names, can its rules be met together
+model      Policy and its parts, the defaults, the rules of one topic
+table      values with their key paths
+parse      policy_of: a parsed table (TOML, JSON) -> Policy
+to_table   policy_table: Policy -> a table
+limits     rules of one topic that exclude each other
+checking   check_policy: the cluster has what the policy names, and the rules can hold together
 ```
 """
 

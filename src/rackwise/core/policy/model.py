@@ -17,7 +17,8 @@ orders                ->           region=even           what each partition has
 Defaults: every level even, balance even, topic_spread off, replication as each partition has it,
 racks other than the counted ones free, a rack lost judged at the finest level.
 
-What this does not do: read TOML (`reading` takes a parsed table), or know any cluster (`checking`).
+Limits: this module does not read TOML (`parse` takes a parsed table), and knows no cluster
+(`checking` does).
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class TopicRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What is wanted of a cluster; `Policy()` has every default."""
+    """The policy of a cluster; `Policy()` has every default."""
 
     racks: RackPolicy = field(default_factory=RackPolicy)
     brokers: BrokerPolicy = field(default_factory=BrokerPolicy)

@@ -1,7 +1,7 @@
 """A parsed table -> Policy: every key known, every value in its range, or one clear error.
 
 The table is what a TOML or JSON parser gives. Checked here is all that needs no cluster: keys,
-types, ranges, `min` over `max`, more wanted by `count` or `pin` than `replication` gives, and what
+types, ranges, `min` over `max`, `count` or `pin` above `replication`, and what
 the keys of one block cannot ask for at once (`limits`):
 
 ```

@@ -1,4 +1,4 @@
-"""A parsed table as values that know where they stand, so that every error names its key.
+"""A parsed table as values with their key paths, so that every error names its key.
 
 ```
 ("topics", 1, "spread", "zone")   ->   topics[1].spread.zone        (dotted, the default)
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""Where a value stands: keys of tables, indices of lists."""
+"""The place of a value: keys of tables, indices of lists."""
 
 
 def dotted(path: KeyPath) -> str:
@@ -35,7 +35,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error tells it.
+    """A value as an error shows it.
 
     >>> shown(True), shown("a"), shown({"b": 1})
     ('true', '"a"', 'a table')
@@ -85,7 +85,7 @@ class Value:
         return refusal(self.path, message, self.where, wanted=wanted, had=had, hint=hint)
 
     def unlike(self, wanted: str, *, hint: str | None = None) -> InvalidPolicy:
-        """An error that something else is wanted here."""
+        """The error that something else is expected here."""
         had = shown(self.value)
         return self.error(f"expected {wanted}, got {had}", wanted=wanted, had=had, hint=hint)
 

@@ -5,8 +5,8 @@ Policy(balance=BalancePolicy(replicas=Slack(1)))  ->  {"format": "rackwise.polic
                                                        "balance": {"replicas": {"slack": 1}, ...}}
 ```
 
-Every key stands, those with their default too, so that another default would not change what the
-text means. `policy_of(policy_table(p)) == p`.
+Every key is written, also with its default, so that a later default does not change the meaning of
+the text. `policy_of(policy_table(p)) == p`.
 
 What this does not do: keep comments or the order of a file.
 """

@@ -7,10 +7,10 @@ r"""What a directory store holds, as a value: parsed, written, and changed by a 
   "/brokers/claims/7": {..., "session": 4711, "claim": "7.1f2e"}}}
 ```
 
-`number` counts commits, as ZooKeeper's zxid does. Data that is no UTF-8 stands under `base64`. An
+`number` counts commits, as ZooKeeper's zxid does. Data that is not UTF-8 is kept under `base64`. An
 ephemeral node names the file under `claims` whose lock keeps it alive.
 
-What this does not do: touch a disk, or know who lives.
+Limits: this module touches no disk, and does not know which sessions are alive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kafka's own reassignment JSON, read and written, and the cluster it tells together with racks.
+"""Kafka's own reassignment JSON, read and written, and the cluster that it describes with racks.
 
 ```
 {"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1,2,3],"log_dirs":["any","any","any"]}]}

@@ -1,7 +1,7 @@
 """Partitions of a snapshot file to columns and back, a million without a value object each.
 
 Goals, in order: the columns hold exactly what the file says; what cannot be true of a cluster is
-told with its JSON path; time and memory stay near those of parsing the text.
+reported with its JSON path; time and memory stay near those of parsing the text.
 
 Algorithm. A partition is taken out of the document while the parser still has it in the processor's
 cache: the hook sees its seven keys, keeps the values, and leaves the mark ROW in its place. Every
@@ -48,7 +48,7 @@ KEYS = ("adding", "bytes", "bytes_in_per_s", "isr", "leader", "removing", "repli
 """Fields of a partition, as they stand in the file."""
 
 ROW = object()
-"""What stands in a document for a partition that was taken out of it."""
+"""The mark in a document for a partition that was taken out of it."""
 
 _LISTS = ("adding", "isr", "removing", "replicas")
 _NUMBERS = {"bytes": 2**63 - 1, "bytes_in_per_s": 2**63 - 1, "leader": MAX_ID}
@@ -65,7 +65,7 @@ class TopicRows:
 
     @property
     def rows(self) -> list[Any]:
-        """What stands in the list of partitions; nothing where it is no list."""
+        """The items of the list of partitions; none where it is not a list."""
         return self.partitions.value if isinstance(self.partitions.value, list) else []
 
 
@@ -165,7 +165,7 @@ def _joined(parts: list[NDArray[Any]], dtype: type[np.signedinteger]) -> NDArray
 
 
 def are_in_place(taker: RowTaker, document: object) -> bool:
-    """Whether every partition taken is of a topic's `partitions`, and nothing else stands there."""
+    """Whether every partition taken is of a topic's `partitions`, and nothing else is there."""
     topics = document.get("topics") if isinstance(document, dict) else None
     lists = [
         topic.get("partitions")

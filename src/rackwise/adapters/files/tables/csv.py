@@ -44,7 +44,7 @@ class CsvRow:
         return f"{self.faults.file}:{self.line}"
 
     def wrong(self, column: str, wanted: str, *, hint: str | None = None) -> None:
-        """Record that something else is wanted in a column."""
+        """Record that something else is expected in a column."""
         had = self[column]
         self.faults.add(
             Fault(
@@ -60,7 +60,7 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """The rows of a table; whoever reads their cells ends with `faults.raise_if_any()`."""
+    """The rows of a table; the caller ends with `faults.raise_if_any()`."""
 
     rows: tuple[CsvRow, ...]
     faults: Faults

@@ -54,7 +54,7 @@ def flow_text(file: GeneratedFile) -> str:
 
 
 def write_rack_table(path: str | Path, column: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Write a CSV table that tells the rack of a network or of a client: `column` and `rack`."""
+    """Write a CSV table with the rack of each network or client: `column` and `rack`."""
     write_text(path, csv_text([column, "rack"], rows))
 
 

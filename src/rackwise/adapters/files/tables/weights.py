@@ -6,8 +6,8 @@ orders,0,1048576
 orders,1,2097152
 ```
 
-All three are wanted in every row; a partition has one row at most. A table without rows would count
-every partition as nothing, so it is refused.
+Every row has all three; a partition has at most one row. A table without rows would count every
+partition as nothing, so it is rejected.
 
 What this does not do: know which partitions there are; the caller gives their numbers.
 """

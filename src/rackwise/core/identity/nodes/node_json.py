@@ -3,7 +3,7 @@
 The error repeats the first bytes of the node, escaped: what is corrupt in a store of our own is
 mended by hand, by somebody who must see it.
 
-What this does not do: parse (see `core.strict_json`); know the fields of a node (see `nodes`,
+What this does not do: parse (see `core.json.strict`); know the fields of a node (see `nodes`,
 `topics`).
 """
 
