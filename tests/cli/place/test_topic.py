@@ -34,7 +34,7 @@ class TestCreateAndAlter:
             cluster, "alter", "--partitions", 12, "--seed", 4, "--json", "--placer", *placer
         )
         added = document(out)
-        assert (code, added["outcome"], added["first_partition"]) == (0, "widened", 6)
+        assert (code, added["outcome"], added["first_partition"]) == (0, "expanded", 6)
         shows(admin, made["rows"] + added["rows"])
 
     def test_place_with_the_same_seed_gives_the_rows(self, cluster, admin):
@@ -105,7 +105,7 @@ class TestExitCodes:
                 2,
                 f"topic {NAME}: exists with another size, 2 partitions of 2 replicas\n",
             )
-            assert err.startswith(f"warning: topic {NAME} has another shape: ")
+            assert err.startswith(f"warning: topic {NAME} does not have the requested size: ")
         by_hand = ",".join(":".join(map(str, row)) for row in rows)
         same = ["--replica-assignment", by_hand, "--if-not-exists", "--json"]
         code, out, _ = topic(cluster, "create", *same)
@@ -190,7 +190,8 @@ class TestEnsure:
         )
         code, out, err = topic(cluster, "ensure", *sized(4, 2), "--json")
         assert (code, document(out)["outcome"], document(out)["rows"]) == (0, "exists", rows)
-        assert err == f"warning: topic {NAME} has another shape: 4 of 2 were asked for\n"
+        wrong = "does not have the requested size: 4 partitions of 2 replicas"
+        assert err == f"warning: topic {NAME} {wrong}\n"
 
 
 @pytest.mark.zookeeper

@@ -223,10 +223,8 @@ class TestRefused:
     def test_a_broker_with_many_digits(self, call):
         fault = f"broker={'9' * 5000},at=1s,for=1s,kind=down"
         code, _, err = call(three_racks(), rates_text(UNEVEN), "--fault", fault)
-        assert (code, err[:59]) == (
-            1,
-            "error: invalid --fault: expected a broker of the cluster, ",
-        )
+        assert code == 1
+        assert err.startswith("error: invalid --fault: expected a broker of the cluster, got 999")
 
     def test_a_topic_that_is_not_there(self, tmp_path):
         given = written(tmp_path, three_racks(), rates_text(UNEVEN, topic="gone"))

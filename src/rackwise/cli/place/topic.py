@@ -173,7 +173,7 @@ def _is_requested_size(
     """Print whether an existing topic has the requested size, else the outcome `otherwise`."""
     is_equal = size.matches(rows)
     if not is_equal:
-        shell.warn(f"topic {escaped(name)} has another size than requested: {size.as_text()}")
+        shell.warn(f"topic {escaped(name)} does not have the requested size: {size.as_text()}")
     show(shell, name, "exists" if is_equal else otherwise, rows, None)
     return is_equal
 

@@ -54,7 +54,7 @@ class TopicSize:
         """Format the requested size."""
         if self.rows_text is not None:
             return "the rows of --replica-assignment"
-        return f"{self.partitions} of {self.replication}"
+        return f"{self.partitions} partitions of {self.replication} replicas"
 
     def matches(self, rows: Placement) -> bool:
         """Whether an existing topic has this size, or exactly these rows."""
