@@ -305,7 +305,7 @@ class TestRates:
         assert Decimal(verdict["usd_30d"]) == 10 * Decimal(verdict["usd"]) > 0
         assert made.summary["quality"]["bytes_estimated"] == made.summary["verdict"]["bytes_total"]
         (note,) = made.summary["notes"]
-        assert note.startswith("rates of 1 topics were left out, no snapshot has a partition")
+        assert note.startswith("rates of 1 topics are ignored: no snapshot has a partition")
         assert note.endswith("the first is gone of cluster demo")
 
     @pytest.mark.long
@@ -401,7 +401,9 @@ class TestUnhappy:
         made = analyzed(spark, tmp_path / "t", flows=[path], first_day=date(2026, 11, 1))
         assert made.summary["verdict"]["bytes_total"] is None
         assert [row["reason"] for row in made.summary["method"]["outcomes"]] == ["other-day"]
-        assert made.summary["notes"] == ["no row of the flow files is traffic of a broker given"]
+        assert made.summary["notes"] == [
+            "no row of the flow files is traffic of a broker in the snapshots"
+        ]
 
 
 @pytest.mark.connect

@@ -1,7 +1,7 @@
-"""`analyze`: the one function that strings the pipeline together, from files to a summary.
+"""Runs the whole pipeline of `analyze`, from files to a summary.
 
 Goals, in order: nothing is published unless every byte is accounted for; the same input gives the
-same tables and the same summary; few actions, each over as little as possible.
+same tables and the same summary; few Spark actions, each over as few rows as possible.
 
 ```
 1 snapshots                names, codes, frames            -> silver/broker, partition, ..
@@ -15,12 +15,12 @@ same tables and the same summary; few actions, each over as little as possible.
 9 gold: blast radius                                                           -> gold/blast
 10 gold: plans             one per cluster, by Spark tasks      -> silver/planned, gold/plan
 11 gold: proofs            bounds of the plans, by Spark                       -> gold/plan_summary
-12 report                  the caller's: it publishes what this gives
+12 report                  by the caller, which publishes the result
 ```
 
-The run's tables lie in a folder of their own, `<tables>/runs/<run_id>[-N]`: nobody reads them
-before the caller publishes a manifest that names it, so a run that fails or is killed leaves the
-last result as it was. The run id is a digest of what went in: the same input has the same id.
+The tables of a run are in a folder of their own, `<tables>/runs/<run_id>[-N]`. Nobody reads them
+before the caller publishes a manifest that names the folder, so a run that fails or is killed
+leaves the last result as it was. The run id is a digest of all inputs: equal inputs have equal ids.
 
 What this does not do: read snapshots, prices or policies; write CSV files or the report.
 """
@@ -93,20 +93,20 @@ STEPS = (
     *(STEP, PROOF),
     "report",
 )
-"""What a run does, in order; the last one is the caller's."""
+"""The steps of a run, in order; the caller performs the last one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What a run made: the summary, where its tables are, and the rows of its CSV files.
-
-    `csv`: name -> (columns, rows); `files`: path -> content of the plan files.
-    """
+    """The result of a run."""
 
     summary: Mapping[str, Any]
     tables: str
+    """Folder or URI of its tables."""
     csv: Mapping[str, CsvTable]
+    """Name of a CSV file -> its columns and rows."""
     files: Mapping[str, bytes]
+    """Path -> content of the plan files."""
 
 
 def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
@@ -121,7 +121,7 @@ def analyze(spark: SparkSession, request: AnalyzeRequest) -> Analysis:
 
 
 class _AnalyzeRun:
-    """One run, step by step; what several steps need is kept here."""
+    """One run, with the state that several steps share."""
 
     def __init__(self, spark: SparkSession, request: AnalyzeRequest) -> None:
         self.spark = spark
@@ -131,11 +131,11 @@ class _AnalyzeRun:
         self.notes: list[str] = []
 
     def step(self, name: str, which: str = "") -> None:
-        """Tell that a step begins, or a part of it; one that has nothing to do is not told."""
+        """Report the start of a step or of a part of it; a step without work is not reported."""
         self.request.progress(STEPS.index(name) + 1, len(STEPS), f"{name}{which}")
 
     def analysis(self) -> Analysis:
-        """All steps but the caller's; a run that fails takes its folder with it."""
+        """Run all steps except the caller's; remove the folder of a run that fails."""
         request = self.request
         self.step("snapshots")
         check_request(request)
@@ -203,7 +203,7 @@ class _AnalyzeRun:
         self.step("bronze: flow files")
         for same in find_repeated(files):
             self.notes.append(
-                f"{len(same)} flow files have one name and size, all were read: "
+                f"{len(same)} flow files have equal name and size; all of them are read: "
                 + ", ".join(file.path for file in same)
             )
         rows = read_bronze(self.spark, files, self.request.flow_format)
@@ -230,7 +230,7 @@ class _AnalyzeRun:
         )
         if missing := unknown_topics(fleet, self.rates):
             self.notes.append(
-                f"rates of {len(missing)} topics were left out, no snapshot has a partition of "
+                f"rates of {len(missing)} topics are ignored: no snapshot has a partition of "
                 f"them; the first is {missing[0][1]} of cluster {missing[0][0]}"
             )
         return fleet
@@ -269,13 +269,13 @@ class _AnalyzeRun:
             self.spark, fleet, facts, self.rates, self._rate_days, rack_of=self._member_rack()
         )
         if facts is not None and facts.seen is None:
-            self.notes.append("no row of the flow files is traffic of a broker given")
+            self.notes.append("no row of the flow files is traffic of a broker in the snapshots")
         if found is None:
             return None, level_names(fleet.names.depth, names)
         levels = named_levels(fleet.names.depth, names)
         if REGION not in levels and any(price.region != ANY for price in self.prices):
             self.notes.append(
-                "prices of single regions were not used: no rack level is called region; "
+                "prices of single regions are not used because no rack level is called region; "
                 "name the levels with --levels"
             )
         self.step("gold: dollars")

@@ -1,4 +1,4 @@
-"""What `analyze` is asked for, and the name of the run that it makes."""
+"""The request of `analyze`, its checks, and the id and folder of its run."""
 
 from __future__ import annotations
 
