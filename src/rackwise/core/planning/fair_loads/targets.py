@@ -1,44 +1,43 @@
 """Fair loads: how many replicas each broker should hold, and why nothing fairer exists.
 
 Goals, in order: the sum of load^2 / weight over the brokers is the least that legal sets can have;
-what is fair is told by ranges and totals that a check can compare with, and shown by cuts that it
-can add up; no solver is needed.
+ranges and totals state the fair loads for a check, and cuts that it can sum up prove them; no
+solver is needed.
 
 Constraints. Fairness is over brokers, not racks: a rack with more brokers holds more. Every row may
 have any of its legal sets; what it holds now does not matter here.
 
 The algorithm. Where all brokers can hold the same share of every partition, or where the rules fix
 what each rack holds, floor and ceiling of the mean are fair, as a flow that is possible in parts is
-possible in whole units. Otherwise the loads are taken apart. Share the total out by weight as if
-there were no rules; if a flow can bring that, it is fair. If not, the cut of the largest flow names
-brokers that cannot be filled: they get all that the rules let them have, and both halves are shared
-out by themselves.
+possible in whole units. Otherwise the loads are divided. Share the total by weight as if there were
+no rules. If a flow can reach these loads, they are fair. If not, the cut of the maximum flow names
+brokers that cannot be filled: they get all that the rules allow, and both parts are shared again.
 
 ```
 3 partitions on /a 1 2, /b 3, /c 4 5, each rack holds one of each
-shared out      2 2 2 2 1       a flow brings 8: broker 3 must take 3, so the others cannot be full
-taken apart     1 2 4 5 get 6   2 1 2 1          broker 3 gets 3
+shared          2 2 2 2 1       a flow reaches 8: broker 3 must take 3, so the others cannot be full
+divided         1 2 4 5 get 6   2 1 2 1          broker 3 gets 3
 groups          3: high 3, total 3      1 2 4 5: high 2, total 6
 cut             broker 3 must hold 3 or more: the other racks take at most 2 per partition
 ```
 
-All fair loads differ only in who of a group is at `high` and who below it. A broker's `high` is its
-load, or one more where an exchange of equal cost can bring one more. With equal weights a group is
-all brokers of one `high`; with weights, brokers that such exchanges join.
+Fair loads differ only in which brokers of a group are at `high` and which are below it. A broker's
+`high` is its load, or one more where an exchange of equal cost can bring one more. With equal
+weights a group is all brokers of one `high`; with weights, brokers that such exchanges join.
 
 Cuts. Brokers that are heavier than a threshold, and all to which exchanges lead from them, hold the
-least that any legal sets let them hold. These sets, one inside the other, show fairness: whatever
-could be given from a heavier broker to a lighter one would have to leave one of them.
+least that legal sets allow. These nested sets prove fairness: a replica that goes from a heavier
+broker to a lighter one would have to leave one of them.
 
-No loads ask for too much: where every row has a legal set, some placement has loads that are fair
-and keeps every cap. For a topic's caps are the greatest loads of fair placements of it alone, so
-such a placement of each topic, all laid together, keeps them all; of the placements that keep them
-one is the fairest, and ranges, with slack or without, hold its loads. What makes a plan impossible
-is a row without a legal set, and nothing else.
+Fair loads are always possible: if every row has a legal set, some placement has fair loads and
+keeps every cap. The caps of a topic are the greatest loads of its fair placements alone, so the
+union of such placements of all topics keeps all caps. The fairest placement that keeps them has
+loads within the ranges, with or without slack. Only a row without a legal set makes a plan
+infeasible.
 
-What this does not do: choose sets, or say what reaching the loads costs. Sources: Groenevelt, "Two
-algorithms for maximizing a separable concave function over a polymatroid feasible region" (1991);
-Fujishige, "Lexicographically optimal base of a polymatroid" (1980).
+Limits: this module chooses no sets, and does not know what reaching the loads costs. Sources:
+Groenevelt, "Two algorithms for maximizing a separable concave function over a polymatroid feasible
+region" (1991); Fujishige, "Lexicographically optimal base of a polymatroid" (1980).
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 Goals, in order: the first cost is the least; of all flows that reach it the second is the least,
 and so on; costs stay integers in the solver's range.
 
-The algorithm. Two costs in a row are one while they fit: a unit of the first is worth more than
-the second can change on any cycle of the network. Such a cycle passes each node that rows share
-once, and between two of them it meets two arcs with a cost at most, so twice the shared nodes times
-the largest cost bounds it. Where the product does not fit into the solver's range, the stages are
-apart: prices of the nodes, from the shortest paths of what the first flow leaves open, tell the
-arcs on which all cheapest flows agree, and the next flow is sought on the others alone.
+The algorithm. Two costs in a row are combined into one while they fit: a unit of the first weighs
+more than the second can change on any cycle of the network. Such a cycle passes each shared node
+once, and between two of them it contains at most two arcs with a cost. So twice the shared nodes
+times the largest cost is a bound. If the product exceeds the solver's range, the stages run one
+after the other. Node prices, from the shortest paths in the residual network, show the arcs
+on which all cheapest flows agree. The next flow is searched on the other arcs alone.
 
 ```
 arc   cost  flow  price of tail, head    cost + tail - head
@@ -18,14 +18,16 @@ c     0     1/1   -1, 0                  -1   full in all of them: taken as give
 d     0     1/2   -1, -1                 0    open
 ```
 
-A cost that the solver refuses even alone is divided by a power of two, and rounded up to one or
-more. Of the rough flow the exact one differs by cycles only that were hardly dearer in rough costs:
-no more than rounding changes on a cycle. So the rough prices close all arcs that are dearer, and
-what is left has exact costs, less the prices, that are small. Only a cost that no path could add up
-in 64 bits stays rounded; a certificate in exact units then shows what that loses.
+A cost that the solver rejects even alone is divided by a power of two, and rounded up to at least
+one. The exact flow differs from the rounded one only by cycles that cost at most what rounding
+changes on a cycle. So the rounded prices exclude all more expensive arcs, and the other arcs have
+small exact costs after subtraction of the prices. Only a cost that no path can sum up in 64 bits
+stays rounded; the certificate, in exact units, then shows the loss as a gap.
 
-What this does not do: know what an arc means. Source: complementary slackness; Ahuja, Magnanti,
-Orlin, "Network Flows" (1993), chapters 9 and 10 (scaling).
+Limits: this module does not know what an arc means.
+
+Source: complementary slackness; Ahuja, Magnanti, Orlin, "Network Flows" (1993), chapters 9 and 10
+(scaling).
 """
 
 from __future__ import annotations
