@@ -25,7 +25,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from rackwise.adapters.clients.kafka_python.group import RackOptimal, rack_consumer
+from rackwise.adapters.clients.kafka_python import RackOptimal, rack_consumer
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.pipeline.runtime.java import find_java
 

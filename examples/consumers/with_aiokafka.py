@@ -8,7 +8,7 @@ import asyncio
 from aiokafka import AIOKafkaConsumer
 
 from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.aiokafka.group import RackOptimal, attach
+from rackwise.adapters.clients.aiokafka import RackOptimal, attach
 
 
 async def read(told: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 
 from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.kafka_python.group import RackOptimal, rack_consumer
+from rackwise.adapters.clients.kafka_python import RackOptimal, rack_consumer
 
 
 def main() -> None:

@@ -30,9 +30,9 @@ from kafka.admin import NewTopic
 sys.path.append(str(Path(__file__).parents[1] / "consumers"))
 from counting_proxy import CountingProxies
 
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
-from rackwise.adapters.clients.confluent.producer import RackAwareProducer as ConfluentProducer
-from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.adapters.clients.aiokafka import RackAwareAIOProducer
+from rackwise.adapters.clients.confluent import RackAwareProducer as ConfluentProducer
+from rackwise.adapters.clients.kafka_python import RackAwarePartitioner, RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks
 from rackwise.adapters.sandbox import Sandbox
 from rackwise.core.partitioner import PartitionerConfig

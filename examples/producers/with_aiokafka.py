@@ -9,7 +9,7 @@ import sys
 from aiokafka import AIOKafkaProducer
 
 from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.aiokafka.producer import RackAwareAIOProducer
+from rackwise.adapters.clients.aiokafka import RackAwareAIOProducer
 from rackwise.core.partitioner import PartitionerConfig
 
 

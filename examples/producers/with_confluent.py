@@ -8,7 +8,7 @@ import sys
 from confluent_kafka.admin import AdminClient
 
 from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.confluent.producer import RackAwareProducer
+from rackwise.adapters.clients.confluent import RackAwareProducer
 from rackwise.adapters.clients.rack_source import admin_racks
 from rackwise.core.partitioner import PartitionerConfig
 

@@ -8,7 +8,7 @@ import sys
 from kafka import KafkaProducer
 
 from rackwise.adapters.clients import detect_rack
-from rackwise.adapters.clients.kafka_python.producer import RackAwarePartitioner, RackAwareProducer
+from rackwise.adapters.clients.kafka_python import RackAwarePartitioner, RackAwareProducer
 from rackwise.core.partitioner import PartitionerConfig
 
 

@@ -30,7 +30,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], object], Callable[[], list
             # The loader reads the stub, so that a package in a zip file works as well.
             stub: bytes = spec.loader.get_data(f"{spec.origin}i")
             names = re.findall(
-                r"^from (rackwise\S*) import (\w+) as \2$", stub.decode(), re.MULTILINE
+                r"^from (rackwise\S*) import (?:\(\s*)?(\w+) as \2\b", stub.decode(), re.MULTILINE
             )
             homes.update({name: home for home, name in names})
         return homes

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from assignments import tps
-from rackwise.adapters.clients.group import FRUITLESS, Participant, Rule, Told
+from rackwise.adapters.clients.group import FRUITLESS, AssignorRule, Participant, ReportedMember
 from rackwise.core.assignors import Assignment, Member
 from rackwise.core.assignors.watch import RackView
 
@@ -40,7 +40,7 @@ def rounds(rule, count):
     owned = {"m": (), "n": ()}
     for _ in range(count):
         told = [
-            Told(member_id=member, topics=("t",), owned=has, rack="a")
+            ReportedMember(member_id=member, topics=("t",), owned=has, rack="a")
             for member, has in owned.items()
         ]
         owned = part.answer(told, VIEW).partitions
@@ -48,22 +48,22 @@ def rounds(rule, count):
 
 
 def test_racks_are_left_out_once_four_rounds_have_moved_something():
-    rule = Rule(name="r", travel="owned", mode="cooperative", settles=True)
+    rule = AssignorRule(name="r", travel="owned", mode="cooperative", settles=True)
     assert rounds(rule, 5) == [True] * 4 + [False]
 
 
 def test_a_rule_that_settles_by_itself_always_heeds_them():
-    assert rounds(Rule(name="r", travel="owned", mode="cooperative"), 6) == [True] * 6
+    assert rounds(AssignorRule(name="r", travel="owned", mode="cooperative"), 6) == [True] * 6
 
 
 def test_partitions_that_cannot_be_are_not_owned():
     part = member(
-        rule=Rule(name="r", travel="owned"),
+        rule=AssignorRule(name="r", travel="owned"),
         decide=lambda members, _racks: Assignment.of(
             {member: told.owned for member, told in members.items()}
         ),
     )
-    told = Told(
+    told = ReportedMember(
         member_id="m", topics=("t",), owned=(*tps("t-0"), tps("t-1")[0]._replace(partition=-1))
     )
     assert part.answer([told], VIEW).partitions == {"m": tps("t-0")}
@@ -80,15 +80,15 @@ def warnings(caplog):
 def test_a_member_that_keeps_what_it_has_says_once_that_it_is_not_attached(
     caplog, mode, is_attached, told
 ):
-    part = member(rule=Rule(name="r", mode=mode), is_attached=is_attached)
+    part = member(rule=AssignorRule(name="r", mode=mode), is_attached=is_attached)
     for _ in range(2):
         part.subscription(["t"])
     assert [each.startswith("r is not attached") for each in warnings(caplog)] == [True] * told
 
 
 def test_a_leader_that_is_given_nothing_round_after_round_says_so(caplog):
-    part = member(rule=Rule(name="r"))
-    told = [Told(member_id="m", topics=("t",))]
+    part = member(rule=AssignorRule(name="r"))
+    told = [ReportedMember(member_id="m", topics=("t",))]
     for answers, warned in ((FRUITLESS, 0), (1, 1), (FRUITLESS - 1, 1), (1, 2)):
         for _ in range(answers):
             part.answer(told, VIEW)
@@ -102,10 +102,10 @@ def test_a_leader_that_is_given_nothing_round_after_round_says_so(caplog):
 def test_user_data_that_cannot_be_read_leave_what_the_subscription_says():
     seen = {}
     part = member(
-        rule=Rule(name="r", travel="owned"),
+        rule=AssignorRule(name="r", travel="owned"),
         decide=lambda members, _racks: seen.update(members) or Assignment.of({"m": ()}),
     )
-    told = Told(
+    told = ReportedMember(
         member_id="m",
         topics=("t",),
         user_data=b"RW\x01\x00",
@@ -143,3 +143,28 @@ def test_a_plug_in_needs_its_own_client_and_no_other(plug_in, client, others):
             check=True,
         )
         assert told in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "client", "name"),
+    [
+        ("kafka_python", "kafka", "RackOptimal"),
+        ("aiokafka", "aiokafka", "RackOptimal"),
+        ("confluent", "confluent_kafka", "RackAwareProducer"),
+    ],
+)
+def test_a_package_without_its_client_says_how_to_install_it(package, client, name):
+    script = f"""import sys
+sys.modules[{client!r}] = None
+import rackwise.adapters.clients.{package} as plug_ins
+assert {name!r} in dir(plug_ins)
+try:
+    from rackwise.adapters.clients.{package} import {name}
+except ImportError as error:
+    print(error, error.hint)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "is not installed" in done.stdout
+    assert "pip install 'rackwise[" in done.stdout

@@ -24,7 +24,7 @@ from rackwise.core.placement import (
 )
 from rackwise.core.racks import Rack
 from rackwise.core.replica_service.answers import (
-    Limits,
+    RequestLimits,
     Service,
     answer,
     failure,
@@ -127,10 +127,10 @@ class TestCodes:
     @pytest.mark.parametrize(
         ("limits", "noun", "most", "had"),
         [
-            (Limits(partitions=5), "partitions", 5, 6),
-            (Limits(replication=2), "replicas of a partition", 2, 3),
-            (Limits(node_ids=3), "node ids", 3, 4),
-            (Limits(replicas=17), "replicas in all", 17, 18),
+            (RequestLimits(partitions=5), "partitions", 5, 6),
+            (RequestLimits(replication=2), "replicas of a partition", 2, 3),
+            (RequestLimits(node_ids=3), "node ids", 3, 4),
+            (RequestLimits(replicas=17), "replicas in all", 17, 18),
         ],
     )
     def test_42_over_a_limit(self, limits, noun, most, had):
@@ -142,7 +142,7 @@ class TestCodes:
         )
 
     def test_a_limit_may_be_reached(self):
-        limits = Limits(partitions=6, replication=3, node_ids=4, replicas=18)
+        limits = RequestLimits(partitions=6, replication=3, node_ids=4, replicas=18)
         found = asked(6, 3, of=replace(SERVICE, limits=limits), node_ids=(0, 1, 2, 3))
         assert found.error_code == 0
 

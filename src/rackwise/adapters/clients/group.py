@@ -89,7 +89,7 @@ _GENERATION_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReportedMember:
     """What one member said, as its client decoded it, and what the coordinator knows of it."""
 
     member_id: str
@@ -102,7 +102,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class AssignorRule:
     """Which assignor this is. `name`: as the group agrees on.
 
     `has_java_generation`: user data begin with the generation. `settles`: racks are left out where
@@ -124,7 +124,7 @@ class Participant:
     `fruitless`: answers in a row that this member was given nothing after.
     """
 
-    rule: Rule
+    rule: AssignorRule
     decide: Decide
     clock: Callable[[], float]
     rack: str | None = None
@@ -183,7 +183,7 @@ class Participant:
             )
         )
 
-    def answer(self, told: Sequence[Told], view: RackView) -> Assignment:
+    def answer(self, told: Sequence[ReportedMember], view: RackView) -> Assignment:
         """Who gets what, as the leader of those who told."""
         self._leads = True
         self._warn_fruitless()
@@ -305,7 +305,7 @@ class Participant:
         since = self._generation if memory else NO_GENERATION  # unchanged, a join is no rebalance
         return before + encode_blob(self.rack, self.instance_id, since, memory)
 
-    def _member(self, told: Told) -> Member:
+    def _member(self, told: ReportedMember) -> Member:
         blob, claim = Blob(), (told.owned, told.generation, False)
         try:
             blob = decode_blob(told.user_data) or blob
@@ -323,7 +323,9 @@ class Participant:
             released=is_released,
         )
 
-    def _owned_by(self, told: Told, blob: Blob) -> tuple[tuple[TopicPartition, ...], int, bool]:
+    def _owned_by(
+        self, told: ReportedMember, blob: Blob
+    ) -> tuple[tuple[TopicPartition, ...], int, bool]:
         """What a member has, since which generation, and whether it has given that up."""
         if self.rule.travel == "no":
             return (), NO_GENERATION, False

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwise.adapters.clients import private
-from rackwise.adapters.clients.group import Participant, Rule, mismatch
+from rackwise.adapters.clients.group import AssignorRule, Participant, mismatch
 from rackwise.core.assignors.kafka.cooperative import assign_cooperative
 from rackwise.core.assignors.kafka.range import assign_range
 from rackwise.core.assignors.kafka.roundrobin import assign_roundrobin
@@ -34,7 +34,7 @@ from rackwise.core.wire import encode_assignment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rackwise.adapters.clients.group import Told
+    from rackwise.adapters.clients.group import ReportedMember
     from rackwise.adapters.clients.optimum import Optimum
     from rackwise.adapters.clients.private import Theirs
     from rackwise.core.assignors.measure.evaluate import AssignmentReport
@@ -48,7 +48,7 @@ class Serving(ABC):
     """One consumer's assignor. `client`: its name in `private`; `rule`: which assignor it is."""
 
     client: ClassVar[str]
-    rule: ClassVar[Rule]
+    rule: ClassVar[AssignorRule]
     _part: Participant
     _consumer: weakref.ref[Theirs] | None = None
 
@@ -120,7 +120,7 @@ class Serving(ABC):
             return self._part.plain_subscription(listed)
 
     def answered(
-        self, cluster: Theirs, ids: Sequence[str], told: Iterable[Told]
+        self, cluster: Theirs, ids: Sequence[str], told: Iterable[ReportedMember]
     ) -> dict[str, bytes]:
         """What each member gets, as the leader of the group; `told` is read here."""
         try:
@@ -180,7 +180,7 @@ def join_all(
 class DecidesRange:
     """Kafka's "range"."""
 
-    rule = Rule(name="range")
+    rule = AssignorRule(name="range")
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
         """As Java's `RangeAssignor`."""
@@ -190,7 +190,7 @@ class DecidesRange:
 class DecidesRoundRobin:
     """Kafka's "roundrobin"."""
 
-    rule = Rule(name="roundrobin")
+    rule = AssignorRule(name="roundrobin")
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
         """As Java's `RoundRobinAssignor`."""
@@ -200,7 +200,7 @@ class DecidesRoundRobin:
 class DecidesSticky:
     """Kafka's "sticky"."""
 
-    rule = Rule(name="sticky", travel="sticky")
+    rule = AssignorRule(name="sticky", travel="sticky")
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
         """As Java's `StickyAssignor`."""
@@ -210,7 +210,7 @@ class DecidesSticky:
 class DecidesCooperativeSticky:
     """Kafka's "cooperative-sticky"."""
 
-    rule = Rule(
+    rule = AssignorRule(
         name="cooperative-sticky",
         travel="owned",
         mode="cooperative",
@@ -226,7 +226,7 @@ class DecidesCooperativeSticky:
 class DecidesOptimal:
     """The proven best."""
 
-    rule = Rule(name="rack-optimal", travel="owned")
+    rule = AssignorRule(name="rack-optimal", travel="owned")
     _optimum: Optimum
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:

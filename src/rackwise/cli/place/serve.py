@@ -57,7 +57,7 @@ from rackwise.core.text import escaped
 if TYPE_CHECKING:
     from rackwise.adapters.rpc.config import ServeConfig
     from rackwise.adapters.rpc.server import Server as RpcServer
-    from rackwise.core.replica_service.answers import Limits, Service
+    from rackwise.core.replica_service.answers import RequestLimits, Service
     from rackwise.core.wire.replica_assignment import AssignmentRequest, AssignmentResponse
 
 READ_EVERY_S = 30.0
@@ -103,7 +103,7 @@ def serve(
     Reads only. Exit codes: 0 after SIGTERM, 130 after SIGINT, 1 error.
     """
     from rackwise.adapters.rpc.config import Guards
-    from rackwise.core.replica_service.answers import Limits
+    from rackwise.core.replica_service.answers import RequestLimits
 
     shell: Shell = context.obj
     source = ClusterSource.of(snapshot, bootstrap_server, client_config)
@@ -117,7 +117,7 @@ def serve(
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
         insecure_i_know=insecure_i_know,
-        limits=Limits(
+        limits=RequestLimits(
             partitions=max_partitions,
             replication=max_replication,
             node_ids=max_node_ids,
@@ -151,7 +151,7 @@ class ServiceReader:
     shell: Shell
     source: ClusterSource
     placement: PlacementOptions
-    limits: Limits
+    limits: RequestLimits
 
     def read(self) -> Service:
         """Build the service from the current cluster. Raises what reading and `resolve` raise."""

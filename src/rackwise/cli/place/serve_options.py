@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rackwise.adapters.rpc.config import Guards, ServeConfig, Tls
-    from rackwise.core.replica_service.answers import Limits
+    from rackwise.core.replica_service.answers import RequestLimits
 
 LISTEN = "127.0.0.1:19092"
 MS_PER_S = 1000
@@ -106,7 +106,7 @@ class ServeOptions:
     tls_key: Path | None
     tls_client_ca: Path | None
     insecure_i_know: bool
-    limits: Limits
+    limits: RequestLimits
     guards: Guards
 
 

@@ -35,7 +35,7 @@ from rackwise.core.partitioner.simulate.replay import (
     simulate_producers,
 )
 from rackwise.core.partitioner.simulate.topic_racks import (
-    Capacity,
+    WeightBasis,
     leaders_without_rack,
     rack_weights,
     topic_view,
@@ -77,7 +77,6 @@ __all__ = [
     "BrokerFault",
     "Bytes",
     "Candidates",
-    "Capacity",
     "CrossCost",
     "EvenCross",
     "Mode",
@@ -94,6 +93,7 @@ __all__ = [
     "TopicPartitioner",
     "TopicView",
     "UpstreamLoad",
+    "WeightBasis",
     "WindowLedger",
     "advised_leaders",
     "cross_cost",

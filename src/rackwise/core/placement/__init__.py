@@ -22,8 +22,8 @@ from rackwise.core.placement.model import (
     Load,
     Placement,
     Placer,
+    ReplicationChanger,
     Request,
-    Widener,
 )
 from rackwise.core.placement.place import (
     PLACERS,
@@ -49,12 +49,12 @@ __all__ = [
     "Placement",
     "Placer",
     "RackMode",
+    "ReplicationChanger",
     "Report",
     "Request",
     "Ring",
     "Striped",
     "Unaware",
-    "Widener",
     "add_partitions",
     "alternated",
     "apply_mode",

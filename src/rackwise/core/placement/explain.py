@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Broker
     from rackwise.core.placement.model import Placement
-    from rackwise.core.placement.placers.rack_tree import Node
+    from rackwise.core.placement.placers.rack_tree import RackNode
 
 BLOCK = 65_536
 """Partitions that are judged at once."""
@@ -177,7 +177,7 @@ def explain(placement: Placement, brokers: Sequence[Broker]) -> Report:
     )
 
 
-def _leaves(node: Node) -> slice:
+def _leaves(node: RackNode) -> slice:
     return slice(node.first, node.first + node.capacity)
 
 
@@ -211,7 +211,7 @@ def _uneven(tree: Tree, placement: Placement) -> int:
     return uneven
 
 
-def _is_uneven(node: Node, leaves: NDArray[np.int64], brokers: int) -> NDArray[np.bool_]:
+def _is_uneven(node: RackNode, leaves: NDArray[np.int64], brokers: int) -> NDArray[np.bool_]:
     size = len(node.children)
     child = np.full(brokers + 1, size)
     for place, below in enumerate(node.children):
@@ -244,8 +244,8 @@ def _forced(tree: Tree, placement: Placement) -> Iterator[ForcedShare]:
 
 
 def _force(
-    node: Node,
-    child: Node,
+    node: RackNode,
+    child: RackNode,
     above: tuple[int, int],
     box: tuple[int, int],
     partitions: int,

@@ -169,7 +169,7 @@ class Placer(Protocol):
 
 
 @runtime_checkable
-class Widener(Protocol):
+class ReplicationChanger(Protocol):
     """A placer that can also give existing rows more or fewer replicas."""
 
     def change(self, request: Request, /) -> NDArray[np.int32]:

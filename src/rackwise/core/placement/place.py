@@ -36,7 +36,7 @@ from rackwise.core.placement.checks import (
     check_rows,
     check_unfenced,
 )
-from rackwise.core.placement.model import Placement, Placer, Request, Widener
+from rackwise.core.placement.model import Placement, Placer, ReplicationChanger, Request
 from rackwise.core.placement.placers.kip36 import Kip36, Unaware
 from rackwise.core.placement.placers.levels import Levels
 from rackwise.core.placement.placers.ring import Ring
@@ -152,7 +152,7 @@ def change_replication(
     where a row is on a broker that is gone or fenced.
     """
     _check_placer(placer)
-    if not isinstance(placer, Widener):
+    if not isinstance(placer, ReplicationChanger):
         raise InvalidPlacer(
             f'placer "{placer.name}" cannot change the replication of existing partitions',
             wanted="change",

@@ -76,7 +76,7 @@ CODES: tuple[tuple[type[RackwiseError], ErrorCode], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RequestLimits:
     """The largest request that is worked on; `replicas` is partitions x replication."""
 
     partitions: int = 100_000
@@ -93,7 +93,7 @@ class Service:
     placer: Placer
     racks: RackMode = RackMode.ENFORCED
     load: Load | None = None
-    limits: Limits = Limits()
+    limits: RequestLimits = RequestLimits()
 
 
 def answer(service: Service, request: AssignmentRequest, seed: int) -> AssignmentResponse:
@@ -197,7 +197,7 @@ def _chosen(service: Service, request: AssignmentRequest) -> Sequence[Broker]:
     return tuple(known[id_] for id_ in sorted(seen))
 
 
-def _check_limits(limits: Limits, request: AssignmentRequest) -> None:
+def _check_limits(limits: RequestLimits, request: AssignmentRequest) -> None:
     replicas = request.num_partitions * request.replication_factor
     for noun, most, had in (
         ("partitions", limits.partitions, request.num_partitions),

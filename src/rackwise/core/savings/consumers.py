@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.assignors import Assignment, ReplicaRacks, Target
     from rackwise.core.savings.layout import GroupReaders, Layout
-    from rackwise.core.savings.model import Traffic
+    from rackwise.core.savings.model import RackTraffic
 
     ReaderRacks: TypeAlias = Mapping[tuple[str, int], Mapping[str | None, int]]
     """(topic, pattern) -> rack of the member, None where not known -> partitions."""
@@ -53,7 +53,7 @@ class AssignReaders(Protocol):
         """Raises what the assignor raises."""
 
 
-def apply_follower_fetch(traffic: Traffic, layout: Layout) -> Traffic:
+def apply_follower_fetch(traffic: RackTraffic, layout: Layout) -> RackTraffic:
     """The traffic where clients read from replicas in their own racks."""
     after = Counter[TrafficKey]()
     for key, bytes_ in traffic.items():
@@ -127,11 +127,11 @@ def _racks_of(
 
 
 def apply_assignment(
-    traffic: Traffic,
+    traffic: RackTraffic,
     layout: Layout,
     readers: Mapping[str, ReaderRacks],
     follows: Mapping[str, bool],
-) -> Traffic:
+) -> RackTraffic:
     """The traffic where the partitions of each group are read in the racks given.
 
     `follows`: group -> whether its members read from replicas in their racks.

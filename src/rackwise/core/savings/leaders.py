@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Traffic
+    from rackwise.core.savings.model import RackTraffic
     from rackwise.core.savings.tariff import CrossingCost, Tariff
 
     PatternKey: TypeAlias = tuple[str, int]
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 
 def apply_leader_moves(
-    traffic: Traffic,
+    traffic: RackTraffic,
     layout: Layout,
     tariff: Tariff,
     *,
     follows: Callable[[str], bool],
     value_of: Callable[[CrossingCost], int],
-) -> Traffic:
+) -> RackTraffic:
     """The traffic with the cheapest fair leaders.
 
     `follows`: client group -> whether it reads from replicas in its racks. `value_of`: the amount
@@ -88,7 +88,7 @@ def _moved(
 
 
 def _costs(
-    traffic: Traffic,
+    traffic: RackTraffic,
     layout: Layout,
     tariff: Tariff,
     *,

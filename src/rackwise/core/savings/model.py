@@ -90,7 +90,7 @@ class TrafficKey(NamedTuple):
         return (self.far, self.near) if self.kind == PRODUCE else (self.near, self.far)
 
 
-Traffic: TypeAlias = "Mapping[TrafficKey, int]"
+RackTraffic: TypeAlias = "Mapping[TrafficKey, int]"
 """key -> bytes."""
 
 

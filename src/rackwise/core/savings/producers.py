@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.partitioner import Split
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Traffic
+    from rackwise.core.savings.model import RackTraffic
 
 FINE = 2**53
 """The parts of a share, for whole numbers: the precision of a float."""
@@ -45,13 +45,13 @@ FINE = 2**53
 class PartitionedTraffic(NamedTuple):
     """The traffic after partitioning by rack."""
 
-    traffic: Traffic
+    traffic: RackTraffic
     load_factors: Mapping[str, float]
     """topic -> the load of the fullest rack divided by its even share."""
 
 
 def apply_partitioning(
-    traffic: Traffic, layout: Layout, eps: float, unkeyed: Mapping[str, float]
+    traffic: RackTraffic, layout: Layout, eps: float, unkeyed: Mapping[str, float]
 ) -> PartitionedTraffic:
     """The traffic where records without a key stay in the racks of their producers.
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Traffic
+    from rackwise.core.savings.model import RackTraffic
 
 PatternCounts: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
 """Candidates (`pattern`, `follower`) for some bytes, and the partitions of each."""
 
 
-def spread(flows: Iterable[Flow], layout: Layout) -> Traffic:
+def spread(flows: Iterable[Flow], layout: Layout) -> RackTraffic:
     """The traffic of all flows."""
     traffic = Counter[TrafficKey]()
     known: dict[tuple[str, str, str | None, str | None], PatternCounts] = {}

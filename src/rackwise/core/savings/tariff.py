@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TypeAlias
 
-    from rackwise.core.savings.model import Traffic
+    from rackwise.core.savings.model import RackTraffic
     from rackwise.core.traffic import Price
 
     Route: TypeAlias = tuple[date, str, str | None, str | None]
     """Day, kind, rack of the sender, rack of the receiver."""
-    Bill: TypeAlias = Mapping["BillRow", "CrossingCost"]
+    Bill: TypeAlias = Mapping["TariffRow", "CrossingCost"]
 
 
 Key = TypeVar("Key")
 
 
-class BillRow(NamedTuple):
+class TariffRow(NamedTuple):
     """A row of the bill: every field of a flow except its bytes."""
 
     day: date
@@ -80,11 +80,11 @@ class Tariff:
         nano = sum(usd_nano(bytes_, rate, price.gb_bytes) for rate in rates)
         return CrossingCost(cross=bytes_, nano=nano)
 
-    def bill(self, state: Traffic) -> Bill:
+    def bill(self, state: RackTraffic) -> Bill:
         """The cost of some traffic, by bill row."""
-        rows = Counter[BillRow]()
+        rows = Counter[TariffRow]()
         for key, bytes_ in state.items():
-            rows[BillRow(*key[:5], *key.ends)] += bytes_
+            rows[TariffRow(*key[:5], *key.ends)] += bytes_
         return {
             row: self.cost((row.day, row.kind, row.from_rack, row.to_rack), bytes_)
             for row, bytes_ in rows.items()
@@ -104,7 +104,7 @@ class Tariff:
         return level, None if choice is None else choice.price
 
 
-def costs_by(bill: Bill, by: Callable[[BillRow], Key]) -> dict[Key, CrossingCost]:
+def costs_by(bill: Bill, by: Callable[[TariffRow], Key]) -> dict[Key, CrossingCost]:
     """The costs of a bill, summed up by a key of its rows."""
     found: defaultdict[Key, list[CrossingCost]] = defaultdict(list)
     for row, cost in bill.items():

@@ -63,7 +63,7 @@ from rackwise.core.savings.model import (
 )
 from rackwise.core.savings.producers import apply_partitioning
 from rackwise.core.savings.spread import spread
-from rackwise.core.savings.tariff import BillRow, CrossingCost, Tariff, costs_by, total_cost
+from rackwise.core.savings.tariff import CrossingCost, Tariff, TariffRow, costs_by, total_cost
 from rackwise.core.text import escaped
 from rackwise.core.traffic import exact_usd_text
 
@@ -73,14 +73,14 @@ if TYPE_CHECKING:
 
     from rackwise.core.savings.consumers import AssignReaders, ReaderRacks
     from rackwise.core.savings.layout import Layout
-    from rackwise.core.savings.model import Flow, Traffic
+    from rackwise.core.savings.model import Flow, RackTraffic
     from rackwise.core.savings.tariff import Bill
     from rackwise.core.traffic import Price
 
     Unit: TypeAlias = tuple[str | None, str | None]
     """Topic and client group that a change applies to; the cluster where both are None."""
 
-KeyT = TypeVar("KeyT", TrafficKey, BillRow)
+KeyT = TypeVar("KeyT", TrafficKey, TariffRow)
 """The key of traffic, or the row of a bill."""
 ValueT = TypeVar("ValueT")
 
@@ -128,9 +128,9 @@ class Savings:
 
 
 class _BilledTraffic(NamedTuple):
-    """Traffic and its bill."""
+    """RackTraffic and its bill."""
 
-    traffic: Traffic
+    traffic: RackTraffic
     bill: Bill
 
     @property
@@ -156,7 +156,7 @@ class _Step:
 class _ClusterSavings:
     """The savings of one cluster. `left`: the traffic after `waterfall` has run."""
 
-    def __init__(self, today: Traffic, layout: Layout, tariff: Tariff) -> None:
+    def __init__(self, today: RackTraffic, layout: Layout, tariff: Tariff) -> None:
         self._layout = layout
         self._tariff = tariff
         self.today = self.left = self._bill(today)
@@ -189,7 +189,7 @@ class _ClusterSavings:
     def _follows_today(self, _group: str) -> bool:
         return self._layout.follows
 
-    def _bill(self, traffic: Traffic) -> _BilledTraffic:
+    def _bill(self, traffic: RackTraffic) -> _BilledTraffic:
         return _BilledTraffic(traffic, self._tariff.bill(traffic))
 
     def _follower_fetch(self, before: _BilledTraffic) -> _Step:
@@ -255,8 +255,8 @@ class _ClusterSavings:
         self,
         saving: str,
         before: _BilledTraffic,
-        after: Traffic,
-        unit: Callable[[TrafficKey | BillRow], Unit],
+        after: RackTraffic,
+        unit: Callable[[TrafficKey | TariffRow], Unit],
         unknown: Mapping[Unit, str] = MappingProxyType({}),
         *,
         eps: float | None = None,
@@ -356,19 +356,19 @@ def _merge(
     return stays | {key: value for key, value in after.items() if unit(key) not in rejected}
 
 
-def _by_topic_and_group(row: BillRow) -> tuple[str, str]:
+def _by_topic_and_group(row: TariffRow) -> tuple[str, str]:
     return row.topic, row.client_group
 
 
-def _by_group(one: TrafficKey | BillRow) -> Unit:
+def _by_group(one: TrafficKey | TariffRow) -> Unit:
     return None, one.client_group
 
 
-def _by_topic(one: TrafficKey | BillRow) -> Unit:
+def _by_topic(one: TrafficKey | TariffRow) -> Unit:
     return one.topic, None
 
 
-def _by_cluster(_one: TrafficKey | BillRow) -> Unit:
+def _by_cluster(_one: TrafficKey | TariffRow) -> Unit:
     return None, None
 
 

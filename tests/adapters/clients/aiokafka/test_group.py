@@ -26,7 +26,7 @@ from rackwise.adapters.clients.aiokafka.group import (
     attach,
     install_v3_decoder,
 )
-from rackwise.adapters.clients.group import Rule
+from rackwise.adapters.clients.group import AssignorRule
 from rackwise.core.errors import InvalidConfig, RackMismatch
 from rackwise.core.wire import (
     Subscription,
@@ -45,7 +45,7 @@ BOTH = {"t": [[1, 2], [2, 1]]}
 class Failing(RackAssignor):
     """An assignor with a fault."""
 
-    rule = Rule(name="failing")
+    rule = AssignorRule(name="failing")
 
     def decide(self, _members, _racks):
         message = "no answer today"

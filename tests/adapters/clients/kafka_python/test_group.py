@@ -27,7 +27,7 @@ from client_metadata import (
     said,
 )
 from rackwise.adapters.clients import private
-from rackwise.adapters.clients.group import Rule
+from rackwise.adapters.clients.group import AssignorRule
 from rackwise.adapters.clients.kafka_python.group import (
     RackAssignor,
     RackCooperativeSticky,
@@ -61,7 +61,7 @@ OFFLINE = {"group_id": "g", "bootstrap_servers": "127.0.0.1:1", "api_version": (
 class Failing(RackAssignor):
     """An assignor with a fault."""
 
-    rule = Rule(name="failing")
+    rule = AssignorRule(name="failing")
 
     def decide(self, _members, _racks):
         message = "no answer today"
@@ -219,7 +219,7 @@ class TestNothingLeavesACallback:
 
     def test_nor_in_the_cooperative_mode(self):
         class Keeping(Failing):
-            rule = Rule(name="keeping", travel="owned", mode="cooperative")
+            rule = AssignorRule(name="keeping", travel="owned", mode="cooperative")
 
         leader, other = Keeping("a"), Keeping("b")
         other.on_assignment(given(tps("t-0 t-1 t-2")), 3)

@@ -38,7 +38,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.clients import private
-from rackwise.adapters.clients.group import Participant, Told
+from rackwise.adapters.clients.group import Participant, ReportedMember
 from rackwise.adapters.clients.optimum import Optimum
 from rackwise.adapters.clients.serving import (
     DecidesOptimal,
@@ -197,8 +197,8 @@ def install_v3_decoder() -> None:
     ConsumerProtocol.METADATA = V3Metadata
 
 
-def _told(member_id: str, said: Theirs) -> Told:
-    return Told(
+def _told(member_id: str, said: Theirs) -> ReportedMember:
+    return ReportedMember(
         member_id=member_id,
         topics=tuple(said.subscription),
         user_data=said.user_data,

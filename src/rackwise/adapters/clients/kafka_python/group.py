@@ -43,7 +43,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rackwise.adapters.clients import private
-from rackwise.adapters.clients.group import Mode, Participant, Rule, Told, mismatch
+from rackwise.adapters.clients.group import (
+    AssignorRule,
+    Mode,
+    Participant,
+    ReportedMember,
+    mismatch,
+)
 from rackwise.adapters.clients.optimum import Optimum
 from rackwise.adapters.clients.serving import (
     DecidesCooperativeSticky,
@@ -242,9 +248,9 @@ def rack_consumer(
     return consumer
 
 
-def _told(member: Theirs) -> Told:
+def _told(member: Theirs) -> ReportedMember:
     said = member.metadata
-    return Told(
+    return ReportedMember(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
         topics=tuple(said.topics),
@@ -274,7 +280,7 @@ def _text(config: object) -> str | None:
     return config if isinstance(config, str) and config else None
 
 
-def _with_mode(rule: Rule, mode: Mode) -> Rule:
+def _with_mode(rule: AssignorRule, mode: Mode) -> AssignorRule:
     if mode not in MODES:
         raise InvalidConfig(
             f'invalid mode: expected one of {", ".join(MODES)}, got "{mode}"',

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwise.core.partitioner.choice.config import PartitionerConfig
-    from rackwise.core.partitioner.choice.leaders import Leaders
+    from rackwise.core.partitioner.choice.leaders import LeadersByRack
     from rackwise.core.partitioner.choice.view import PartitionLoad
 
 
@@ -83,12 +83,12 @@ class UpstreamChoice:
 
     __slots__ = ("_config", "_leaders", "_tables")
 
-    def __init__(self, config: PartitionerConfig, leaders: Leaders) -> None:
+    def __init__(self, config: PartitionerConfig, leaders: LeadersByRack) -> None:
         self._config = config
         self._tables: LoadTables | None = None
         self._leaders = leaders
 
-    def set_leaders(self, leaders: Leaders) -> None:
+    def set_leaders(self, leaders: LeadersByRack) -> None:
         """Look at other leaders."""
         self._leaders = leaders
 

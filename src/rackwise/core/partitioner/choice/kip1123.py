@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from rackwise.core.partitioner.choice.config import PartitionerConfig
-    from rackwise.core.partitioner.choice.leaders import Leaders
+    from rackwise.core.partitioner.choice.leaders import LeadersByRack
     from rackwise.core.partitioner.choice.view import UpstreamLoad
 
 DRAW_BITS = 31
@@ -98,7 +98,7 @@ class KipChoice:
         "_window_rack",
     )
 
-    def __init__(self, config: PartitionerConfig, leaders: Leaders) -> None:
+    def __init__(self, config: PartitionerConfig, leaders: LeadersByRack) -> None:
         self._config = config
         self._fall = fall_evenly if config.draws == "even" else mod
         self._load = NO_LOAD
@@ -111,7 +111,7 @@ class KipChoice:
         self._is_stale = False
         self.set_leaders(leaders)
 
-    def set_leaders(self, leaders: Leaders) -> None:
+    def set_leaders(self, leaders: LeadersByRack) -> None:
         """Look at other leaders."""
         self._leaders = leaders
         self._look_at_load()

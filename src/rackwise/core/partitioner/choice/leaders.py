@@ -27,7 +27,7 @@ UNKNOWN = -1
 """Common levels where the client, the leader or its broker has no rack."""
 
 
-class Leaders:
+class LeadersByRack:
     """The leaders of one view, grouped.
 
     `all`: every partition. `led`: those with a leader. `local`: those led from the client's rack.

@@ -48,7 +48,7 @@ IN_USE, LATE, PROBING, WAITING = "in use", "late", "probing", "waiting"
 
 
 @dataclass(slots=True)
-class _Node:
+class _NodeState:
     """`marks`: token -> when it was marked, oldest first. `due_ms`: of the retry."""
 
     marks: dict[int, int] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class WindowLedger:
         self._windows: dict[int, int] = {}
         self._ends: dict[int, int] = {}
         self._owner: dict[int, int] = {}
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: dict[int, _NodeState] = {}
         self.exclusions = self.readmissions = self.probes = 0
         self.acknowledged = self.failed = 0
 
@@ -147,11 +147,11 @@ class WindowLedger:
     def _mark(self, node: int, now_ms: int) -> int:
         self._token += 1
         if self._timeout_ms:
-            self._nodes.setdefault(node, _Node()).marks[self._token] = now_ms
+            self._nodes.setdefault(node, _NodeState()).marks[self._token] = now_ms
             self._owner[self._token] = node
         return self._token
 
-    def _due_ms(self, found: _Node) -> int | None:
+    def _due_ms(self, found: _NodeState) -> int | None:
         if found.state == LATE:
             return found.due_ms
         if found.state == WAITING:
@@ -174,12 +174,12 @@ class WindowLedger:
             found.state, found.due_ms = LATE, now_ms + self._timeout_ms
             self.exclusions += 1
 
-    def _miss(self, found: _Node, now_ms: int) -> None:
+    def _miss(self, found: _NodeState, now_ms: int) -> None:
         """The probe was for nothing."""
         found.doublings = min(LONGEST_WAIT, found.doublings + 1)
         found.state, found.due_ms = LATE, now_ms + (self._timeout_ms << found.doublings)
 
-    def _answered(self, found: _Node, token: int, now_ms: int, *, ok: bool) -> None:
+    def _answered(self, found: _NodeState, token: int, now_ms: int, *, ok: bool) -> None:
         del found.marks[token]
         if found.state == IN_USE:
             return

@@ -47,7 +47,7 @@ from rackwise.core.partitioner.choice.counters import ByteCount, PartitionerCoun
 from rackwise.core.partitioner.choice.java_client import UpstreamChoice
 from rackwise.core.partitioner.choice.keys import BATCH_OVERHEAD
 from rackwise.core.partitioner.choice.kip1123 import DRAW_BITS, Candidates, KipChoice
-from rackwise.core.partitioner.choice.leaders import Leaders
+from rackwise.core.partitioner.choice.leaders import LeadersByRack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ class TopicPartitioner:
         self._config = config
         self._rng = rng
         self._on_window_end = on_window_end
-        self._leaders = Leaders(config, view)
+        self._leaders = LeadersByRack(config, view)
         self._is_upstream = config.semantics == "upstream"
         choice = UpstreamChoice if self._is_upstream else KipChoice
         self._choice: KipChoice | UpstreamChoice = choice(config, self._leaders)
@@ -213,7 +213,7 @@ class TopicPartitioner:
     def set_view(self, view: TopicView) -> None:
         """Look at other leaders; never draws."""
         self._attribute()
-        self._leaders = Leaders(self._config, view)
+        self._leaders = LeadersByRack(self._config, view)
         self._choice.set_leaders(self._leaders)
         self._look_again()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Cluster
 
-Capacity: TypeAlias = Literal["leaders", "brokers"]
+WeightBasis: TypeAlias = Literal["leaders", "brokers"]
 """What a rack's weight counts: its leaders of the topic, or its live brokers."""
 
 
@@ -48,7 +48,7 @@ def topic_view(cluster: Cluster, topic: str) -> TopicView:
     )
 
 
-def rack_weights(cluster: Cluster, view: TopicView, capacity: Capacity) -> Mapping[str, int]:
+def rack_weights(cluster: Cluster, view: TopicView, capacity: WeightBasis) -> Mapping[str, int]:
     """Rack -> what it weighs, in the order of the racks; every rack with a live broker is there."""
     racks = [
         broker.rack.text

@@ -43,7 +43,7 @@ from rackwise.core.racks import water_fill
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rackwise.core.placement.placers.rack_tree import Node, Tree
+    from rackwise.core.placement.placers.rack_tree import RackNode, Tree
 
 
 class Shares(NamedTuple):
@@ -59,7 +59,7 @@ class WaterTable:
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], Shares] = {}
 
-    def at(self, node: Node, replicas: int) -> Shares:
+    def at(self, node: RackNode, replicas: int) -> Shares:
         """Shares of the children of an inner node that holds `replicas` of a partition.
 
         Raises `NotEnoughBrokers` for more than the brokers below it.
@@ -125,7 +125,7 @@ def _below(
     return tuple(below)
 
 
-def _room(node: Node, water: WaterTable, partitions: int, rooms: NDArray[np.int64]) -> int:
+def _room(node: RackNode, water: WaterTable, partitions: int, rooms: NDArray[np.int64]) -> int:
     least, most = 0, int(rooms.sum())
     middle = most
     while least < most:
@@ -138,7 +138,7 @@ def _room(node: Node, water: WaterTable, partitions: int, rooms: NDArray[np.int6
 
 
 def _fits(
-    node: Node, water: WaterTable, partitions: int, rooms: NDArray[np.int64], total: int
+    node: RackNode, water: WaterTable, partitions: int, rooms: NDArray[np.int64], total: int
 ) -> bool:
     """Whether the children can take `total` between them, in shares that are level-optimal."""
     base, more = divmod(total, partitions)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.placement.model import Draws, Request
     from rackwise.core.placement.placers.apportion import Tie
-    from rackwise.core.placement.placers.rack_tree import Node
+    from rackwise.core.placement.placers.rack_tree import RackNode
 
     Group = NDArray[np.int32]
 
@@ -156,7 +156,7 @@ class _Layout:
         self._fill(self._tree.root, {replication: everyone})
         return np.ascontiguousarray(self._cells.reshape(replication, partitions).T)
 
-    def _fill(self, node: Node, groups: Mapping[int, Group]) -> None:
+    def _fill(self, node: RackNode, groups: Mapping[int, Group]) -> None:
         """Place below a node: partitions in rising order, by how many replicas it has of each."""
         if not node.children:
             for group in groups.values():
@@ -186,7 +186,7 @@ class _Layout:
         self._filled[group] = filled + 1
 
     def _write_all(
-        self, node: Node, group: Group, lengths: NDArray[np.int64], order: Sequence[int]
+        self, node: RackNode, group: Group, lengths: NDArray[np.int64], order: Sequence[int]
     ) -> None:
         """The same for all children of a node at once: each is, or has, one broker."""
         leaves = np.array([node.children[place].first for place in order], dtype=np.int32)
@@ -197,7 +197,7 @@ class _Layout:
             cells += self._shape[0]
         self._filled[group] += len(met)
 
-    def _odd(self, node: Node, sizes: Mapping[int, int]) -> list[NDArray[np.int64]]:
+    def _odd(self, node: RackNode, sizes: Mapping[int, int]) -> list[NDArray[np.int64]]:
         """How many odd replicas each child gets, for each group: those beyond its base."""
         fewest, partitions = min(sizes), sum(sizes.values())
         base = self._water.at(node, fewest).low
@@ -229,7 +229,7 @@ class _Layout:
         )
         return [first, odd - first]
 
-    def _tie(self, node: Node) -> Tie:
+    def _tie(self, node: RackNode) -> Tie:
         loads, children = self._below(self._load, node), node.children
 
         def tie(place: int) -> tuple[Fraction, int]:
@@ -239,7 +239,7 @@ class _Layout:
         return tie
 
     @staticmethod
-    def _below(sums: NDArray[np.int64], node: Node) -> list[int]:
+    def _below(sums: NDArray[np.int64], node: RackNode) -> list[int]:
         first = np.array([child.first for child in node.children])
         end = np.array([child.first + child.capacity for child in node.children])
         below: list[int] = (sums[end] - sums[first]).tolist()

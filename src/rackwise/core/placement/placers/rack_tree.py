@@ -48,7 +48,7 @@ Member: TypeAlias = "tuple[tuple[str, ...], int]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Node:
+class RackNode:
     """A rack, or a broker when it has no children.
 
     `name`: the rack's text, "" for the root, the id for a broker. `number`: 0, 1, .. for inner
@@ -60,7 +60,7 @@ class Node:
     number: int
     first: int
     capacity: int
-    children: tuple[Node, ...] = ()
+    children: tuple[RackNode, ...] = ()
 
     @property
     def capacities(self) -> tuple[int, ...]:
@@ -72,9 +72,9 @@ class Node:
 class Tree:
     """The whole tree. `brokers`: ids by leaf, int32 [brokers]; `inner`: inner nodes, pre-order."""
 
-    root: Node
+    root: RackNode
     brokers: NDArray[np.int32]
-    inner: tuple[Node, ...]
+    inner: tuple[RackNode, ...]
 
     @classmethod
     def of(cls, brokers: Sequence[Broker], *, pad: bool) -> Tree:
@@ -95,7 +95,7 @@ class Tree:
             for broker in brokers
         )
         ids: list[int] = []
-        inner: list[Node] = []
+        inner: list[RackNode] = []
         root = _grown(members, 0, is_path=is_path, ids=ids, numbers=count(), inner=inner)
         return cls(
             root=root,
@@ -128,13 +128,13 @@ def _grown(
     is_path: bool,
     ids: list[int],
     numbers: Iterator[int],
-    inner: list[Node],
-) -> Node:
+    inner: list[RackNode],
+) -> RackNode:
     """The node of members that share their first `depth` segments."""
     number, first = next(numbers), len(ids)
     here = sorted(id_ for path, id_ in members if len(path) == depth)
     children = [
-        Node(name=str(id_), number=-1 - first - place, first=first + place, capacity=1)
+        RackNode(name=str(id_), number=-1 - first - place, first=first + place, capacity=1)
         for place, id_ in enumerate(here)
     ]
     ids.extend(here)
@@ -147,7 +147,7 @@ def _grown(
             _grown(list(group), depth + 1, is_path=is_path, ids=ids, numbers=numbers, inner=inner)
         )
     path = members[0][0][:depth] if members else ()
-    node = Node(
+    node = RackNode(
         name=_named(path, is_path=is_path),
         number=number,
         first=first,

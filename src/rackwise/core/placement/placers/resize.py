@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rackwise.core.placement.model import Request
-    from rackwise.core.placement.placers.rack_tree import Node, Tree
+    from rackwise.core.placement.placers.rack_tree import RackNode, Tree
 
 
 def existing_rows(request: Request) -> NDArray[np.int32]:
@@ -137,7 +137,7 @@ class _Tally:
         self._change(self._load, leaf, -1)
         return leaf
 
-    def _taker(self, node: Node, turn: int) -> int:
+    def _taker(self, node: RackNode, turn: int) -> int:
         """The leaf below an inner node that would take one more replica."""
         count, size = self._count, len(node.children)
         free = [
@@ -159,7 +159,7 @@ class _Tally:
         )
         return leaf
 
-    def _giver(self, node: Node, turn: int, leading: Collection[int]) -> int:
+    def _giver(self, node: RackNode, turn: int, leading: Collection[int]) -> int:
         """The leaf below an inner node that would give one up; nodes in `leading` keep one."""
         count, size = self._count, len(node.children)
         held = [

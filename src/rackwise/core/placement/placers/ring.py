@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from rackwise.core.model import Broker
     from rackwise.core.placement.model import Draws, Request
-    from rackwise.core.placement.placers.rack_tree import Node
+    from rackwise.core.placement.placers.rack_tree import RackNode
 
 SKIPS = ("subtree", "root", "none")
 
@@ -160,7 +160,7 @@ class _Walk:
             made[row, old:] = self._tree.brokers[self._walked(held, more)]
         return made
 
-    def _pick(self, node: Node, cells: NDArray[np.int32], picked: int) -> None:
+    def _pick(self, node: RackNode, cells: NDArray[np.int32], picked: int) -> None:
         """Fill the cells, a strided view, with the picks number `picked` and on of a node."""
         size = len(node.children)
         if not size:
@@ -170,7 +170,7 @@ class _Walk:
             begin = (place - self._pointers[node.number] - picked) % size
             self._pick(child, cells[begin::size], (picked + begin) // size)
 
-    def _advance(self, node: Node, picks: int) -> None:
+    def _advance(self, node: RackNode, picks: int) -> None:
         """Move the pointers of a node and all below it past so many picks."""
         size, pointer = len(node.children), self._pointers[node.number]
         for place, child in enumerate(node.children):
@@ -199,11 +199,11 @@ class _Walk:
         return node.first
 
 
-def _held(node: Node, row: Sequence[int]) -> int:
+def _held(node: RackNode, row: Sequence[int]) -> int:
     return sum(node.first <= leaf < node.first + node.capacity for leaf in row)
 
 
-def _pointer(node: Node, start: int | None, rng: Draws | None) -> int:
+def _pointer(node: RackNode, start: int | None, rng: Draws | None) -> int:
     if start is not None:
         return start % len(node.children)
     if rng is None:

@@ -1,0 +1,1 @@
+from rackwise.adapters.clients.confluent.producer import RackAwareProducer as RackAwareProducer
