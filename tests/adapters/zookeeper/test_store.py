@@ -74,7 +74,7 @@ def test_a_commit_whose_answer_is_lost_is_unknown_and_may_have_been_done(place, 
     proxy.cut_next_answer()
     with pytest.raises(OutcomeUnknown) as raised:
         cut_store.commit([Create(H7, b"7"), Create(CLAIM7, b"", ephemeral=True)])
-    assert raised.value.hint == "gather again and look"
+    assert raised.value.hint == "read again to see whether the commit took effect"
     assert proxy.cuts == 1
     assert cut_store.read([H7])[H7].data == b"7"
     assert cut_store.read([CLAIM7])[CLAIM7].session == cut_store.session

@@ -223,7 +223,7 @@ def test_without_a_command_it_waits_for_a_registration_and_says_that_none_came(h
     code, out, err = called("broker-id", *host.words("--hold", "0.2"))
     assert code == 3
     assert document_of(out)["id"] == 1001
-    assert "id 1001 is registered within 0.2 s" in err
+    assert "expected a registration of id 1001 within 0.2 s, got none" in err
     assert host.children(CLAIMS) == []
 
 
@@ -319,7 +319,7 @@ def test_watch_outlives_the_store(make_lone_zookeeper, tmp_path):
         process = host.start("watch", "--store", server.url)
         assert process.stdout.readline() == "leads\n"
         server.server.kill()
-        until(lambda: "watch goes on" in host.talk())
+        until(lambda: "the watcher continues" in host.talk())
         server.start()
         until(lambda: "the store answers again" in host.talk())
         with closing(open_zookeeper(server.url)) as store:
@@ -330,7 +330,7 @@ def test_watch_outlives_the_store(make_lone_zookeeper, tmp_path):
         assert "missing id 7\n" in heard
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
-    assert host.talk().count("watch goes on") == 1
+    assert host.talk().count("the watcher continues") == 1
 
 
 def test_watch_goes_on_without_a_topic_that_cannot_be_read(host):
@@ -340,10 +340,10 @@ def test_watch_goes_on_without_a_topic_that_cannot_be_read(host):
         process = host.start("watch", "--store", host.url)
         assert process.stdout.readline() == "leads\n"
         store.commit([Create(f"{IDS}/8", b"{")])
-        until(lambda: f"{IDS}/8: one JSON object" in host.talk())
+        until(lambda: f"invalid {IDS}/8: expected one JSON object" in host.talk())
         store.commit([Delete(f"{IDS}/7"), Delete(f"{IDS}/8")])
         assert process.stdout.readline() == "missing id 7\n"
-    assert f"warning: {TOPICS}/bad: one JSON object" in host.talk()
+    assert f"warning: invalid {TOPICS}/bad: expected one JSON object" in host.talk()
 
 
 def test_no_more_than_a_line_in_five_seconds_tells_of_waiting(host):
