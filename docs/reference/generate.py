@@ -6,9 +6,7 @@ Run `python docs/reference/generate.py`; a test regenerates them and compares.
 from __future__ import annotations
 
 import ast
-import inspect
 import json
-import textwrap
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -260,7 +258,10 @@ def _document(title: str, root: dict[str, object], definitions: Definitions) -> 
 
 def _field_docs(kind: type) -> dict[str, str]:
     """Field -> the text that stands under it in the source."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body
+    # Classes of the front door name `rackwise` as their module; `__init__` keeps the file.
+    source = Path(kind.__init__.__globals__["__file__"]).read_text(encoding="utf-8")
+    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    body = next(node for node in classes if node.name == kind.__name__).body
     docs = {}
     for field, text in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
