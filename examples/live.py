@@ -3,8 +3,8 @@
 Starts brokers in racks, makes topics with `rackwise topic`: some placed by it, some written by hand
 and blind to racks. Writes and reads real bytes, takes a snapshot, audits it, and holds the findings
 against what was laid: exactly the blind partitions, no other. The bytes that were really produced
-and consumed then make the report. Then the blind topics go, others are created, widened and ensured
-in their place, and the audit finds no fault in any topic: Rackwise has placed them all.
+and consumed then make the report. Then the blind topics go, others are created, expanded and
+ensured in their place, and the audit finds no fault in any topic: Rackwise has placed them all.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> d
 
 
 def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> None:
-    """The blind topics go, others are created, widened and ensured: the audit finds no fault."""
+    """The blind topics go, others are created, expanded and ensured: the audit finds no fault."""
     print("\nThe topics that were laid blind go, others are placed:")
     with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
         admin.delete_topics(list(blind))
@@ -108,7 +108,7 @@ def check_clean(bootstrap: Sequence[str]) -> None:
     document = strict_json.parse(text.encode(), where="audit", error=InvalidSnapshot)
     faults = [each["message"] for each in document["findings"] if each["rule"] not in LOADS]
     if faults:
-        raise Unexpected(f"a clean audit is wanted; it has {faults}")
+        raise Unexpected(f"expected a clean audit, got {faults}")
     count, topics = document["partitions"], document["topics"]
     print(f"no fault in any of {count} partitions of {topics} topics")
 
@@ -172,7 +172,7 @@ def audited(bootstrap: Sequence[str], name: str, blind: set[tuple[str, int]]) ->
     document = strict_json.parse(text.encode(), where="audit", error=InvalidSnapshot)
     named = {(each["topic"], each["partition"]) for each in document["findings"]}
     if named != blind:
-        raise Unexpected(f"findings on {sorted(blind)} are wanted; they are on {sorted(named)}")
+        raise Unexpected(f"expected findings on {sorted(blind)}, got {sorted(named)}")
     print(f"the {len(blind)} partitions laid blind to racks are named, and no other")
     return file, document["cluster_id"]
 

@@ -34,7 +34,7 @@ def rackwise(*arguments: str | Path, expect: int = 0, is_shown: bool = True) -> 
     print(done.stdout if is_shown else f"({len(done.stdout)} characters)\n", end="")
     print(f"exit {done.returncode}", flush=True)
     if done.returncode != expect:
-        raise Unexpected(f"exit {expect} is wanted; {done.returncode} came")
+        raise Unexpected(f"expected exit {expect}, got {done.returncode}")
     return done.stdout
 
 
@@ -43,5 +43,5 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise Unexpected(f"{what} within {PATIENCE_S:.0f} s are wanted; they are not")
+            raise Unexpected(f"expected {what} within {PATIENCE_S:.0f} s")
         time.sleep(0.2)

@@ -24,9 +24,9 @@ def draw(report: Path, picture: Path) -> None:
     """Write the top of the page as a PNG. Raises `SystemExit` where no browser or no report is."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        raise SystemExit(f"a browser is wanted on PATH: {', '.join(BROWSERS)}")
+        raise SystemExit(f"expected a browser on PATH: {', '.join(BROWSERS)}")
     if not report.is_file():
-        raise SystemExit(f"{report} is wanted; make demo writes it")
+        raise SystemExit(f"missing {report}; make demo writes it")
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [

@@ -94,7 +94,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise SystemExit(f"{what} within {PATIENCE_S} s are wanted; they are not")
+            raise SystemExit(f"expected {what} within {PATIENCE_S} s")
         time.sleep(0.1)
 
 

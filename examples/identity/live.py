@@ -57,7 +57,7 @@ def rackwise(*words: str, expect: int = 0, is_shown: bool = True) -> str:
     if is_shown:
         print(f"{done.stdout}exit {done.returncode}", flush=True)
     if done.returncode != expect:
-        raise Unexpected(f"exit {expect} is wanted of {words}; {done.returncode} came")
+        raise Unexpected(f"expected exit {expect} of {words}, got {done.returncode}")
     return done.stdout
 
 
@@ -66,7 +66,7 @@ def wait_until(condition: Callable[[], object], what: str) -> float:
     begun = time.monotonic()
     while not condition():
         if time.monotonic() - begun > PATIENCE_S:
-            raise Unexpected(f"{what} within {PATIENCE_S:.0f} s is wanted; it did not come")
+            raise Unexpected(f"expected {what} within {PATIENCE_S:.0f} s")
         time.sleep(0.2)
     return time.monotonic() - begun
 
@@ -128,7 +128,7 @@ class Walk:
         wait_until(lambda: pid.exists() or supervisor.poll() is not None, "a broker")
         wait_until(lambda: report.exists() or supervisor.poll() is not None, "its report")
         if supervisor.poll() is not None:
-            raise Unexpected(f"a broker is wanted; acquire ended with {supervisor.returncode}")
+            raise Unexpected(f"expected a broker; acquire ended with {supervisor.returncode}")
         told: dict[str, Any] = strict_json.parse(
             report.read_bytes(), where="report", error=InvalidConfig
         )
@@ -139,7 +139,7 @@ class Walk:
         pid = int((self.folder / "broker.pid").read_text())
         os.kill(pid, signal.SIGKILL)
         if self.supervisor is None or self.supervisor.wait(PATIENCE_S) != 128 + signal.SIGKILL:
-            raise Unexpected("a supervisor that ends with its broker's 137 is wanted")
+            raise Unexpected("expected a supervisor that ends with its broker's 137")
         print(f"\nbroker process {pid} killed with SIGKILL, its supervisor ended with 137")
 
     def end(self) -> None:
@@ -200,7 +200,7 @@ def with_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> int:
         f"{PARTITIONS} partitions in full ISR {time.monotonic() - begun:.1f} s after its start"
     )
     if before is None or back != before:
-        raise Unexpected(f"id {before} is wanted back; it is {back}")
+        raise Unexpected(f"expected id {before} back, got {back}")
     return before
 
 
@@ -217,7 +217,7 @@ def without_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> None:
     lost = sum(len(each) < REPLICAS for each in walk.in_sync(admin))
     print(f"id before {before}, id after {after}; {lost} of {PARTITIONS} partitions lack a replica")
     if after == before or lost != PARTITIONS:
-        raise Unexpected("a new id and partitions that lack a replica are wanted")
+        raise Unexpected("expected a new id and partitions that lack a replica")
     rackwise("broker-id", "missing", *walk.store, expect=2)
 
 
@@ -252,7 +252,7 @@ def main() -> None:
             lost = acknowledged - read(bootstrap)
             print(f"\n{len(acknowledged) - len(lost)} of {len(acknowledged)} records read back")
             if lost:
-                raise Unexpected(f"no lost record is wanted; {len(lost)} are lost")
+                raise Unexpected(f"expected no lost record, got {len(lost)}")
             rackwise("broker-id", "list", *walk.store)
         finally:
             walk.end()

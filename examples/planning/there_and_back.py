@@ -120,7 +120,7 @@ def again_and_again(work: Callable[[], object]) -> Iterator[None]:
         is_over.set()
         thread.join()
     if failed:
-        raise Unexpected(f"work that goes on is wanted; it ended with {failed[0]!r}")
+        raise Unexpected(f"expected work that continues; it ended with {failed[0]!r}")
 
 
 def partitions() -> list[TopicPartition]:
@@ -209,7 +209,7 @@ def applied(bootstrap: str) -> None:
     receive = {broker for move in read_plan(ROOT / PLAN).moves for broker in move.added}
     for broker in sorted(receive):
         if seen.get(f"broker {broker}", {}).get(f"follower{THROTTLE}rate") != RATE_BYTES:
-            raise Unexpected(f"a throttle of {RATE} is wanted on broker {broker}; none was seen")
+            raise Unexpected(f"expected a throttle of {RATE} on broker {broker}, got none")
 
 
 def check_records(bootstrap: Sequence[str], ledger: Ledger) -> None:
@@ -226,7 +226,7 @@ def check_records(bootstrap: Sequence[str], ledger: Ledger) -> None:
         read = list(dict.fromkeys(found[which]))
         if read != wanted:
             lost = len(set(wanted) - set(read))
-            raise Unexpected(f"{which}: its records in order are wanted; {lost} are lost")
+            raise Unexpected(f"{which}: expected its records in order; {lost} are lost")
     print(f"\nall {ledger.total} acknowledged records are read back, in order")
 
 

@@ -49,7 +49,7 @@ _WRITTEN = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"}
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    r"""Keys and values; of a key that stands twice the last value.
+    r"""Keys and values; of a key that appears twice the last value.
 
     Raises `InvalidProperties` over 64 KiB, for a `\u` without four hex digits, for half a
     surrogate pair.
@@ -61,10 +61,10 @@ def parse_properties(data: bytes) -> dict[str, str]:
 
 
 def property_pairs(data: bytes) -> list[tuple[str, str]]:
-    """`parse_properties` with every pair in its order, also those of a key that stands twice."""
+    """`parse_properties` with every pair in its order, also those of a key that appears twice."""
     if len(data) > MAX_BYTES:
         raise InvalidProperties(
-            f"properties of at most {MAX_BYTES} bytes are wanted; they have {len(data)}",
+            f"expected properties of at most {MAX_BYTES} bytes, got {len(data)}",
             wanted=MAX_BYTES,
             had=len(data),
             hint="is it a properties file?",
@@ -131,7 +131,7 @@ def _character(escape: re.Match[str]) -> str:
     if code == "u":
         had = escape.string[escape.start() : escape.start() + _UNITS]
         raise InvalidProperties(
-            f"four hex digits are wanted after \\u; {had!a} was read",
+            f"expected four hex digits after \\u, got {had!a}",
             wanted="\\uXXXX",
             had=ascii(had),
             hint="double the backslash if it is meant to be one",

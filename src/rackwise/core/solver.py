@@ -4,7 +4,7 @@ Goals: exact answers in integers; one file that knows the solver.
 
 A network is nodes, numbered from 0, and arcs between them. Each node supplies or wants some units;
 each arc carries at most its capacity, and each unit on it costs its cost. Of all ways to bring what
-is supplied to where it is wanted, the cheapest is wanted.
+is supplied to where it is demanded, the cheapest is sought.
 
 ```
 arcs    tail  head  capacity  cost        supplies  node 0: 3   node 1: 0   node 2: -3

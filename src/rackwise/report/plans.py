@@ -117,7 +117,7 @@ def _price(part: Row) -> str:
 
 
 def commands(summary: Summary) -> tuple[str, ...]:
-    """The lines that prove and carry out the first plan; so do others with its file's name."""
+    """The lines that prove and execute the first plan; so do others with its file's name."""
     files = [name_text(row["file"]) for row in planned_rows(summary) if row["moves"]][:1]
     return tuple(
         line

@@ -280,7 +280,7 @@ def method(summary: Summary) -> tuple[Table, ...]:
     """Prices, outcomes of rows, files, sources, failed snapshots, options; no empty table."""
     part = summary["method"]
     outcomes = (
-        name_column("reason", "Fate"),
+        name_column("reason", "Outcome"),
         count_column("rows", "Rows"),
         bytes_column("bytes", "Bytes"),
     )

@@ -20,8 +20,8 @@ blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR an
 plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: less would not do
 ```
 
-Whoever prints it adds one line, the path of the report. Prose is wrapped, tables are cut; where
-there is no room for all rules, empty lines go first, then rules, and their number is told.
+The caller adds one line, the path of the report. Prose is wrapped, tables are cut; where
+there is no room for all rules, empty lines go first, then rules, and their number is shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One member of a consumer group, whichever client it joins with: what it says, answers and asks.
 
-Every member tells its rack and what it has; the one that the coordinator makes the leader is told
+Every member sends its rack and what it has; the one that the coordinator makes the leader gets
 what all said, and answers for all.
 
 ```
@@ -27,7 +27,7 @@ A leader that withheld something asks for the next round. Another round is asked
 racks changed while this one was under way, or later; at most one in `min_interval_ms`. What changes
 inside that time is asked for at the first update of metadata after it.
 
-Two mistakes are told to the log, as nothing else shows them: a member that keeps what it has and
+Two mistakes are logged, as nothing else shows them: a member that keeps what it has and
 was never attached, once; a leader that answers round after round and is given nothing, each
 `FRUITLESS` rounds: its client throws joins away that end between two short polls.
 
@@ -206,7 +206,7 @@ class Participant:
     def settled(
         self, partitions: Iterable[TopicPartition], generation: int, view: RackView | None
     ) -> bool:
-        """Remember what this member was given; whether it should ask for another round."""
+        """Remember this member's partitions; returns whether it should ask for another round."""
         self._owned, self._generation, self.fruitless = tuple(partitions), generation, 0
         if not self._leads or self._last is None:
             return False
@@ -291,8 +291,8 @@ class Participant:
         if not self.rule.settles:
             return self.decide(members, racks)
         last = None if self._last is None else self._last[0]
-        self._settling, heeded = settle_step(self._settling, members, racks, last)
-        return self.decide(members if heeded == "racks" else without_racks(members), racks)
+        self._settling, mode = settle_step(self._settling, members, racks, last)
+        return self.decide(members if mode == "racks" else without_racks(members), racks)
 
     def _user_data(self, generation: int) -> bytes:
         travel = self.rule.travel

@@ -1,4 +1,4 @@
-"""The rack that this process is in, as it was told: `client.rack` for a client that was told none.
+"""The rack that this process is in, as configured: `client.rack` for a client without one.
 
 Looked for in this order; the first that says something has it:
 

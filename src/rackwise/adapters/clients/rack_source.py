@@ -53,7 +53,7 @@ def admin_racks(admin: Any, *, timeout_s: float = TIMEOUT_S) -> RackSource:  # n
 
 
 def unanswered(error: Exception) -> RackSourceError:
-    """What a source that failed is told as."""
+    """The log text for a source that failed."""
     if isinstance(error, RackSourceError):
         return error
     said = str(error) or type(error).__name__

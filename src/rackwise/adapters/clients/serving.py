@@ -103,7 +103,7 @@ class Serving(ABC):
         private.listen(private.cluster_of(consumer, self.client), self.on_metadata)
 
     def attached(self) -> Theirs | None:
-        """The consumer, while there is one that `join_to` was told of."""
+        """The consumer, while there is one that `join_to` knows."""
         return None if self._consumer is None else self._consumer()
 
     def has(self) -> Iterable[TopicPartition] | None:
@@ -133,7 +133,7 @@ class Serving(ABC):
             return {each: encode_assignment(VERSION, ()) for each in ids}
 
     def taken(self, assignment: Theirs, generation: int | None) -> None:
-        """Take note of what this member was given; None: the attached client knows since when."""
+        """Note the partitions of this member; None: the attached client knows since when."""
         try:
             consumer, view = self.attached(), None
             if generation is None:

@@ -192,7 +192,7 @@ class Steering:
         return partition
 
     def open_room(self) -> None:
-        """Let who sends go on with the window, unless it is over or leaders are timed."""
+        """Let the sender continue with the window, unless it is over or leaders are timed."""
         if self.due_ms is None and not self.has_drawn and self.choice.current is not None:
             self.partition = self.choice.current
             self.room = self._first_room = self._config.sticky_bytes - self.choice.window_bytes

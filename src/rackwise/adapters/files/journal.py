@@ -47,7 +47,7 @@ OWN = frozenset({"seq", "at", "type", "check", "format"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """One line: its number from 1 on, when it was written, what it is, and the rest of it."""
 
     seq: int
@@ -62,7 +62,7 @@ class Journal:
     `entries`: all lines, in order. `torn`: bytes of a last line that was dropped.
     """
 
-    def __init__(self, path: Path, entries: Sequence[Entry], check: str, end: int) -> None:
+    def __init__(self, path: Path, entries: Sequence[JournalEntry], check: str, end: int) -> None:
         self.path = path
         self._entries = [*entries]
         self._check = check
@@ -70,16 +70,16 @@ class Journal:
         self._descriptor: int | None = None
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[JournalEntry, ...]:
         """All lines, in order."""
         return tuple(self._entries)
 
-    def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> Entry:
+    def append(self, type_: str, fields: Mapping[str, Json], *, at: str) -> JournalEntry:
         """Write one line and wait until it is on the disk. Raises `JournalUnwritable`.
 
         After that error the file ends with the line before, and no more are taken.
         """
-        entry = Entry(seq=len(self._entries) + 1, at=at, type=type_, fields=fields)
+        entry = JournalEntry(seq=len(self._entries) + 1, at=at, type=type_, fields=fields)
         body: dict[str, Json] = {**fields, "seq": entry.seq, "at": at, "type": type_}
         if type_ == BEGIN:
             body["format"] = FORMAT
@@ -157,14 +157,14 @@ def open_journal(folder: Path, plan: str) -> Journal:
     return journal
 
 
-def read_entries(folder: Path, plan: str) -> tuple[Entry, ...]:
+def read_entries(folder: Path, plan: str) -> tuple[JournalEntry, ...]:
     """The lines of a journal, none where there is no journal. Raises as `open_journal`."""
     return open_journal(folder, plan).entries
 
 
 def parse_journal(data: bytes, path: Path) -> Journal:
     """A journal from its bytes. Raises `InvalidPlan`."""
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     check, end = "", 0
     whole = data[: data.rfind(b"\n") + 1]
     for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
@@ -183,7 +183,9 @@ def _read(path: Path) -> bytes:
         raise unwritable(path, str(cause)) from None
 
 
-def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tuple[Entry, str]:
+def _entry(
+    line: bytes, path: Path, number: int, offset: int, before: str
+) -> tuple[JournalEntry, str]:
     """One line, and its check. Raises `InvalidPlan`."""
     try:
         body = parse(line, where=str(path), error=InvalidPlan)
@@ -208,7 +210,7 @@ def _entry(line: bytes, path: Path, number: int, offset: int, before: str) -> tu
         raise _damaged(path, number, offset, f"expected check {wanted}, got {check}")
     if number == 1 and (body["type"] != BEGIN or body.get("format") != FORMAT):
         raise _damaged(path, number, offset, f"expected {BEGIN} of {FORMAT}, got another line")
-    entry = Entry(
+    entry = JournalEntry(
         seq=number,
         at=body["at"],
         type=body["type"],

@@ -156,7 +156,7 @@ def not_written(name: str, cause: OSError) -> RackwiseError:
 
 
 def packed(data: bytes) -> bytes:
-    """The data as gzip; equal data gives equal bytes, whoever packs it and when."""
+    """The data as gzip; equal data gives equal bytes, on any machine and at any time."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = deflate.compress(data) + deflate.flush()
     return (

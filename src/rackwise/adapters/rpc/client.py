@@ -9,8 +9,8 @@ with ReplicaAssignmentClient(bootstrap_servers="127.0.0.1:19092") as admin:
 ```
 
 The future is one of `concurrent.futures`: `result(timeout)` in threads, `asyncio.wrap_future` in a
-loop. Its callbacks run in kafka-python's thread and must not block. Nothing is sent to whoever does
-not show the marker: to a broker the same key is another message.
+loop. Its callbacks run in kafka-python's thread and must not block. Nothing is sent to a server
+without the marker: to a broker the same key is another message.
 
 Source: KIP-879, "Public Interfaces"; its Java names in snake case.
 """
@@ -135,7 +135,7 @@ class ReplicaAssignmentClient(KafkaAdminClient):
         def done(answer: AssignmentResponse | Shown) -> None:
             try:
                 rows = _rows(answer, num_partitions)
-            except Exception as error:  # noqa: BLE001 (it is told to whoever waits)
+            except Exception as error:  # noqa: BLE001 (the waiter raises it)
                 _fail(future, _lost(error))
             else:
                 with suppress(InvalidStateError):  # the client was closed meanwhile

@@ -1,7 +1,7 @@
 """Where the server listens, what it bears, and who may speak to it.
 
 On loopback it speaks in clear. On any other address it wants TLS with certificates of its clients
-(`client_ca`), unless it is told to be insecure. It has no rights of its own and no passwords.
+(`client_ca`), unless it is set to be insecure. It has no rights of its own and no passwords.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Tls:
 class ServeConfig:
     """Where and how to serve.
 
-    `advertised`: what clients are told to connect to, None = the address they came in by. `seed`:
+    `advertised`: the address for clients, None = the address they connected to. `seed`:
     None = one is drawn for each request. `log`: takes each line as a mapping with a `type`; it is
     called in the loop and must not block for long.
     """

@@ -5,12 +5,12 @@ accept ──> slot free? ──> TLS ──> connection: frame ──> read_cal
              └ no: closed                                   └──> worker: place, encode ──> answer
 ```
 
-Goals, in order: no client can take the service from the others; every placing is told with the
+Goals, in order: no client can take the service from the others; every placement is logged with the
 seed that repeats it; a stop loses nothing that is in work.
 
 Accepting never stops: where no descriptor is left it waits 0.1 s and goes on. One is taken at a
 time, so that a crowd at the door leaves turns to those inside. Who is over a limit is closed at
-once. Each ended connection counts under its reason; of each reason one line a second is told, with
+once. Each ended connection counts under its reason; one line a second and reason is logged, with
 the count so far.
 
 What this does not do: decide what is answered (`core.replica_service`), or read a cluster.

@@ -64,7 +64,7 @@ class Workers(Generic[Outcome]):
                 continue
             try:
                 outcome = job()
-            except BaseException as error:  # noqa: BLE001 (whoever waits for the future raises it)
+            except BaseException as error:  # noqa: BLE001 (the waiter for the future raises it)
                 future.set_exception(error)
             else:
                 future.set_result(outcome)

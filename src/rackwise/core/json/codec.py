@@ -81,10 +81,10 @@ from rackwise.core.json.forms import (
     IntegerForm,
     ListForm,
     MappingForm,
-    Member,
     NullableForm,
     NumberForm,
     ObjectForm,
+    ObjectMember,
     RowsForm,
     TextForm,
     TupleForm,
@@ -211,7 +211,7 @@ class Codec:
                 self.form(value), "ids" if is_id else "names", says.wanted if says else "an object"
             )
         if rows.value is not None:
-            member = Member(rows.value, rows.value, self.form(value))
+            member = ObjectMember(rows.value, rows.value, self.form(value))
             return RowsForm(
                 rows, self.form(key), (member,), lambda **said: next(iter(said.values()))
             )
@@ -246,13 +246,14 @@ class Codec:
         names = getattr(kind.__init__, "__globals__", None)
         return get_type_hints(kind, globalns=names, localns=self._names, include_extras=True)
 
-    def _members(self, kind: Any, rule: ObjectRules) -> tuple[Member, ...]:  # noqa: ANN401
+    def _members(self, kind: Any, rule: ObjectRules) -> tuple[ObjectMember, ...]:  # noqa: ANN401
         hints = self._hints(kind)
         members = [
-            Member(key, key, TextForm(), constant=said) for key, said in rule.constants.items()
+            ObjectMember(key, key, TextForm(), constant=said)
+            for key, said in rule.constants.items()
         ]
         if hasattr(kind, "_fields"):
-            members += [Member(name, name, self.form(hints[name])) for name in kind._fields]
+            members += [ObjectMember(name, name, self.form(hints[name])) for name in kind._fields]
             return tuple(members)
         for each in fields(kind):
             hint = hints[each.name]
@@ -263,7 +264,7 @@ class Codec:
             key = _marker(markers, Key)
             is_omitted = _marker(markers, Omitted) is not None
             members.append(
-                Member(
+                ObjectMember(
                     key.name if key else each.name.rstrip("_"),
                     each.name,
                     _listed(self.form(hint), each.name),
@@ -273,7 +274,7 @@ class Codec:
                 )
             )
         members += [
-            Member(name, name, form, is_derived=True) for name, form in rule.derived.items()
+            ObjectMember(name, name, form, is_derived=True) for name, form in rule.derived.items()
         ]
         return tuple(members)
 
@@ -283,7 +284,7 @@ class Codec:
             rule = self._rules.get(kind, ObjectRules())
             form = ObjectForm(kind, check=rule.check, name=kind.__name__)
             form.members = (
-                Member(union.tag, union.tag, TextForm(), constant=name),
+                ObjectMember(union.tag, union.tag, TextForm(), constant=name),
                 *self._members(kind, rule),
             )
             forms[name] = form

@@ -404,7 +404,7 @@ class RowsForm(Form):
 
     rows: Rows
     key: Form
-    members: tuple[Member, ...]
+    members: tuple[ObjectMember, ...]
     make: Callable[..., Any]
     wanted: str = "a list"
     hint: str | None = None
@@ -415,7 +415,7 @@ class RowsForm(Form):
         if not isinstance(node.value, list):
             self.wrong(node)
             return MappingProxyType(found)
-        members = (Member(self.rows.key, self.rows.key, self.key), *self.members)
+        members = (ObjectMember(self.rows.key, self.rows.key, self.key), *self.members)
         for index, item in enumerate(node.value):
             row = JsonNode(item, node.faults, node, index)
             before = node.faults.count
@@ -446,7 +446,7 @@ class RowsForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        members = (Member(self.rows.key, self.rows.key, self.key), *self.members)
+        members = (ObjectMember(self.rows.key, self.rows.key, self.key), *self.members)
         return {"type": "array", "items": object_schema(members, definitions)}
 
 
@@ -455,7 +455,7 @@ def _in_order(key: object) -> Any:  # noqa: ANN401 (ids, or texts by their UTF-8
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ObjectMember:
     """One member of an object: its key, the field, and how its value is read and written."""
 
     key: str
@@ -468,7 +468,9 @@ class Member:
     constant: str | None = None
 
 
-def read_members(node: JsonNode, members: Sequence[Member], *, is_open: bool) -> dict[str, Any]:
+def read_members(
+    node: JsonNode, members: Sequence[ObjectMember], *, is_open: bool
+) -> dict[str, Any]:
     """Field -> value of an object; a stand-in for each member that is missing."""
     value, faults = node.value, node.faults
     if not isinstance(value, dict):
@@ -502,7 +504,7 @@ def read_members(node: JsonNode, members: Sequence[Member], *, is_open: bool) ->
 
 
 def object_schema(
-    members: Sequence[Member],
+    members: Sequence[ObjectMember],
     definitions: Definitions,
     *,
     docs: Mapping[str, str] = MappingProxyType({}),
@@ -531,7 +533,7 @@ class ObjectForm(Form):
     """An object that is a dataclass."""
 
     kind: type
-    members: tuple[Member, ...] = ()
+    members: tuple[ObjectMember, ...] = ()
     check: Callable[[Any, JsonNode], None] | None = None
     checks_faulty: bool = False
     is_open: bool = False
@@ -608,7 +610,7 @@ class RecordForm(Form):
 
     @override
     def read(self, node: JsonNode) -> Any:  # noqa: ANN401
-        members = [Member(key, key, form) for key, form in self.members.items()]
+        members = [ObjectMember(key, key, form) for key, form in self.members.items()]
         read_members(node, members, is_open=self.is_open)
         return node.value
 
@@ -619,7 +621,7 @@ class RecordForm(Form):
 
     @override
     def schema(self, definitions: Definitions) -> Schema:
-        members = [Member(key, key, form) for key, form in self.members.items()]
+        members = [ObjectMember(key, key, form) for key, form in self.members.items()]
         return object_schema(members, definitions, is_open=self.is_open)
 
 

@@ -156,7 +156,7 @@ class Request:
 
 @runtime_checkable
 class Placer(Protocol):
-    """Whoever makes rows."""
+    """An algorithm that creates rows."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ brokers ──> fenced left out ──> rack mode ──> Request ──> placer
 
 Checks come in the order of Kafka's: partitions, replication, number of brokers, racks. Only
 `striped` is given fenced brokers, as it uses them last, and as in Kafka its rows are judged by all
-registered ones. Whoever is not one of `PLACERS` is a stranger: what it returns must be int32 of the
+registered ones. A placer outside `PLACERS` is external: what it returns must be int32 of the
 shape asked for, with known brokers and no broker twice in a row.
 
 What this does not do: find placers by name (the command line does), judge how even or how spread

@@ -1,6 +1,6 @@
 """Rack modes: what becomes of the racks before a placer sees the brokers.
 
-Goals: one answer to "some brokers have a rack and some have none", chosen by whoever asks and never
+Goals: one answer to "some brokers have a rack and some have none", chosen by the caller and never
 by the placer.
 
 ```

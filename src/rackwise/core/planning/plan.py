@@ -110,8 +110,8 @@ def plan(
 
     Raises `InvalidSnapshot` if something reassigns or required sizes are unknown, `InvalidPolicy`,
     `InvalidConfig` and `InvalidRack` for invalid input, `PartialRacks`,
-    `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are wanted and a
-    level has no price, and `MissingDependency` without ortools.
+    `Infeasible` where a partition has no legal set, `InvalidPrices` where dollars are minimised and
+    a level has no price, and `MissingDependency` without ortools.
     """
     check_at_rest(cluster)
     instance = Instance.of(cluster, policy, goal, minimise=minimise, prices=prices)

@@ -5,7 +5,7 @@ key  versions   answered with
 18   0 to 4     these three keys, and from 3 on the marker of the service
 18   others     version 0 with error 35 and the keys
 3    0 to 1     one broker, the service itself; no topics
-68   0          by whoever places; the key may be moved
+68   0          by the placer; the key may be moved
 else            nothing: the connection is closed, as Kafka does
 ```
 

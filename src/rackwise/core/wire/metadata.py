@@ -20,7 +20,8 @@ Broker 1 in dc1 is controller and leads t-0; it alone is in sync, broker 2 has n
 ```
 
 KIP-36 gives version 1 brokers with a rack and nothing else: no controller_id, no is_internal, null
-and empty not told apart. What Kafka 0.10.0 ships is followed; no broker ever sent the text's bytes.
+and empty not distinguished. This file follows what Kafka 0.10.0 ships; no broker ever sent the
+text's bytes.
 
 Source: KIP-36, KIP-4; `MetadataRequest` and `MetadataResponse` of Kafka 0.10.0.
 """

@@ -1,7 +1,7 @@
 """Rate tables as Parquet: the columns and the rules of the CSV, integers for rates.
 
 A row names its cluster and topic and has at least one rate; a group and the rate it reads at go
-together. Rows are told by their number, from 0.
+together. Rows are named by their number, from 0.
 
 What this does not do: put rows of one topic together (`core.traffic.rates_of` does).
 """

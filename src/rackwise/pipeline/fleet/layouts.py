@@ -79,7 +79,7 @@ def layout_table(snapshots: Iterable[Snapshot], rack_of: RackOf) -> pa.Table:
 
 
 def cluster_of(row: Mapping[str, Any]) -> Cluster:
-    """The cluster of a row, as far as it is told there."""
+    """The cluster of a row, as far as the row describes it."""
     rows = len(row["topic"])
     told, none = np.full(rows, UNKNOWN, dtype=np.int64), Ragged.empty(rows)
     return Cluster(

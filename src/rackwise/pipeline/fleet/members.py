@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ClientRacks:
-    """The rack of whoever talks from an address to a cluster."""
+    """The rack of the client at an address, for one cluster."""
 
     def __init__(self, fleet: Fleet, buckets: Buckets) -> None:
         members = member_racks(fleet)
@@ -37,7 +37,7 @@ class ClientRacks:
         return self.by_member(ip, cluster, self.by_subnet(ip, prefix))
 
     def by_subnet(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same whoever is there, for every cluster."""
+        """The rack of the client at an address, for every cluster."""
         return self._subnets.find(ip, prefix)
 
     def by_member(

@@ -70,8 +70,8 @@ def fact_bits(fleet: Fleet) -> dict[str, int]:
 def short_texts(rows: DataFrame) -> DataFrame:
     """The same rows, with texts cut to `LONGEST_TEXT` characters.
 
-    A batch holds thousands of texts, so one text without limit could exhaust the memory. Whoever
-    looks names up cuts them in the same way, so that equal names stay equal.
+    A batch holds thousands of texts, so one text without limit could exhaust the memory. Look-ups
+    of names cut them in the same way, so that equal names stay equal.
     """
     return rows.select(
         *(

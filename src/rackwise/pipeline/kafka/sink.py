@@ -72,7 +72,7 @@ class TopicStreamWriter(_Tasks, DataSourceStreamArrowWriter):
 
     @override
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Nothing can be taken back."""
+        """Nothing can be undone."""
 
 
 def check_columns(schema: StructType) -> None:

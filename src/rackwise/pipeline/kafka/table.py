@@ -57,7 +57,7 @@ class TopicTable(DataSourceReader):
 
     @override
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each partition with a record that is wanted."""
+        """A task for each partition with a record to read."""
         parts = []
         for number, (first, last) in sorted(self.topic.ends().items()):
             start = max(first, self.first)

@@ -11,7 +11,7 @@ wants to be, with a driver of half the memory of the machine and at most 4 GiB.
 ```
 master   local[2]  spark://..  k8s://..   a driver in this process
 remote   local[2]                         the same behind Spark Connect, on loopback
-remote   sc://HOST:PORT                   a driver elsewhere; no Java is wanted here
+remote   sc://HOST:PORT                   a driver elsewhere; no Java is needed here
 neither  under spark-submit               the driver that it has started, with its master
          else SPARK_REMOTE, else local[*]
 ```

@@ -1,4 +1,4 @@
-"""One day of telemetry as facts that count once: what was told twice or replaced is told apart.
+"""One day of telemetry as facts that count once: repeated and replaced messages are marked.
 
 Clients send a window again when they are not sure that it arrived, and once more when they know
 better. Of all messages of one emitter and window one is accepted:
@@ -11,7 +11,7 @@ e1       00:00   1         17      130     accepted: highest revision, then last
 e2       00:00   0         12      100     accepted
 ```
 
-What is malformed or came too late was told apart as it was read (`stream_messages`). All messages
+Malformed and late messages were marked as they arrived (`stream_messages`). All messages
 of the day = accepted + superseded + duplicate + quarantined; checked before anything is built on
 it. The accepted ones become canonical flows, which `analyze` reads like any others.
 

@@ -8,7 +8,7 @@ Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kaf
 ```
 
 Nothing is kept between batches: no state, hence no watermark, and no late message is lost. What is
-told twice or replaced is told apart later, with all messages of a day at hand (`stream_compact`).
+repeated or replaced is marked later, with all messages of a day at hand (`stream_compact`).
 
 What this does not do: price anything; the nightly `compact` does.
 """

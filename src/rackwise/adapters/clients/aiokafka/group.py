@@ -1,4 +1,4 @@
-"""Assignors for aiokafka that heed racks, and speak with Java's members of the same name.
+"""Rack-aware assignors for aiokafka, in one group with Java's members of the same name.
 
 ```python
 from aiokafka import AIOKafkaConsumer
@@ -18,10 +18,10 @@ called in its process, as `RackOptimal` does.
 
 ```
 class           name in the group    racks
-RackRange       range                heeded
+RackRange       range                used
 RackRoundRobin  roundrobin           told only
-RackSticky      sticky               heeded
-RackOptimal     rack-optimal         heeded
+RackSticky      sticky               used
+RackOptimal     rack-optimal         used
 ```
 
 One instance serves one consumer. `attach` joins the two: then the generation of what a member had
@@ -130,7 +130,7 @@ class RackRange(DecidesRange, RackAssignor):
 
 
 class RackRoundRobin(DecidesRoundRobin, RackAssignor):
-    """Kafka's "roundrobin": racks are told to the leader, who looks at none."""
+    """Kafka's "roundrobin": members send their racks, and the leader ignores them."""
 
 
 class RackSticky(DecidesSticky, RackAssignor):

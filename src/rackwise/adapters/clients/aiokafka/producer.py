@@ -11,7 +11,7 @@ async with RackAwareAIOProducer(inner, config) as producer:
     await producer.send("orders", b"value")
 ```
 
-aiokafka's own partitioner is told neither topic nor cluster: the wrapper chooses, and passes
+aiokafka's own partitioner gets neither topic nor cluster: the wrapper chooses, and passes
 `partition=` for the records that it steers. Keyed ones are left to the client's partitioner.
 
 aiokafka does not tell where a batch begins, and its `send` waits, for all partitions, where the

@@ -1,4 +1,4 @@
-"""Assignors for kafka-python that heed racks, and speak with Java's members of the same name.
+"""Rack-aware assignors for kafka-python, in one group with Java's members of the same name.
 
 ```python
 from rackwise.adapters.clients.kafka_python.group import RackRange, rack_consumer
@@ -12,20 +12,20 @@ assignors never tell a rack. These do, and read those of Java and librdkafka mem
 
 ```
 class                  name in the group    racks       mode
-RackRange              range                heeded      eager
+RackRange              range                used        eager
 RackRoundRobin         roundrobin           told only   eager
-RackSticky             sticky               heeded      eager
-RackCooperativeSticky  cooperative-sticky   heeded      cooperative, or eager
-RackOptimal            rack-optimal         heeded      cooperative, or eager
+RackSticky             sticky               used        eager
+RackCooperativeSticky  cooperative-sticky   used        cooperative, or eager
+RackOptimal            rack-optimal         used        cooperative, or eager
 ```
 
 Eager members give up all they have before they join. Of one consumer all assignors are of one mode.
 `rack-optimal` is known to no other client: all members of its group need it.
 
-One instance serves one consumer. `attach` joins the two: then what the consumer really has is told,
-also after it fell out of its group; changes of the racks of replicas lead to a new assignment; and
-what was withheld is given in a round that the leader asks for. Without it a cooperative member that
-fell out of its group may leave partitions unread until the next join.
+One instance serves one consumer. `attach` joins the two: then the member reports what the
+consumer really has, also after it fell out of its group; changes of the racks of replicas lead to
+a new assignment; and what was withheld is given in a round that the leader asks for. Without it a
+cooperative member that fell out of its group may leave partitions unread until the next join.
 
 kafka-python discards a join that ends between two polls and begins it again: poll each consumer
 from a thread of its own, for a second or so at a time. A leader whose rounds come to nothing so,
@@ -156,7 +156,7 @@ class RackRange(DecidesRange, RackAssignor):
 
 
 class RackRoundRobin(DecidesRoundRobin, RackAssignor):
-    """Kafka's "roundrobin": racks are told to the leader, who looks at none."""
+    """Kafka's "roundrobin": members send their racks, and the leader ignores them."""
 
 
 class RackSticky(DecidesSticky, RackAssignor):

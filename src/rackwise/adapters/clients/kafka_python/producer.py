@@ -26,7 +26,7 @@ partition()      q      hold it again; the next call counts it
 so that windows end at batches, at twice the size at the latest: KIP-794. A record whose key is
 ignored gets no such call.
 
-Leaders come from the metadata that a partitioner is given. The client heeds the leaders that
+Leaders come from the metadata that a partitioner is given. The client uses the leaders that
 brokers name in their answers (KIP-951) without telling: the leader of a chosen partition is read
 again.
 

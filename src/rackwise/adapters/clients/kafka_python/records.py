@@ -1,8 +1,8 @@
-"""One partition of a topic, from one offset up to another, read in the rack of whoever reads.
+"""One partition of a topic, from one offset up to another, read in the reader's rack.
 
 For readers that keep offsets themselves: no group is joined and none is committed. A reader says
 where it wants to begin and end, and gets exactly that, or an error: an offset that the broker no
-longer has is told, never passed over.
+longer has is an error, never skipped.
 
 ```
 ends(reach, "t")             {0: (first offset there is, the one after the last), 1: ...}
@@ -155,7 +155,7 @@ def _gone(topic: str, partition: int, offset: int) -> ServerRefused:
         wanted=offset,
         had=None,
         hint="start with a new --checkpoint, and set a longer retention: retention deleted the "
-        "records before they were read",
+        "records before the reader got them",
         name="OFFSET_OUT_OF_RANGE",
         where=f"{topic}-{partition}",
     )

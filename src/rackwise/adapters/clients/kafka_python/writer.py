@@ -1,4 +1,4 @@
-"""Records into a topic, near whoever writes: all are acknowledged when `write` returns.
+"""Records into a topic, near the writer: all are acknowledged when `write` returns.
 
 For writers that run on many hosts from one description, such as the tasks of Spark. The rack is
 looked for where the code runs (`clients.rack`); records without a key then go to partitions led

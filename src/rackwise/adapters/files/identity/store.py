@@ -122,7 +122,7 @@ class DirectoryStore:
         return self._commit([Put(CLOCK, b"")]).nodes[CLOCK].modified_ms
 
     def wait(self, paths: Sequence[str], timeout_ms: int) -> frozenset[str]:
-        """Paths whose node or list of children has changed since it was read; empty after it."""
+        """Paths whose node or list of children has changed since the last read; empty after it."""
         deadline = time.monotonic() + timeout_ms / 1000
         while True:
             state = self._state()
@@ -147,7 +147,7 @@ class DirectoryStore:
         self.close()
 
     def _has_changed(self, state: State, path: str) -> bool:
-        """Each change is told once; of what was never read, only what comes after this look."""
+        """Each change is reported once; of paths that were never read, only later changes."""
         now = _last_change(state, path)
         has_changed = self._seen.get(path, now) != now
         self._seen[path] = now

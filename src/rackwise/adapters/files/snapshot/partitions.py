@@ -15,7 +15,7 @@ isr       offsets 0 1 3   values 1 2 1          equal is "twice"; a key not foun
 ```
 
 Where anything is unusual (a value of another type, keys in another order, a ROW where no partition
-belongs) the text is parsed again without the hook, and what is wrong is told row by row; what was
+belongs) the text is parsed again without the hook, and faults are reported row by row; what was
 only unusual is read all the same.
 
 What this does not do: judge a placement; that replicas are spread badly is a finding, not a fault.

@@ -129,21 +129,21 @@ class World:
             case SetThrottles():
                 return self._set_throttles(action)
             case Alter():
-                fates = alter_reassignments(
+                results = alter_reassignments(
                     self.admin,
                     dict(action.targets),
                     may_change_replication=action.allow_replication_factor_change,
                 )
-                return Altered(at_ms=self.clock_ms(), answers=self._answers_of(fates))
+                return Altered(at_ms=self.clock_ms(), answers=self._answers_of(results))
             case Elect():
-                fates = elect_preferred(self.admin, action.partitions)
-                return Elected(at_ms=self.clock_ms(), answers=self._answers_of(fates))
+                results = elect_preferred(self.admin, action.partitions)
+                return Elected(at_ms=self.clock_ms(), answers=self._answers_of(results))
 
-    def _answers_of(self, fates: RequestOutcome) -> dict[TopicPartition, str | None]:
-        self.texts |= {which: text for which, (_, text) in fates.refused.items() if text}
+    def _answers_of(self, results: RequestOutcome) -> dict[TopicPartition, str | None]:
+        self.texts |= {which: text for which, (_, text) in results.refused.items() if text}
         return {
-            **dict.fromkeys(sorted(fates.accepted)),
-            **{which: code for which, (code, _) in fates.refused.items()},
+            **dict.fromkeys(sorted(results.accepted)),
+            **{which: code for which, (code, _) in results.refused.items()},
         }
 
     def look(self, partitions: Collection[TopicPartition], *, sizes: bool = True) -> Looked:

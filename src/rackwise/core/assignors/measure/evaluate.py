@@ -1,6 +1,6 @@
 """What an assignment costs: reads in the own rack, reads that cross racks, and moves.
 
-Goals: measure every assignment by the same rule, whoever made it; report what is not counted.
+Goals: measure every assignment by the same rule, whatever created it; report what is not counted.
 
 `distance` defines how many levels a read crosses.
 

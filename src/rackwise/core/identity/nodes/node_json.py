@@ -62,7 +62,7 @@ class Fields:
         return tuple(value)
 
     def corrupt(self, wanted: str) -> StoreCorrupt | MappingCorrupt:
-        """The error that says what is wanted and what the node holds."""
+        """The error that says what is expected and what the node holds."""
         return corrupt(self.path, self.data, wanted, self.error)
 
 
@@ -84,7 +84,7 @@ def read_fields(
 def corrupt(
     path: str, data: bytes, wanted: str, error: type[StoreCorrupt | MappingCorrupt]
 ) -> StoreCorrupt | MappingCorrupt:
-    """An error for a node: its path, what is wanted, and its first bytes escaped."""
+    """An error for a node: its path, what is expected, and its first bytes escaped."""
     had = escaped(data[:SHOWN].decode("utf-8", "backslashreplace")) or "nothing"
     if len(data) > SHOWN:
         had += f"... ({len(data)} bytes)"

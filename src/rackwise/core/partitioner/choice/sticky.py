@@ -336,7 +336,7 @@ class TopicPartitioner:
         self._quiet_below = self._hold_below = 0
 
     def _hold_on(self, *, may_switch: bool) -> None:
-        """Let `hold` go on with the window, unless counting the held record may end it."""
+        """Let `hold` continue with the window, unless counting the held record may end it."""
         self._held_may_switch = may_switch
         self._hold_below = 0 if may_switch else 2 * self._quiet_below
 

@@ -16,7 +16,7 @@ there:
 
 ```
 entry             slot   sizes       ids
-0: 5, left out    0      5           0        slot 0 is taken back
+0: 5, left out    0      5           0        slot 0 is undone
 1: 0              0      5           1        partition 1 has nothing, and counts as 5
 2: 1              1      5 1         1 2
 ```

@@ -155,7 +155,7 @@ def simulate_producers(
     rng: Random,
     advance: Callable[[int], None] | None = None,
 ) -> SimulationResult:
-    """Replay a scenario. `advance` is told of windows that are done. Raises `SplitError`."""
+    """Replay a scenario. `advance` receives the windows that are done. Raises `SplitError`."""
     columns = RackColumns.of(scenario.rates, scenario.weights)
     brokers = _Brokers(scenario)
     senders: list[_Producer | _Pinned] = [*_producers(scenario, rng), *_pinned(scenario)]

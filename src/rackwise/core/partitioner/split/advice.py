@@ -140,7 +140,7 @@ def advised_leaders(
 
 
 def _blind(columns: RackColumns, weights: Mapping[str, float]) -> Split:
-    """All by weight, whoever sends."""
+    """All by weight, for each sender."""
     row = uniform_shares(weights, "", 0.0)
     return split_of(
         columns,

@@ -6,7 +6,7 @@ share is in proportion to the weight; the same numbers give the same shares on e
 The algorithm. Find the level at which all shares, each `level * weight - fixed` cut to its bounds,
 add up to the total: a sum of pieces that bend where a share meets a bound, so the bends are walked
 from the left. Round down. The units that are left go to the largest remainders, one each; equal
-remainders are told apart by `tie`.
+remainders are ordered by `tie`.
 
 ```
 total 10, weights 2 2 1, nothing fixed, no bounds that bind       level 2       shares 4 4 2

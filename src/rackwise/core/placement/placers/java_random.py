@@ -14,7 +14,7 @@ A draw below b takes r = next(31): b a power of two, the highest bits of b * r; 
 again where r lies in the last, incomplete run of b. From 2^31 on, two words make a draw, as in
 `nextLong(bound)` of Java 17.
 
-What this does not do: give good randomness. The state of either is told by a few draws.
+What this does not do: give good randomness. A few draws reveal the state of either.
 
 Source: `java.util.Random`; `MockRandom` in Kafka's tests of its placers.
 """

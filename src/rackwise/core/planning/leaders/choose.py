@@ -119,7 +119,7 @@ def choose_leaders(
 
 
 def fair_leaders(sets: Ragged, *, weights: Weights = None) -> FairLeaders:
-    """What is fair for `sets` and `weights` as in `choose_leaders`, whoever leads."""
+    """What is fair for `sets` and `weights` as in `choose_leaders`, for any leaders."""
     brokers, _, candidates = _table(sets, np.zeros(len(sets.values), dtype=np.int64))
     return FairLeaders(brokers=brokers, fair=fair_numbers(candidates, _shares(brokers, weights)))
 

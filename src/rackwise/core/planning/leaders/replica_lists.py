@@ -67,7 +67,7 @@ def choose_lists(instance: Instance, sets: Ragged) -> ChosenLists:
 
 
 def fair_leaders_of(instance: Instance, sets: Ragged) -> FairLeaders:
-    """What is fair for leaders of sets of usable brokers, whoever leads."""
+    """What is fair for leaders of sets of usable brokers, for any leaders."""
     weights = dict(enumerate(instance.weights.tolist()))
     return fair_leaders(electable(instance, sets).sets, weights=weights)
 

@@ -138,7 +138,7 @@ class CopyCosts:
 
     @classmethod
     def of(cls, view: View, minimise: Minimise, prices: Sequence[Price], leaves: int) -> CopyCosts:
-        """Raises `InvalidSnapshot` where sizes are wanted and not known, `InvalidPrices`."""
+        """Raises `InvalidSnapshot` where sizes are needed and not known, `InvalidPrices`."""
         rows = len(view.table)
         if minimise == "moves":
             none = np.full(rows, -1, dtype=np.int64)

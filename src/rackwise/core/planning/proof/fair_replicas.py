@@ -83,7 +83,7 @@ def fairness_problems(
         cuts = [cut for cut in certificate.cuts if cut not in wanted.cuts]
         told += _cuts(instance, cuts, loads, along)[1]
         if wanted.groups != certificate.groups:
-            told.append("expected groups of the fair loads widened by the slack, got others")
+            told.append("expected groups of the fair loads plus the slack, got others")
         return told
     tight, wrong = _cuts(instance, certificate.cuts, loads, along)
     told += wrong

@@ -18,7 +18,7 @@ exact where at most one unit of a row comes to a rack: two could leave the hub t
 There, and where a broker of the rack is pinned, arcs lead to each broker. Topics with caps have
 hubs of their own, and a node for each broker before the broker.
 
-From a broker, `low` units are wanted at once, and the node of its group takes the rest, `high` less
+From a broker, `low` units are required, and the node of its group takes the rest, `high` less
 `low` from each and the group's total in all. Without targets one sink takes everything.
 
 `at_least`: units that must reach distinct racks come through arcs of capacity one, the others are
@@ -102,7 +102,7 @@ class _Builder:
                     yield class_, rows, not special
 
     def _new_nodes(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Numbers of new nodes where they are wanted, -1 elsewhere."""
+        """Numbers of new nodes where they are needed, -1 elsewhere."""
         found = np.full(wanted.shape, NONE, dtype=np.int64)
         count = int(wanted.sum())
         found[wanted] = self.nodes + np.arange(count)
@@ -190,7 +190,7 @@ class _Builder:
         more: NDArray[np.int64],
         above: NDArray[np.int64],
     ) -> None:
-        """The finest racks: nodes where something is held or brokers must be told apart."""
+        """The finest racks: nodes where something is held or brokers must be distinguished."""
         at, brokers = held
         leaf = self.instance.leaf
         holds = np.zeros(low.shape, dtype=np.bool_)
