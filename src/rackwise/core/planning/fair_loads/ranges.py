@@ -84,7 +84,7 @@ def weight_steps(weights: NDArray[np.int64]) -> NDArray[np.int64]:
 def even_shares(total: int, step: Sequence[int]) -> list[int]:
     """Loads that sum to `total` and have the least sum of `load^2 * step`, earlier ones first.
 
-    >>> shared_out(7, [1, 1, 1]), shared_out(7, [2, 1])
+    >>> even_shares(7, [1, 1, 1]), even_shares(7, [2, 1])
     ([3, 2, 2], [2, 5])
     """
     if not step:
