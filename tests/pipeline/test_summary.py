@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from rackwise.pipeline.bill.model import ROLL_UPS, Bill, Standing
-from rackwise.pipeline.summary import SHOWN, _cross, _rolled_up
+from rackwise.pipeline.summary import SHOWN, _cross, _roll_up_rows
 
 DAYS = [date(2026, 1, 1 + n) for n in range(31)] + [date(2026, 2, 1 + n) for n in range(28)]
 
@@ -36,7 +36,7 @@ def test_kinds_of_several_clusters_are_one_row_each_the_dearest_first():
         row("b", kind="fetch", usd="0.3"),
         row("b", kind="replicate", usd=None),
     ]
-    added = _rolled_up(bill(by_kind=rows), "by_kind")
+    added = _roll_up_rows(bill(by_kind=rows), "by_kind")
     assert [(one["kind"], one["bytes_cross"], one["usd"], one["share"]) for one in added] == [
         ("fetch", 20, Decimal("0.4"), 0.2),
         ("produce", 10, Decimal("0.2"), 0.1),
@@ -47,7 +47,7 @@ def test_kinds_of_several_clusters_are_one_row_each_the_dearest_first():
 
 def test_no_day_is_left_out():
     rows = [row(name, day=day, usd="1") for day in DAYS for name in "ab"]
-    added = _rolled_up(bill(by_day=rows), "by_day")
+    added = _roll_up_rows(bill(by_day=rows), "by_day")
     assert len(added) == len(DAYS) > SHOWN
     assert sorted(one["day"] for one in added) == DAYS
     assert {one["usd"] for one in added} == {2}
@@ -56,7 +56,7 @@ def test_no_day_is_left_out():
 @pytest.mark.parametrize("name", ["by_topic", "by_group", "by_pair"])
 def test_what_belongs_to_a_cluster_is_cut_and_not_added_up(name):
     rows = [row("a", **dict.fromkeys(ROLL_UPS[name], str(n)), usd="1") for n in range(SHOWN + 9)]
-    assert _rolled_up(bill(**{name: rows}), name) == rows[:SHOWN]
+    assert _roll_up_rows(bill(**{name: rows}), name) == rows[:SHOWN]
 
 
 def test_bytes_and_dollars_of_each_cluster():
