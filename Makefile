@@ -46,12 +46,12 @@ lane-spark: test-spark
 lane-core: test-core test-kafka-adapters
 lane-rest: test-rest test-kafka-rest
 
-# The tests of core run once, where numpy is all there is.
 # On Spark Connect: one case of every function of the pipeline, or all of them.
 test-spark:
 	$(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "spark and not long"
 	RACKWISE_SPARK=connect $(BIN)/python -m $(PYTEST) -o cache_dir=.pytest_cache/spark -m "$(CONNECT)" tests/pipeline
 
+# The tests of core run once, where numpy is all there is.
 test-core:
 	build/minimal/bin/python -m coverage run -p -m $(PYTEST) -o cache_dir=.pytest_cache/core -m "not long" $(CORE)
 
@@ -81,7 +81,7 @@ check: venv ## format, lint, types, contracts, spelling, locks; changes no file
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/codespell src tests docs examples requirements README.md CHANGELOG.md Makefile
+	@$(BIN)/codespell src tests docs examples requirements *.md Makefile
 	@$(PYTHON) requirements/locks.py check
 
 bench: venv ## pairs and ratios; fails where a gate is missed

@@ -144,25 +144,25 @@ class Finding(NamedTuple):
         }
 
 
-CheckT = TypeVar("CheckT", bound=Callable[..., object])
+CheckFn = TypeVar("CheckFn", bound=Callable[..., object])
 
 
-class RuleTable(Mapping[str, Rule], Generic[CheckT]):
+class RuleTable(Mapping[str, Rule], Generic[CheckFn]):
     """The rules of one check by name, in listing order, each with the function that checks it."""
 
     def __init__(self, *rules: Rule) -> None:
         self._rules: dict[str, Rule] = {}
-        self._checks: dict[str, CheckT] = {}
+        self._checks: dict[str, CheckFn] = {}
         for rule in rules:
             self.add(rule)
 
-    def rule(self, name: str, severity: Severity, sentence: str) -> Callable[[CheckT], CheckT]:
+    def rule(self, name: str, severity: Severity, sentence: str) -> Callable[[CheckFn], CheckFn]:
         """A decorator that adds the rule which the function checks; the function stays as it is.
 
         Raises `InvalidConfig` for a name that the table has.
         """
 
-        def register(check: CheckT) -> CheckT:
+        def register(check: CheckFn) -> CheckFn:
             self.add(Rule(name, severity, sentence))
             self._checks[name] = check
             return check
@@ -196,7 +196,7 @@ class RuleTable(Mapping[str, Rule], Generic[CheckT]):
         return len(self._rules)
 
     @property
-    def checks(self) -> Mapping[str, CheckT]:
+    def checks(self) -> Mapping[str, CheckFn]:
         """Rule name -> the function that checks it, in listing order."""
         return {name: self._checks[name] for name in self if name in self._checks}
 
