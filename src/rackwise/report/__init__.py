@@ -1,1 +1,1 @@
-"""Values in; HTML, charts and terminal tables out. Fetches and computes nothing."""
+"""Renders values as HTML, charts and terminal tables. Fetches and computes nothing."""

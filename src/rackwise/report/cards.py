@@ -1,4 +1,4 @@
-"""The one to six big numbers on top of the page."""
+"""The one to six cards with large numbers at the top of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One of the big numbers on top: label, number, what stands below it."""
+    """One card: a label, a number, and a note below the number."""
 
     label: str
     number: str
@@ -36,7 +36,7 @@ class Card:
 
 
 def cards(summary: Summary) -> tuple[Card, ...]:
-    """Cost, what of it can be saved, share that crosses; safety, the worst loss, the repair."""
+    """Cards for cost, savings, crossing share, safety, worst rack loss and repair."""
     cost = (
         (_cost_card(summary), *_savings_card(summary), _crossing_card(summary))
         if has_traffic(summary)

@@ -1,11 +1,11 @@
 """Charts as plain plotly figures: lists and dicts, drawn by plotly in the reader's browser.
 
-Goals, in order: every bar is named and numbered, so that colour is never the only sign; a name of
-249 characters or of markup changes nothing but its own label; the same chart reads at 360 px and
+Goals, in order: every bar has a name and a number, so that colour is never the only sign; a name of
+249 characters or with markup affects only its own label; the same chart is readable at 360 px and
 at 1280 px.
 
-A list of bars writes the name above its bar and the number at the right end of the same line,
-because a name beside its bar leaves no room for the bar on a telephone:
+In a list of bars, the name is above its bar and the number is at the right end of the same line.
+A name beside its bar would leave no room for the bar on a telephone:
 
 ```
 orders                    1.20 TiB
@@ -16,9 +16,9 @@ payments                  0.31 TiB
         crossing bytes, TiB
 ```
 
-Colours are custom properties of the stylesheet, `var(--accent)`; the page's own script puts the
-colour of the reader's scheme in their place. Plotly reads a small markup in every text, so that
-`<`, `>` and `&` of a name are written as entities.
+Colours are custom properties of the stylesheet, for example `var(--accent)`. The script of the page
+replaces each one with the colour of the reader's colour scheme. Plotly interprets a small markup
+language in every text, so the characters `<`, `>` and `&` in a name are written as entities.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 BARS: Final = 10
-"""Bars of a list; its table twin has more rows."""
+"""Maximum number of bars in a list; the table beside the chart has more rows."""
 LOSSES: Final = 8
 LABEL_COLUMNS: Final = 30
 SEVERITY_SIGNS: Final = {"error": "\u25b2", "warning": "\u25c6", "info": "\u25cb"}
@@ -52,7 +52,7 @@ _DAY_LENGTH: Final = len("2026-11-01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart: `title` stands above it, `description` is read out in its place."""
+    """A chart: `title` is shown above it; screen readers read `description` instead of it."""
 
     id: str
     title: str
@@ -63,7 +63,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One bar: its name as it came, its length in the unit of the axis, that length in words."""
+    """One bar: its original name, its length in the unit of the axis, and that length as text."""
 
     name: str
     length: float
@@ -90,7 +90,7 @@ class Measure:
 
 
 def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:
-    """Dollars where there is a price, else crossing bytes in the unit that fits the largest."""
+    """Dollars if a price exists, else crossing bytes in the unit that fits the largest row."""
     if is_priced:
         return Measure("usd", f"USD over {period} observed")
     unit, size = byte_unit(max((row["bytes_cross"] or 0 for row in rows), default=0))
@@ -98,7 +98,7 @@ def measure(rows: Sequence[Row], *, is_priced: bool, period: str) -> Measure:
 
 
 def label(name: str) -> str:
-    """A name as a label: short, safe to show, its markup characters as plotly's entities.
+    """A name as a label: shortened, safe to show, with plotly's markup characters as entities.
 
     >>> label("<b>orders</b>")
     '&lt;b&gt;orders&lt;/b&gt;'
@@ -107,12 +107,12 @@ def label(name: str) -> str:
 
 
 def entities(text: str) -> str:
-    """The text in plotly's own escaping."""
+    """The text, escaped for plotly."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def bars(figure: str, title: str, axis: str, items: Sequence[Bar]) -> Figure:
-    """A list of bars, the first on top."""
+    """A list of horizontal bars; the first is at the top."""
     top = max((item.length for item in items), default=0.0)
     lines = [row - _LABEL_ABOVE for row in range(len(items))]
     height = _LINE_PX * len(items) + _ROOM_PX
@@ -149,7 +149,7 @@ def _bar_trace(items: Sequence[Bar]) -> dict[str, Any]:
 def _words(
     texts: Sequence[str], *, at: float, y: Sequence[float], side: Literal["left", "right"]
 ) -> dict[str, Any]:
-    """Words that begin or end at one x, a line each."""
+    """Text labels that start or end at one x position, one per line."""
     return {
         "type": "scatter",
         "mode": "text",
@@ -222,7 +222,7 @@ def top_bars(
     *,
     name: Callable[[Row], str],
 ) -> Figure | None:
-    """Bars of the rows that cross most, if there are several; `name` names a row's bar."""
+    """Bars of the rows that cross most, None for fewer than two; `name`: the name of a bar."""
     crossing = [row for row in rows if row["bytes_cross"]][:BARS]
     if len(crossing) < 2:  # noqa: PLR2004 (one bar compares nothing)
         return None
@@ -246,7 +246,7 @@ def _crossing_hover(name: str, row: Row) -> str:
 
 
 def days(rows: Sequence[Row], by: Measure) -> Figure | None:
-    """An upright bar per day; nothing to draw for a single day."""
+    """One vertical bar per day; None for a single day."""
     if len(rows) < 2:  # noqa: PLR2004 (one bar compares nothing)
         return None
     layout = _base_layout(height=300)
@@ -288,7 +288,7 @@ def days(rows: Sequence[Row], by: Measure) -> Figure | None:
 
 
 def _day_names(days: Sequence[str]) -> tuple[list[str], str]:
-    """Short names of the days and the title of their axis: a year they share is said once."""
+    """Short names of the days, and the axis title; the title has the year if all days share it."""
     years = {day[:4] for day in days}
     if len(years) == 1 and all(len(day) == _DAY_LENGTH for day in days):
         return [entities(name_text(day[5:])) for day in days], f"day of {name_text(*years)} (UTC)"
@@ -296,7 +296,7 @@ def _day_names(days: Sequence[str]) -> tuple[list[str], str]:
 
 
 def rules(rows: Sequence[Row]) -> Figure | None:
-    """Findings by rule; the severity stands before the rule, its colour only repeats it."""
+    """Findings by rule. The severity is written before the rule; its colour only repeats it."""
     items = [
         Bar(
             name=f"{SEVERITY_SIGNS.get(row['severity'], '')} {row['severity']}: {row['rule']}",
@@ -321,7 +321,7 @@ _SERIES_STEP: Final = 0.225
 def losses(rows: Sequence[Row], *, with_cluster: bool) -> Figure | None:
     """Three bars per rack that may be lost: offline, below min ISR, leaders that move.
 
-    Each series has its own pattern beside its colour, and each bar its number.
+    Each series has its own pattern in addition to its colour, and each bar has its number.
     """
     shown = rows[:LOSSES]
     if not shown:

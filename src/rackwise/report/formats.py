@@ -1,7 +1,7 @@
-"""Numbers and names as people read them: binary bytes, dollars to the cent, shares, cut names.
+"""Formats numbers and names for people: binary bytes, dollars and cents, shares, shortened names.
 
-Every function is total: `None` is a number nobody knows and reads `not known`. The exact value is
-never shown here; a caller that shortens puts it beside the short form.
+No function here raises an error for `None`: it is an unknown number and is shown as `not known`.
+These functions return only the short form; the caller shows the exact value beside it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def byte_unit(largest: int) -> tuple[str, int]:
 
 
 def bytes_text(count: int | None) -> str:
-    """Three digits or so in a binary unit.
+    """A byte count in a binary unit, with about three digits.
 
     >>> bytes_text(0), bytes_text(1), bytes_text(1536), bytes_text(2**40 - 1)
     ('0 bytes', '1 byte', '1.50 KiB', '1.00 TiB')
@@ -79,7 +79,7 @@ def _rounded(count: int, power: int) -> Decimal:
 
 
 def usd_text(usd: str | Decimal | None) -> str:
-    """Dollars to the cent; what is less than half a cent but not nothing says so.
+    """Dollars to the cent; an amount above zero but below half a cent becomes `<$0.01`.
 
     >>> usd_text("1234.565000000"), usd_text("0.000000001"), usd_text("0.000000000")
     ('$1,234.57', '<$0.01', '$0.00')
@@ -94,7 +94,7 @@ def usd_text(usd: str | Decimal | None) -> str:
 
 
 def share_text(share: str | float | Decimal | None) -> str:
-    """A share of 1 in per cent with one decimal; neither `0.0 %` nor `100.0 %` unless it is.
+    """A share of 1 in per cent with one decimal; never rounded to 0 % or to 100 %.
 
     >>> share_text("0.381"), share_text(0.00001), share_text(0.99999), share_text(1)
     ('38.1 %', '<0.1 %', '>99.9 %', '100 %')
@@ -112,12 +112,12 @@ def share_text(share: str | float | Decimal | None) -> str:
 
 
 def share_of(part: int | None, whole: int | None) -> Decimal | None:
-    """The share of `part` in `whole`; None where one of them is not known or there is nothing."""
+    """The share of `part` in `whole`; None if either is unknown or `whole` is zero."""
     return None if part is None or not whole else Decimal(part) / whole
 
 
 def duration_text(seconds: int) -> str:
-    """Days or hours, the larger that comes out even to two decimals.
+    """A duration in days or hours: the larger unit that is exact to two decimals.
 
     >>> duration_text(86400), duration_text(604800), duration_text(5400), duration_text(129600)
     ('1 day', '7 days', '1.5 hours', '1.5 days')
@@ -128,7 +128,7 @@ def duration_text(seconds: int) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes: two for wide characters, none for marks."""
+    """The width of the text in terminal columns: a wide character takes two, a mark takes none."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
@@ -141,7 +141,7 @@ def _columns(character: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` columns: a long one keeps its head and its tail.
+    """The text in at most `width` columns; a longer text keeps its start and its end.
 
     >>> cut("payments.settled.v1", 12)
     'payme..ed.v1'
@@ -166,7 +166,7 @@ def _taken(characters: Iterable[str], width: int) -> str:
 
 
 def name_text(name: str | None) -> str:
-    """A name from a cluster or a file, safe to show; an absent or empty one is said to be so."""
+    """A name from a cluster or a file, safe to show; an absent or empty name is marked as such."""
     if name is None:
         return NOT_THERE
     return escaped(name) or "(empty)"

@@ -1,4 +1,4 @@
-r"""Rack x rack heat tables: who sends to whom, one table per cluster and level.
+r"""Rack x rack heat tables of bytes from rack to rack, one table per cluster and level.
 
 ```
 from \ to     use1-az1     use1-az2     all that crosses
@@ -7,9 +7,9 @@ use1-az1        local       18.0 GiB        18.0 GiB
 use1-az2      12.0 GiB        local         12.0 GiB
 ```
 
-Warmth is the share of the largest crossing cell, in eight steps; the number stands in each cell, so
-that colour says nothing alone. The sums are of bytes that cross: local bytes and bytes with an
-unknown end are shown in their cells and belong to no sum.
+The warmth of a cell is its share of the largest crossing cell, in eight steps. Each cell also shows
+its number, so that colour is never the only sign. The sums count crossing bytes only. Local bytes
+and bytes with an unknown end appear in their cells and are not part of any sum.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 UNKNOWN_RACK: Final = "(unknown)"
 STEPS: Final = 8
 RACKS: Final = 16
-"""Racks on a side; more do not fit a page."""
+"""Maximum racks per side; more do not fit on a page."""
 HEAD_COLUMNS: Final = 40
 MAPS: Final = 6
-"""Heat tables on a page; more are a file's business."""
+"""Maximum heat tables on a page; a file holds the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """Bytes and dollars from one rack to another; `step` is 0 (cold) .. 8, None off the scale."""
+    """Bytes and dollars from one rack to another; `step`: 0 (cold) to 8, None for no warmth."""
 
     crossing: Crossing
     bytes: Cell
@@ -49,7 +49,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """All that one rack sends: a cell per column of the map, then what crosses."""
+    """The bytes that one rack sends: one cell per column of the map, then the crossing sum."""
 
     rack: Cell
     cells: tuple[HeatCell | None, ...]
@@ -58,7 +58,7 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """One cluster at one level. `sums`: exact totals of all pairs, shown or not."""
+    """One cluster at one level. `sums`: exact totals of all pairs, including pairs not shown."""
 
     id: str
     cluster: str
@@ -72,7 +72,7 @@ class HeatMap:
 
 
 def crossing_of(from_rack: str, to_rack: str) -> Crossing:
-    """Whether bytes between two racks cross; a rack and one below it share all they both have.
+    """Whether bytes between two racks cross; a rack and its ancestor are local to each other.
 
     >>> crossing_of("/eu/a", "/eu/b"), crossing_of("/eu/a", "/eu"), crossing_of("a", "(unknown)")
     ('cross', 'local', 'unknown')
@@ -86,9 +86,9 @@ def crossing_of(from_rack: str, to_rack: str) -> Crossing:
 
 
 def heat_maps(matrix: Sequence[Row]) -> tuple[tuple[HeatMap, ...], int]:
-    """The maps that cost most, by cluster and level, and how many are left out.
+    """The most expensive maps by cluster and level, and the number of maps left out.
 
-    Clusters come dearest first, their levels coarsest first.
+    Clusters are in descending order of cost; the levels of each start with the coarsest.
     """
     groups: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
     for row in matrix:

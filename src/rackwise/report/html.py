@@ -1,4 +1,4 @@
-"""The report as one page that opens from disk: no network, no external address, a strict policy.
+"""The report as one offline HTML page: no network, no external address, a strict policy.
 
 ```
 <meta CSP>            default-src 'none'; only what is hashed here may run or style
@@ -9,14 +9,15 @@
 <script>              script.js: unpacks plotly, draws, follows the colour scheme and the printer
 ```
 
-Plotly lives under hashes alone: the policy names the hash of its text as unpacked, so that this
-text may run and no other. It adds its rules through the object model of the sheet whose id is
-`plotly.js-style-global`, which a policy allows: our own stylesheet bears that id. The stylesheet of
-its maps would be a second `<style>`, which the policy forbids; plotly leaves it out when an element
-with a certain id is there, and the script element that holds plotly bears it. None of the chart
-types used here evaluates text as code. A browser that cannot unpack shows the tables alone.
+The policy allows plotly by its hash only: it names the hash of plotly's unpacked text, so that this
+text may run and no other text may. Plotly adds its CSS rules to the stylesheet with the id
+`plotly.js-style-global`, through the object model of that stylesheet. The policy allows this, and
+our own stylesheet has that id. The stylesheet of plotly's maps would be a second `<style>`, which
+the policy forbids. Plotly omits it if an element with a certain id exists; the script element that
+holds plotly has that id. None of the chart types used here evaluates text as code. A browser that
+cannot unpack plotly shows only the tables.
 
-What this does not do: compute. Sums of rows shown are made here, no other number.
+What this does not do: compute. It adds up the rows shown and computes no other number.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ _UNSAFE_IN_SCRIPT = {ord(character): f"\\u{ord(character):04x}" for character in
 
 
 def render(summary: Mapping[str, Any]) -> str:
-    """The whole page for a summary of format `rackwise.summary/1`; the same bytes for the same one.
+    """The whole page for a `rackwise.summary/1` document; the same summary gives the same bytes.
 
-    Raises `InvalidSummary` with the JSON path of the first thing that is not as it should be.
+    Raises `InvalidSummary` with the JSON path of the first fault.
     """
     check(summary)
     environment = _environment()
@@ -76,7 +77,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What the page writes for a value; every text loses its control and bidi characters here."""
+    """The text of a value on the page; control and bidi characters are escaped in every text."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return escaped(value)
@@ -84,7 +85,7 @@ def _shown(value: object) -> object:
 
 @cache
 def _fixed() -> dict[str, Any]:
-    """Stylesheet and scripts, the same in every report, and the policy that names them."""
+    """The stylesheet and scripts, the same in every report, and the policy with their hashes."""
     from plotly.offline import get_plotlyjs
 
     plotly = get_plotlyjs()
@@ -180,7 +181,7 @@ def _plans(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _script_data(figures: Iterable[Figure]) -> Markup:
-    """The figures as JSON that no HTML parser can take for the end of its script element."""
+    """The figures as JSON that never contains the end tag of its script element."""
     data = {figure.id: {"data": figure.data, "layout": figure.layout} for figure in figures}
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return Markup(text.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704 (escaped for its element)

@@ -1,6 +1,6 @@
 r"""Headline figures of a run, and counters of producers, as OpenMetrics text.
 
-A scraper or a textfile collector reads it.
+The reader is a scraper or a textfile collector.
 
 ```
 # HELP rackwise_producer_bytes Bytes of records, by the distance of the partition's leader.
@@ -25,15 +25,15 @@ rackwise_partitions_unsafe{cluster="prod"} 385
 Figures of a run are gauges with the exact numbers of `summary.json`. An unknown figure has no
 sample; a metric without a sample is left out.
 
-Labels: `ends` is local, cross or unknown. `steered` says whether the partitioner chose the
-partition; it does not for records with a key. `tier` says where the partition of a window was
-found. `reason` says why a window ended, or why it went to another partition. Label values come from
-outside: `\`, `"` and line feeds are escaped, and so are lone surrogates.
+Labels: `ends` is local, cross or unknown. `steered` is true if the partitioner chose the partition;
+for records with a key it is false. `tier` is where the partitioner found the partition of a window.
+`reason` is why a window ended, or why it used another partition. Label values come from outside the
+product: `\`, `"`, line feeds and lone surrogates are escaped.
 
 To add a metric of a run, write a function with `@metric` that yields its samples from the summary.
 
-What this does not do: serve HTTP; add numbers up. The numbers are those of `PartitionerCounters` or
-of the summary.
+What this does not do: serve HTTP; add numbers. The numbers come from `PartitionerCounters` or from
+the summary.
 Source: OpenMetrics 1.0.
 """
 
@@ -60,27 +60,27 @@ NO_LABELS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One metric: its metadata, and the function that gives its samples."""
+    """One metric: its metadata, and the function that returns its samples."""
 
     name: str
-    """Without prefix; it ends in the unit, where there is one."""
+    """Name without prefix; it ends in the unit, if the metric has one."""
     help: str
     unit: str
     labels: tuple[str, ...]
-    """Names of the labels of each sample."""
+    """Names of the labels that each sample has."""
     samples: Callable[[Mapping[str, Any]], Samples]
-    """Summary, or the counters of one topic -> (values of the labels, value); the value None is
+    """Summary, or the counters of one topic -> (label values, value); the value None means
     unknown."""
 
     def braced(self, values: tuple[str, ...], more: Mapping[str, str] = NO_LABELS) -> str:
-        """The labels of a sample as text, after `more`."""
+        """The labels of a sample as text, after the labels in `more`."""
         return _braced({**more, **dict(zip(self.labels, values, strict=True))})
 
 
 RUN_METRICS: list[Metric] = []
-"""Gauges of a run, in the order of the text."""
+"""Gauges of a run, in output order."""
 PRODUCER_METRICS: list[Metric] = []
-"""Counters of a producer, in the order of the text."""
+"""Counters of a producer, in output order."""
 
 
 def metric(
@@ -105,7 +105,7 @@ def metric(
 def producer_metrics(
     counters: Mapping[str, Counters], *, labels: Mapping[str, str] = NO_LABELS
 ) -> str:
-    """The text; `counters`: topic -> `PartitionerCounters.as_dict()`; `labels`: of every sample.
+    """Producer metrics as text. `counters`: topic -> `as_dict()`; `labels`: added to each sample.
 
     >>> none = {"windows": {}, "switches": {}, "fallbacks": {}}
     >>> bytes_ = {"local_bytes": 7, "cross_bytes": 0, "unknown_bytes": 0}
@@ -128,7 +128,7 @@ def producer_metrics(
 
 
 def run_metrics(summary: Summary) -> str:
-    """The headline figures of a summary document. Raises `InvalidSummary`."""
+    """The headline figures of a summary document as text. Raises `InvalidSummary`."""
     check(summary)
     labels = {"run_id": summary["run_id"], "version": summary["version"]}
     lines = [
@@ -304,7 +304,7 @@ def _sorted(counts: Mapping[str, int]) -> Samples:
 
 
 def _epoch(taken_at: str | None) -> int | None:
-    """Seconds since 1970; None for a text that is not a time."""
+    """Seconds since 1970; None if the text is not a time."""
     try:
         return None if taken_at is None else int(datetime.fromisoformat(taken_at).timestamp())
     except ValueError:

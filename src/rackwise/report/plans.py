@@ -1,4 +1,4 @@
-"""The section of plans: what would mend each cluster, what that costs, and whether it is proved."""
+"""The section of plans: what each plan repairs, what it costs, and whether it is proved."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ GOALS: Final[Mapping[str, str]] = {
     "balance": "Goal balance: every rule is kept, and brokers end with even loads",
 }
 ROWS: Final = 8
-"""Rows of a table; the CSV file has all."""
+"""Maximum rows of a table; the CSV file has all rows."""
 
 
 def planned_rows(summary: Summary) -> Sequence[Row]:
-    """Plans, those with the most to move first."""
+    """Clusters with a plan, in descending order of moves."""
     rows = [row for row in _rows(summary) if row["status"] == "planned"]
     return sorted(rows, key=lambda row: (-row["moves"], row["cluster"]))
 
@@ -45,7 +45,7 @@ def _rows(summary: Summary) -> Sequence[Row]:
 
 
 def plans(summary: Summary) -> Table:
-    """One plan a row: its proof, what moves, what that costs once."""
+    """One plan per row: its proof, what moves, and the one-time cost."""
     columns = (
         *([name_column("cluster", "Cluster")] if is_fleet(summary) else []),
         name_column("verdict", "Proof"),
@@ -71,7 +71,7 @@ def plans(summary: Summary) -> Table:
 
 
 def _bound(row: Row) -> str:
-    """The bound in the unit of what the plan makes small."""
+    """The lower bound, in the unit of the plan's objective."""
     bound = row["lower_bound"]
     if bound is None or row["minimise"] == "moves":
         return count_text(bound)
@@ -79,7 +79,7 @@ def _bound(row: Row) -> str:
 
 
 def unplanned(summary: Summary) -> Table:
-    """Clusters without a plan, and why."""
+    """Clusters without a plan, and the reason."""
     columns = (
         name_column("cluster", "Cluster"),
         name_column("status", "Outcome"),
@@ -93,7 +93,7 @@ def unplanned(summary: Summary) -> Table:
 
 
 def outcome(summary: Summary) -> str:
-    """What all plans together move and cost, and whether that is proved, as a sentence."""
+    """A sentence: what all plans together move and cost, and whether that is proved."""
     part = summary["plans"]
     missing = part["clusters"] - part["planned"]
     without = f"no plan for {count_of(missing, 'cluster')}"
@@ -108,7 +108,7 @@ def outcome(summary: Summary) -> str:
 
 
 def _price(part: Row) -> str:
-    """What moving costs once, as far as it is known."""
+    """The one-time cost of the moves, or the part of it that is known."""
     known = [
         *([bytes_text(part["bytes"])] if part["bytes"] is not None else []),
         *([f"{usd_text(part['usd'])} once"] if part["usd"] is not None else []),
@@ -117,7 +117,7 @@ def _price(part: Row) -> str:
 
 
 def commands(summary: Summary) -> tuple[str, ...]:
-    """The lines that prove and execute the first plan; so do others with its file's name."""
+    """Commands that prove and execute the first plan; other plans differ in the file name only."""
     files = [name_text(row["file"]) for row in planned_rows(summary) if row["moves"]][:1]
     return tuple(
         line

@@ -1,4 +1,4 @@
-"""The section of savings: a waterfall of changes, how to make each, and where each saves most.
+"""The section of savings: a waterfall of changes, how to make each, where each saves the most.
 
 ```
 today            $12.60   ████████████████████████
@@ -9,7 +9,7 @@ leader-moves     $0.00            |
 left             $5.40    ████████
 ```
 
-What this does not do: compute savings; dollars and bytes come from the summary.
+What this does not do: compute savings. Dollars and bytes come from the summary.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ SETTINGS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
         ),
     ),
 }
-"""Saving -> the places to configure, each with the lines to set or run there."""
+"""Saving -> the places to configure, each with the lines to set or run."""
 NO_BOUND: Final = "no bound (KIP-1123)"
 HELD: Final = (
     "Changes move bytes between partitions of a topic; the bytes read and copied of each partition "
@@ -101,15 +101,15 @@ HELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that saves."""
+    """A change that reduces the bill."""
 
     name: str
     condition: str
-    """What it requires."""
+    """The requirements of the change."""
     settings: tuple[tuple[str, tuple[str, ...]], ...]
     """Places to configure, each with its lines."""
     reasons: tuple[str, ...]
-    """Why parts of it are left out."""
+    """Reasons why parts of the saving are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Section:
 
 
 def section(summary: Summary) -> Section | None:
-    """The section; None where there is no traffic."""
+    """The content of the section; None if the summary has no traffic."""
     part = summary["savings"]
     if part is None or not has_traffic(summary):
         return None
@@ -157,7 +157,7 @@ def _view(part: Row, view: str) -> Sequence[Row]:
 
 
 def _figure(summary: Summary) -> charts.Figure:
-    """Bars that hang where the one before ended."""
+    """Waterfall bars: each bar starts where the previous one ended."""
     part, priced = summary["savings"], is_priced(summary)
     key = "usd_saved_30d" if priced else "bytes_saved"
     today = Decimal(summary["verdict"]["usd_30d" if priced else "bytes_cross"] or 0)
@@ -290,7 +290,7 @@ def _largest_table(summary: Summary) -> Table:
 
 
 def sentence(summary: Summary) -> str | None:
-    """The line of the terminal: the sum of the waterfall, and each change that saves something."""
+    """The line for the terminal: the sum of the waterfall, and each change with a saving."""
     part = summary["savings"]
     if part is None or not is_priced(summary):
         return None

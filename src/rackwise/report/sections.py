@@ -1,8 +1,8 @@
-"""The page, section by section: which charts and which tables, from which part of the summary.
+"""The sections of the page: the charts and tables of each, and their part of the summary.
 
 Order of the page: verdict, quality, matrix, top, days, savings (in `savings`), findings, blast,
 method.
-A section that stands on traffic says what to add where there is none.
+If the summary has no traffic, a section that needs traffic says which input to add.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 UNKNOWN: Final = "(unknown)"
-"""Who no group is known of, and replication, which has none; no bar among client groups."""
+"""Bars left out among client groups: clients without a known group, and replication."""
 _OWNED: Final = frozenset({"topic", "group", "pair"})
-"""Roll-ups whose rows belong to one cluster each."""
+"""Roll-ups in which each row belongs to one cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A chart beside its table twin; the chart is None where there is nothing to compare."""
+    """A chart and its table; the chart is None if there is nothing to compare."""
 
     title: str
     figure: charts.Figure | None
@@ -58,7 +58,7 @@ def _cluster_column(summary: Summary) -> tuple[Column, ...]:
 
 
 def clusters(summary: Summary) -> Block:
-    """The clusters of a fleet: what each costs, what is not safe in it and what mends that."""
+    """The clusters of a fleet: the cost, the unsafe partitions and the repair of each."""
     plans = summary["plans"]["rows"] if summary["plans"] else ()
     moves = {row["cluster"]: row["moves"] for row in plans}
     rows = sorted(
@@ -98,7 +98,7 @@ def clusters(summary: Summary) -> Block:
 
 
 def top(summary: Summary) -> tuple[Block, ...]:
-    """Topics, client groups, rack pairs, kinds and, where there are several, levels."""
+    """Topics, client groups, rack pairs, kinds and, if there are several, levels."""
     blocks = [
         _top_block(summary, "topic", "Topics", ("topic",), "Topic"),
         _top_block(summary, "group", "Client groups", ("client_group",), "Client group"),
@@ -151,7 +151,7 @@ def _bar_name(row: Row, keys: tuple[str, ...], *, with_cluster: bool) -> str:
 
 
 def days(summary: Summary) -> Block:
-    """Dollars per day in the order of the calendar, all clusters together."""
+    """Dollars per day in calendar order, summed over all clusters."""
     priced = is_priced(summary)
     rows = sorted(summary["by_day"], key=lambda row: str(row["day"]))
     columns = (name_column("day", "Day (UTC)"), *roll_up_columns(is_priced=priced))
@@ -181,7 +181,7 @@ def findings(summary: Summary) -> Block:
 
 
 def worst(summary: Summary) -> Table:
-    """The worst partitions, one finding a row."""
+    """The worst partitions, one finding per row."""
     columns = (
         severity_column(),
         name_column("rule", "Rule"),
@@ -204,7 +204,7 @@ def worst(summary: Summary) -> Table:
 
 
 def not_checked(summary: Summary) -> Table:
-    """Rules that were not judged, and why."""
+    """Rules that were not checked, and the reason."""
     columns = (
         name_column("rule", "Rule"),
         *_cluster_column(summary),
@@ -214,7 +214,7 @@ def not_checked(summary: Summary) -> Table:
 
 
 def blast(summary: Summary) -> Block:
-    """What the loss of each rack does, worst first."""
+    """The effect of the loss of each rack, worst first."""
     fleet = is_fleet(summary)
     ranked = losses(summary)
     inside = {id(row) for row in ranked}
@@ -277,7 +277,7 @@ def _price_state(row: Row) -> str:
 
 
 def method(summary: Summary) -> tuple[Table, ...]:
-    """Prices, outcomes of rows, files, sources, failed snapshots, options; no empty table."""
+    """Prices, row outcomes, files, sources, failed snapshots and options; omits empty tables."""
     part = summary["method"]
     outcomes = (
         name_column("reason", "Outcome"),

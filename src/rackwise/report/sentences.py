@@ -1,7 +1,7 @@
-"""What a summary says in words: the verdict, how far to trust it, the worst loss.
+"""The sentences of a summary: the verdict, the trust in its numbers, the worst loss.
 
-The page and the terminal speak these same sentences. Text here holds no name from a cluster that
-was not made safe to show.
+The page and the terminal show the same sentences. Every cluster name in the text here is escaped
+and safe to show.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_PRICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A piece of a sentence; the strong pieces are its numbers."""
+    """A part of a sentence; strong parts are its numbers."""
 
     text: str
     is_strong: bool = False
@@ -53,7 +53,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """One reason to trust the numbers, or to doubt them. `exact` is the unrounded number."""
+    """One reason to trust the numbers or to doubt them. `exact` is the unrounded number."""
 
     label: str
     text: str
@@ -63,28 +63,28 @@ class Trust:
 
 
 def is_fleet(summary: Summary) -> bool:
-    """Whether names need their cluster beside them."""
+    """Whether names need their cluster name beside them."""
     return len(summary["clusters"]) > 1
 
 
 def has_traffic(summary: Summary) -> bool:
-    """Whether flows or rates were given."""
+    """Whether the input includes flows or rates."""
     return summary["observed"] is not None and summary["verdict"]["bytes_total"] is not None
 
 
 def is_priced(summary: Summary) -> bool:
-    """Whether the bytes that cross have a price."""
+    """Whether the crossing bytes have a price."""
     return has_traffic(summary) and summary["verdict"]["usd"] is not None
 
 
 def is_floor(summary: Summary) -> bool:
-    """Whether the true cost is known to be higher: bytes without price or rack, or lost rows."""
+    """Whether the true cost is known to be higher: bytes lack a price or rack, or rows are lost."""
     quality = summary["quality"]
     return any(quality[name] for name in ("bytes_unpriced", "bytes_unknown_rack", "rows_skipdata"))
 
 
 def verdict(summary: Summary) -> tuple[Phrase, ...]:
-    """The verdict line: what crosses costs and can be saved, what is not safe, what mends it."""
+    """The verdict line: the crossing cost, the savings, the unsafe partitions and the repair."""
     return (*_cost(summary), *_safety(summary["verdict"]), *_repair(summary))
 
 
@@ -137,7 +137,7 @@ def _safety(totals: Row) -> tuple[Phrase, ...]:
 
 
 def _repair(summary: Summary) -> tuple[Phrase, ...]:
-    """What the plans move; nothing where none was asked for or nothing is to be mended."""
+    """What the plans move; empty if no plan was requested or no repair is necessary."""
     part = summary["plans"]
     if part is None or not (part["moves"] or summary["verdict"]["partitions_unsafe"]):
         return ()
@@ -153,13 +153,13 @@ def _repair(summary: Summary) -> tuple[Phrase, ...]:
 
 
 def plain(phrases: Sequence[Phrase]) -> str:
-    """The sentence as text, with a capital."""
+    """The sentence as text that starts with a capital letter."""
     text = "".join(phrase.text for phrase in phrases)
     return text[:1].upper() + text[1:]
 
 
 def trust(summary: Summary) -> tuple[Trust, ...]:
-    """The quality banner: how the bytes are known, and what is missing from them."""
+    """The quality banner: how the byte counts are known, and which bytes are missing."""
     quality, total = summary["quality"], summary["verdict"]["bytes_total"]
     rows = []
     if has_traffic(summary):
@@ -231,7 +231,7 @@ def _unread(snapshots: int) -> Trust:
 
 
 def rules(summary: Summary) -> tuple[Row, ...]:
-    """Broken rules, the most severe first, else in the order of the summary."""
+    """Broken rules, most severe first, then in the order of the summary."""
     return tuple(
         sorted(
             summary["findings"]["by_rule"],
@@ -245,9 +245,9 @@ def rules(summary: Summary) -> tuple[Row, ...]:
 
 
 def losses(summary: Summary) -> tuple[Row, ...]:
-    """Blast radius rows of racks that have a neighbour on their level, worst first.
+    """Blast radius rows of racks with another rack on the same level, worst first.
 
-    A rack that is alone on its level holds the whole cluster: to lose it says nothing.
+    The only rack of a level holds the whole cluster, so the loss of that rack is not informative.
     """
     siblings = Counter((row["cluster"], row["level"]) for row in summary["blast"])
     rows = [row for row in summary["blast"] if siblings[row["cluster"], row["level"]] > 1]
@@ -265,7 +265,7 @@ def _badness(row: Row) -> tuple[Any, ...]:
 
 
 def loss(row: Row, *, with_cluster: bool) -> str:
-    """What losing this rack does, as a sentence."""
+    """A sentence about the effect of losing this rack."""
     rack = name_text(row["rack"])
     if with_cluster:
         rack += f" of {name_text(row['cluster'])}"

@@ -1,8 +1,8 @@
-"""The format `rackwise.summary/1`: the fields of a summary, and the check that a document has them.
+"""The format `rackwise.summary/1`: the fields of a summary, and the check of a document.
 
-A summary comes from the pipeline, or from a file that was kept, copied or edited. Renderers index
+A summary comes from the pipeline, or from a file that was stored, copied or edited. Renderers index
 a checked summary without further checks. Keys that are not declared here are allowed, so that a
-later version may add some.
+later version can add keys.
 """
 
 # ruff: noqa: D102, ARG002 (what Form says of a method holds in every form)
@@ -320,15 +320,15 @@ SUMMARY: Final = _record(
     ),
     notes=ListForm(TEXT),
 )
-"""What a summary holds."""
+"""The fields of a summary."""
 
 _AGAIN: Final = "run rackwise analyze again: the summary was cut or edited"
 
 
 def check(summary: Mapping[str, Any]) -> None:
-    """Reject a document that is no summary of this format.
+    """Reject a document that is not a summary of this format.
 
-    Raises `InvalidSummary` with the JSON path of the first fault, and the number of further ones.
+    Raises `InvalidSummary` with the JSON path of the first fault and the number of other faults.
     """
     had = summary.get("format") if isinstance(summary, dict) else summary
     if had != FORMAT:

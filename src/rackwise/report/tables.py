@@ -1,7 +1,7 @@
-"""The tables of the page: what stands in each cell, its exact value, and the sums of the rows.
+"""The tables of the page: the text of each cell, its exact value, and the sums of the rows.
 
-A table shows the first 50 rows it is given and says where the others are. Cells hold text only;
-the page escapes it.
+A table shows its first 50 rows and names the file with the others. Cells hold plain text; the page
+escapes it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KIB: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`text` is shown, `exact` is what it was rounded from, None where nothing was."""
+    """`text` is shown; `exact` is the value before rounding, None if nothing was rounded."""
 
     text: str
     exact: str | None = None
@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`key` of the row, the head, how it is aligned, and what makes a cell of a value."""
+    """A column: the row's `key`, the heading, the alignment, and a function from value to cell."""
 
     key: str
     head: str
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table ready to be written. `sums` are exact totals of the rows shown: name -> number."""
+    """A table that is ready to render. `sums`: name -> exact total of the rows shown."""
 
     id: str
     caption: str
@@ -65,19 +65,19 @@ class Table:
 
 
 def bytes_cell(count: int | None) -> Cell:
-    """`1.15 GiB`, exactly `1234567890 bytes`; what is below a KiB is exact as it is."""
+    """`1.15 GiB`, exactly `1234567890 bytes`; a count below 1 KiB needs no exact value."""
     if count is None:
         return Cell(NOT_KNOWN)
     return Cell(bytes_text(count), f"{count} bytes") if abs(count) >= KIB else Cell(str(count))
 
 
 def usd_cell(usd: str | None) -> Cell:
-    """`$1.23`, exactly `1.234567890 USD`; nothing is exact as it is."""
+    """`$1.23`, exactly `1.234567890 USD`; zero needs no exact value."""
     return Cell(usd_text(usd), f"{usd} USD" if usd is not None and Decimal(usd) else None)
 
 
 def share_cell(share: object) -> Cell:
-    """`38.1 %`, to six digits `0.381234`; nothing and all are exact as they are."""
+    """`38.1 %`, to six digits `0.381234`; 0 % and 100 % need no exact value."""
     if share is None:
         return Cell(NOT_THERE)
     exact = Decimal(str(share))
@@ -90,7 +90,7 @@ def count_cell(count: int | None) -> Cell:
 
 
 def name_cell(name: object) -> Cell:
-    """A name of the cluster, control and bidi characters shown by their codes."""
+    """A name from the cluster; control and bidi characters appear as their codes."""
     return Cell(NOT_THERE if name is None else name_text(str(name)))
 
 
@@ -120,12 +120,12 @@ def share_column(key: str, head: str) -> Column:
 
 
 def severity_column() -> Column:
-    """The column of severities; the page gives each its own sign."""
+    """The column of severities; the page adds a sign for each severity."""
     return Column("severity", "Severity", "severity", name_cell)
 
 
 def roll_up_columns(*, is_priced: bool) -> tuple[Column, ...]:
-    """Bytes by crossing, dollars and share: the columns that every roll-up has."""
+    """The columns of every roll-up: bytes by crossing, dollars and share."""
     return (
         bytes_column("bytes_cross", "Crossing"),
         bytes_column("bytes_local", "Local"),
@@ -145,9 +145,9 @@ def table(
     file: str = SUMMARY_FILE,
     sums: Iterable[str] = (),
 ) -> Table:
-    """The first rows of a list. `count`: how many there are in all; `file`: which holds them all.
+    """The first rows of a list. `count`: number of all rows; `file`: the file with all rows.
 
-    `sums` names the keys whose totals over the rows shown are given with the table.
+    `sums` names the keys for which the table has totals over the rows shown.
     """
     shown = rows[:ROWS]
     rest = max(count or 0, len(rows)) - len(shown)
@@ -164,7 +164,7 @@ def table(
 
 
 def total(values: Iterable[int | str | None]) -> int | str | None:
-    """The exact sum of what is known: of integers, or of dollars with nine digits.
+    """The exact sum of the known values: integers, or dollars with nine digits.
 
     >>> total([1, None, 2]), total(["0.100000000", None, "0.200000000"]), total([None])
     (3, '0.300000000', None)
@@ -178,7 +178,7 @@ def total(values: Iterable[int | str | None]) -> int | str | None:
 
 
 def unit_cell(value: object) -> Cell:
-    """A value of a price row, as the table of prices has it but for noughts behind the point.
+    """A value of a price row as in the table of prices, without trailing zeros after the point.
 
     >>> unit_cell("0.010000000").text, unit_cell(1073741824).text, unit_cell("0.000000000").text
     ('0.01', '1073741824', '0')

@@ -1,4 +1,4 @@
-"""The summary of a run for a terminal: at most 24 lines, whole without colour.
+"""The summary of a run for a terminal: at most 24 lines, complete without colour.
 
 ```
 Crossing racks costs $274.13 per 30 days, of which up to $86.20 can be saved; 153 of 600 partitions
@@ -20,8 +20,8 @@ blast     losing rack a takes 24 partitions offline, leaves 102 below min ISR an
 plans     repair moves 153 replicas (42.0 GiB, $0.84 once); proved: less would not do
 ```
 
-The caller adds one line, the path of the report. Prose is wrapped, tables are cut; where
-there is no room for all rules, empty lines go first, then rules, and their number is shown.
+The caller adds one line, the path of the report. Prose is wrapped; table cells are shortened. If
+not all rules fit, empty lines are removed first, then rules; the number of removed rules is shown.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _LEAST_WIDTH: Final = 40
 _HEAD: Final = 10
 _VERDICT_LINES: Final = 4
 _FINDINGS_HEAD: Final = 2
-"""The head of the findings and the empty line after them."""
+"""The lines of the findings' heading and of the empty line after the findings."""
 _PROSE_LINES: Final = 2
 _ADVICE_LINES: Final = 6
 _DOTS: Final = " .."
@@ -80,7 +80,7 @@ _SEVERITY_COLORS: Final = {"error": _RED, "warning": _YELLOW, "info": _DIM}
 
 
 class _Lines:
-    """Lines as they are gathered; colour is put around whole pieces of already safe text."""
+    """Collected lines; colour codes surround whole pieces of text that is already safe."""
 
     def __init__(self, width: int, *, color: bool) -> None:
         self.width = max(_LEAST_WIDTH, width)
@@ -91,7 +91,7 @@ class _Lines:
         return f"\x1b[{code}m{text}\x1b[0m" if self._has_color and text else text
 
     def prose(self, head: str, text: str, *, most: int = _PROSE_LINES, code: str = "") -> None:
-        """A paragraph behind a head, its further lines indented; what is too much ends in dots."""
+        """A paragraph after a heading, other lines indented; text that is too long ends in dots."""
         indent = _HEAD if head else 0
         pieces = _wrap(text, self.width - indent, most)
         for index, piece in enumerate(pieces):
@@ -102,14 +102,14 @@ class _Lines:
         self.lines.append("")
 
     def close_up(self, most: int) -> None:
-        """Leave out empty lines, the last first, until there are at most so many lines."""
+        """Remove empty lines, the last first, until at most `most` lines remain."""
         for index in reversed(range(len(self.lines))):
             if len(self.lines) > most and not self.lines[index]:
                 del self.lines[index]
 
 
 def _wrap(text: str, width: int, most: int) -> list[str]:
-    """Lines of at most `width` columns, filled word by word."""
+    """Lines of at most `width` columns, wrapped at words."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else cut(word, width)
@@ -126,9 +126,9 @@ def _wrap(text: str, width: int, most: int) -> list[str]:
 
 
 def render(summary: Mapping[str, Any], *, width: int, color: bool) -> str:
-    """The summary in lines of at most `width` columns (at least 40), no line break at the end.
+    """The summary in lines of at most `width` columns (at least 40), without a final line break.
 
-    `color`: ANSI colours around words that say the same without them. Raises `InvalidSummary`.
+    `color`: add ANSI colours; the words say the same without them. Raises `InvalidSummary`.
     """
     check(summary)
     out = _Lines(width, color=color)
@@ -206,7 +206,7 @@ def _numbers(texts: Sequence[str]) -> str:
 
 
 def _findings(out: _Lines, summary: Mapping[str, Any], *, room: int) -> None:
-    """The head and as many rules as there is room for; the gap before the blast line is theirs."""
+    """The heading and as many rules as fit, then the gap before the blast line."""
     broken = rules(summary)
     if not broken:
         out.prose("findings", "none: no rule is broken")
