@@ -1,4 +1,4 @@
-"""Plug-ins for Kafka's Python clients: what each calls back, joined to what core decides.
+"""Plug-ins for Kafka's Python clients: they connect client callbacks to the algorithms of core.
 
 ```
 kafka_python.group   assignors for kafka-python's KafkaConsumer
@@ -15,9 +15,9 @@ steering, topics        what the three share: one topic's choice, all topics of 
 rack_source             which broker is in which rack, for clients that do not tell
 ```
 
-confluent-kafka (librdkafka) has KIP-881 built in and takes no assignor from outside: set its
-`client.rack`. Producers' plug-ins touch nothing inside a client. A plug-in imports its own client
-and no other, and only where it is used.
+confluent-kafka (librdkafka) has KIP-881 built in and accepts no external assignor: set its
+`client.rack`. The producer plug-ins use only public names of a client. A plug-in imports its own
+client and no other, and only where it is used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One member of a consumer group, whichever client it joins with: what it says, answers and asks.
+"""One member of a consumer group, for any client: what it sends, answers and requests.
 
-Every member sends its rack and what it has; the one that the coordinator makes the leader gets
-what all said, and answers for all.
+Every member sends its rack and its partitions. The coordinator makes one member the leader. The
+leader receives what all members sent and computes the assignment of all of them.
 
 ```
 client calls      here          what happens
@@ -11,7 +11,7 @@ on_assignment     settled       remembers; leader: shall there be another round?
 metadata update   observe       leader only: have racks of replicas changed for good?
 ```
 
-How what a member has travels (`Travel`):
+How a member reports the partitions that it has (`Travel`):
 
 ```
 no       range, roundrobin    -
@@ -20,16 +20,17 @@ owned    cooperative-sticky   owned of the subscription, kept while the group as
          rack-optimal         an eager member's memory goes into our blob instead
 ```
 
-Nothing raises here: where the assignor fails, the error is counted, kept and logged, and the group
-goes on without racks, by `cooperative-sticky` where members keep what they have, else by `range`.
+Nothing raises here. Where the assignor fails, the error is counted, kept and logged. The group
+then continues without racks: by `cooperative-sticky` where members keep their partitions, else by
+`range`.
 
-A leader that withheld something asks for the next round. Another round is asked for, too, when
-racks changed while this one was under way, or later; at most one in `min_interval_ms`. What changes
-inside that time is asked for at the first update of metadata after it.
+A leader that withheld partitions requests the next round. The leader also requests another round
+when racks change, during this round or later, but at most one in `min_interval_ms`. A change inside
+that time leads to a request at the first update of metadata after it.
 
-Two mistakes are logged, as nothing else shows them: a member that keeps what it has and
-was never attached, once; a leader that answers round after round and is given nothing, each
-`FRUITLESS` rounds: its client throws joins away that end between two short polls.
+Two mistakes are logged, because nothing else shows them. A cooperative member that was never
+attached is logged once. A leader that answers many rounds and receives no partitions is logged
+every `FRUITLESS` rounds: its client discards joins that end between two short polls.
 
 What this does not do: input and output, threads, or anything with a client.
 
@@ -83,14 +84,14 @@ Travel: TypeAlias = Literal["no", "sticky", "owned"]
 Mode: TypeAlias = Literal["eager", "cooperative"]
 
 FRUITLESS = 5
-"""Answers in a row after which a leader that is given nothing says so."""
+"""A leader logs a warning after this many answers in a row without an assignment."""
 
 _GENERATION_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedMember:
-    """What one member said, as its client decoded it, and what the coordinator knows of it."""
+    """What one member sent, as its client decoded it, and what the coordinator knows of it."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -103,10 +104,10 @@ class ReportedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignorRule:
-    """Which assignor this is. `name`: as the group agrees on.
+    """Which assignor this is. `name`: the name that the group agrees on.
 
-    `has_java_generation`: user data begin with the generation. `settles`: racks are left out where
-    the group would never come to rest.
+    `has_java_generation`: user data begin with the generation. `settles`: racks are ignored where
+    the group would otherwise rebalance without end.
     """
 
     name: str
@@ -118,10 +119,10 @@ class AssignorRule:
 
 @dataclass(slots=True, kw_only=True)
 class Participant:
-    """The member that this process is. `decide` is asked while it leads; `clock` gives seconds.
+    """The member that this process is. `decide` runs while it leads; `clock` returns seconds.
 
-    `is_attached`: somebody calls `observe`; else changes of racks are logged when they are met.
-    `fruitless`: answers in a row that this member was given nothing after.
+    `is_attached`: a consumer calls `observe`; without one, changes of racks are only logged.
+    `fruitless`: answers in a row after which this member received no assignment.
     """
 
     rule: AssignorRule
@@ -156,7 +157,7 @@ class Participant:
 
     @property
     def last_report(self) -> AssignmentReport | None:
-        """What the last answer of this member is worth; None where it made none."""
+        """The evaluation of this member's last answer; None if it made none."""
         return None if self._last is None else evaluate(*self._last)
 
     def now_ms(self) -> int:
@@ -166,7 +167,7 @@ class Participant:
     def subscription(
         self, topics: Iterable[str], *, has: Iterable[TopicPartition] | None = None
     ) -> bytes:
-        """What to say when joining. `has`: what the client has now, None where it cannot tell."""
+        """The user data of a join. `has`: partitions of the client now, None if it is unknown."""
         self._leads = self._watches = False
         owned = self._owned if has is None else tuple(has)
         is_lost = bool(self._owned) and not owned
@@ -184,7 +185,7 @@ class Participant:
         )
 
     def answer(self, told: Sequence[ReportedMember], view: RackView) -> Assignment:
-        """Who gets what, as the leader of those who told."""
+        """The assignment of all members, computed by this member as the leader."""
         self._leads = True
         self._warn_fruitless()
         self._log_unasked(view)
@@ -206,7 +207,7 @@ class Participant:
     def settled(
         self, partitions: Iterable[TopicPartition], generation: int, view: RackView | None
     ) -> bool:
-        """Remember this member's partitions; returns whether it should ask for another round."""
+        """Remember this member's partitions; True if it should request another round."""
         self._owned, self._generation, self.fruitless = tuple(partitions), generation, 0
         if not self._leads or self._last is None:
             return False
@@ -215,7 +216,7 @@ class Participant:
         return bool(self._last[0].withheld) or is_due
 
     def observe(self, view: RackView) -> bool:
-        """Whether the racks that the last answer was made for have changed for good."""
+        """Whether the racks that the last answer used have changed permanently."""
         if not self._watches:
             self.saw(view.brokers)
             return False
@@ -233,15 +234,15 @@ class Participant:
 
     @property
     def is_watching(self) -> bool:
-        """Whether it leads, has answered, and asks for a round when racks change."""
+        """Whether it leads, has answered, and requests a round when racks change."""
         return self._watches
 
     def saw(self, brokers: Mapping[int, str | None]) -> None:
-        """Remember racks of live brokers: a member may lead one day, while one of them is away."""
+        """Remember racks of live brokers: a broker may be down when this member becomes leader."""
         self._watch = self._watch.with_brokers(brokers)
 
     def plain_subscription(self, topics: Iterable[str]) -> bytes:
-        """What to say where all of it cannot be said: what is kept must not be given away."""
+        """The user data of a join after an error; partitions that the member keeps stay in it."""
         keeps = self.rule.mode == "cooperative"
         return encode_subscription(
             Subscription(
@@ -252,13 +253,13 @@ class Participant:
         )
 
     def failed(self, error: BaseException) -> None:
-        """Count an error that must not leave a callback, keep it, and log it with its trace."""
+        """Count, keep and log an error that must not leave a callback."""
         self.fallbacks += 1
         LOG.error("%s failed, going on without racks", self.rule.name, exc_info=error)
         self.last_error = error.with_traceback(None)  # its frames would keep the consumer alive
 
     def _warn_unattached(self) -> None:
-        """Say once that nobody asks for what this member's rounds withhold."""
+        """Log once that no consumer requests the partitions that this member's rounds withhold."""
         if self.rule.mode == "cooperative" and not self.is_attached and not self._is_warned:
             self._is_warned = True
             LOG.warning(
@@ -268,7 +269,7 @@ class Participant:
             )
 
     def _warn_fruitless(self) -> None:
-        """Count this answer; say so where many in a row came to nothing."""
+        """Count this answer; log a warning after many in a row without an assignment."""
         if self.fruitless and self.fruitless % FRUITLESS == 0:
             LOG.warning(
                 "%s: %s in a row, and this member was given nothing; poll for a second at a time: "
@@ -279,7 +280,7 @@ class Participant:
         self.fruitless += 1
 
     def _log_unasked(self, view: RackView) -> None:
-        """Say which changes nobody asked a round for, where no consumer is attached."""
+        """Log the changes of racks that lead to no round because no consumer is attached."""
         if self.is_attached or not self._watch.assigned:
             return
         _, action = rack_watch_step(self._watch, view, rack=self.rack, min_interval_ms=0)
@@ -326,7 +327,7 @@ class Participant:
     def _owned_by(
         self, told: ReportedMember, blob: Blob
     ) -> tuple[tuple[TopicPartition, ...], int, bool]:
-        """What a member has, since which generation, and whether it has given that up."""
+        """What a member has, since which generation, and whether it has given that up already."""
         if self.rule.travel == "no":
             return (), NO_GENERATION, False
         if self.rule.travel == "sticky":
@@ -340,13 +341,13 @@ class Participant:
 
 
 def plainly(members: Members, racks: ReplicaRacks, mode: Mode) -> Assignment:
-    """What a group is given when its assignor failed: nobody's rack is looked at."""
+    """The assignment of a group whose assignor failed; it ignores all racks."""
     assign = assign_cooperative if mode == "cooperative" else assign_range
     return assign(without_racks(members), racks)
 
 
 def mismatch(told: str | None, fetched: str | None) -> RackMismatch:
-    """The error for a client that reads from another rack than its assignor tells the group."""
+    """The error for a client whose fetch rack differs from the rack that its assignor sends."""
     wanted, had = escaped(told or ""), escaped(fetched or "")
     return RackMismatch(
         f'invalid client_rack: expected "{wanted}" as the assignor reports it, got "{had}"',

@@ -1,7 +1,7 @@
-"""The proven best assignment as a plug-in decides it: what it needs is looked for at once.
+"""The proven best assignment for plug-ins; a missing solver is reported at construction.
 
-`rack-optimal` needs a solver. Without one its constructor says so, not a callback in the middle of
-a rebalance, where every member of the group would find out by its fallback.
+`rack-optimal` needs a solver. Without one the constructor raises. An error inside a rebalance
+callback would be worse: every member of the group would lose its racks to the fallback.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """`balance`, `weights`: as `assign_optimal` takes them; weights of other topics are left out.
+    """`balance`, `weights`: as in `assign_optimal`; weights of other topics are ignored.
 
-    Raises `MissingDependency` without a solver, `InvalidConfig` for another balance, and
-    `InvalidWeights`: in a callback of the client they would only cost the group its racks.
+    Raises `MissingDependency` without a solver, `InvalidConfig` for an unknown balance, and
+    `InvalidWeights`. In a callback of the client these errors would only disable the racks.
     """
 
     balance: BalanceScope = "total"
@@ -42,7 +42,7 @@ class Optimum:
             object.__setattr__(self, "weights", weights)
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
-        """The best assignment; what another member still reads is withheld."""
+        """The best assignment, without the partitions that another member still reads."""
         return assign_optimal(
             members,
             racks,

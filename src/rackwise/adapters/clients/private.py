@@ -1,4 +1,4 @@
-"""All that is touched inside kafka-python and aiokafka; no other file knows their private names.
+"""All private names of kafka-python and aiokafka that Rackwise uses; no other file uses one.
 
 ```
 wanted                  kafka-python 3.0          aiokafka 0.14        else
@@ -12,8 +12,8 @@ client.rack             -                         _client_rack         None
 preferred replica       _subscription             -                    None
 ```
 
-`check_version` and `cluster_of` are for the time of attaching and raise `UnsupportedClient`. The
-others are called back by the client, raise nothing, and say what they could not do.
+`check_version` and `cluster_of` run when a plug-in is attached and raise `UnsupportedClient`. The
+client calls the other functions back. They raise nothing; their result shows what is not available.
 
 Source: kafka-python 3.0.12, aiokafka 0.14.0.
 """
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Theirs: TypeAlias = Any
-"""An object of a client; clients tell no types."""
+"""An object of a client; the clients have no type hints."""
 
 SUPPORTED = {"kafka-python": ((3, 0, 12), (3, 1)), "aiokafka": ((0, 14), (0, 15))}
-"""Client -> first version, and the first that is too new."""
+"""Client -> first supported version, and the first version that is too new."""
 
 Replicas: TypeAlias = dict[str, list[tuple[int, ...]]]
 """Topic -> partition -> broker ids, the leader first."""
@@ -43,7 +43,7 @@ InSync: TypeAlias = dict[str, list[frozenset[int]]]
 
 
 def check_version(client: str, version: str) -> None:
-    """Refuse a client whose insides are not known. Raises `UnsupportedClient`."""
+    """Reject a client version whose private names are not known. Raises `UnsupportedClient`."""
     first, end = SUPPORTED[client]
     found = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if not first <= found < end:
@@ -51,7 +51,7 @@ def check_version(client: str, version: str) -> None:
 
 
 def unsupported(client: str, version: str) -> UnsupportedClient:
-    """The error for a client of a version that is not known here."""
+    """The error for a client version that is not supported here."""
     first, end = SUPPORTED[client]
     wanted = f"{client} >={_dotted(first)},<{_dotted(end)}"
     return UnsupportedClient(
@@ -63,7 +63,7 @@ def unsupported(client: str, version: str) -> UnsupportedClient:
 
 
 def cluster_of(consumer: Theirs, client: str) -> Theirs:
-    """The metadata that a consumer keeps of its cluster. Raises `UnsupportedClient`."""
+    """The cluster metadata of a consumer. Raises `UnsupportedClient`."""
     cluster = getattr(getattr(consumer, "_client", None), "cluster", None)
     if cluster is None:
         raise UnsupportedClient(
@@ -75,7 +75,7 @@ def cluster_of(consumer: Theirs, client: str) -> Theirs:
 
 
 def replicas(cluster: Theirs, topics: Iterable[str]) -> Replicas:
-    """Where the partitions of those topics are that the metadata has."""
+    """The replicas of each partition of those topics, for topics that the metadata has."""
     table = getattr(cluster, "_partitions", None)
     found: Replicas = {}
     for topic in sorted(topics):
@@ -90,7 +90,7 @@ def replicas(cluster: Theirs, topics: Iterable[str]) -> Replicas:
 
 
 def in_sync(cluster: Theirs, topics: Iterable[str]) -> InSync | None:
-    """Who is in sync, of the same partitions as `replicas` gives; None where it cannot be seen."""
+    """In-sync replicas of the partitions that `replicas` returns; None if they are unknown."""
     table = getattr(cluster, "_partitions", None)
     if not isinstance(table, dict):
         return None
@@ -105,9 +105,9 @@ def in_sync(cluster: Theirs, topics: Iterable[str]) -> InSync | None:
 
 
 def listen(cluster: Theirs, listener: Callable[[Theirs], None]) -> None:
-    """Have the listener called at each update of the metadata.
+    """Call the listener at each update of the metadata.
 
-    The client's own thread may be walking its listeners: it keeps the set that it walks.
+    The client's own thread may iterate over its listeners now, so the set is replaced, not changed.
     """
     listeners = getattr(cluster, "_listeners", None)
     if isinstance(listeners, set):
@@ -117,12 +117,12 @@ def listen(cluster: Theirs, listener: Callable[[Theirs], None]) -> None:
 
 
 def client_rack(consumer: Theirs) -> str | None:
-    """The rack that an aiokafka consumer fetches from; None where it has none or hides it."""
+    """The rack that an aiokafka consumer fetches from; None if it is unset or not available."""
     return getattr(consumer, "_client_rack", None) or None
 
 
 def request_rejoin(consumer: Theirs) -> bool:
-    """Ask the client to join its group again at its next poll; whether it could be asked."""
+    """Request that the client joins its group again at its next poll; False if it cannot."""
     ask = getattr(getattr(consumer, "_coordinator", None), "request_rejoin", None)
     if ask is None:
         return False
@@ -131,13 +131,13 @@ def request_rejoin(consumer: Theirs) -> bool:
 
 
 def generation(consumer: Theirs) -> int:
-    """The generation that an aiokafka consumer is in; -1 where it cannot be seen."""
+    """The current generation of an aiokafka consumer; -1 if it is not available."""
     found = getattr(getattr(consumer, "_coordinator", None), "generation", None)
     return found if isinstance(found, int) else -1
 
 
 def preferred_replica(consumer: Theirs, topic_partition: Theirs) -> int | None:
-    """The broker that kafka-python was sent to for a partition instead of its leader (KIP-392)."""
+    """The replica that a broker chose for kafka-python to read instead of the leader (KIP-392)."""
     subscription = getattr(consumer, "_subscription", None)
     state = getattr(subscription, "assignment", {}).get(topic_partition)
     ask = getattr(state, "preferred_read_replica", None)
@@ -146,7 +146,7 @@ def preferred_replica(consumer: Theirs, topic_partition: Theirs) -> int | None:
 
 
 def _of_partition(cluster: Theirs, topic: str, number: int, known: Theirs) -> tuple[int, ...]:
-    """Broker ids, the leader first; by the public ways where the private one is not there."""
+    """Broker ids, the leader first; uses public methods where the private attribute is missing."""
     brokers = getattr(known, "replica_nodes", None)  # kafka-python
     if brokers is None:
         brokers = getattr(known, "replicas", None)  # aiokafka

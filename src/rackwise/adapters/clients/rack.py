@@ -1,6 +1,6 @@
-"""The rack that this process is in, as configured: `client.rack` for a client without one.
+"""The rack of this process, from its configuration: `client.rack` for a client without one.
 
-Looked for in this order; the first that says something has it:
+The sources are tried in this order. The first one with a value is used:
 
 ```
 environment        KAFKA_CLIENT_RACK, or the variables that you name
@@ -8,10 +8,10 @@ file               one line, as Kubernetes' downward API writes a label of the n
 metadata service   only when asked: the zone, by AWS (an id, not a name), Google Cloud or Azure
 ```
 
-The answers of the services are what brokers on the same cloud usually have as `broker.rack`. A zone
-NAME of AWS means another place in every account; its zone ID does not.
+The services usually return what brokers on the same cloud have as `broker.rack`. An AWS zone NAME
+means a different place in each account; an AWS zone ID means the same place in all accounts.
 
-What this does not do: compare it with the brokers' racks; `rackwise doctor` does.
+What this does not do: compare the rack with the brokers' racks; `rackwise doctor` does.
 
 Source: AWS IMDSv2 `placement/availability-zone-id`; Google Cloud `instance/zone`; Azure IMDS
 `instance/compute`.
@@ -42,10 +42,11 @@ def detect_rack(
     metadata_service: bool = False,
     address: tuple[str, int] = ADDRESS,
 ) -> str | None:
-    """The rack, or None where nobody says one.
+    """The rack, or None if no source has a value.
 
-    `env`: names of variables, the first that is set and not blank; `file`: missing or blank says
-    nothing; `metadata_service`: ask the cloud at `address`, a second for each of three.
+    `env`: names of variables; the first one that is set and not blank is used. `file`: a missing or
+    blank file has no value. `metadata_service`: query the cloud at `address`, with a timeout of one
+    second for each of the three services.
     """
     for name in env:
         if found := os.environ.get(name, "").strip():
@@ -56,10 +57,10 @@ def detect_rack(
 
 
 def inkless_client_id(client_id: str, az: str) -> str:
-    """A client id that tells a diskless topic's brokers where the client is.
+    """A client id that contains the client's zone, for the brokers of a diskless topic.
 
-    Diskless topics are led by no broker in particular: brokers of Inkless answer metadata so that
-    a client meets those of the zone in its id.
+    No single broker leads a diskless topic. Inkless brokers read the zone in the client id and
+    return metadata with the brokers of that zone.
 
     >>> inkless_client_id("app", "az1")
     'app,diskless_az=az1'
@@ -94,7 +95,7 @@ def _azure(address: tuple[str, int]) -> str | None:
 def _answer(
     address: tuple[str, int], method: str, path: str, headers: Mapping[str, str]
 ) -> str | None:
-    """What a service says; None where it says nothing, or is not there."""
+    """The answer of a service; None if it is empty, or the service is not available."""
     connection = HTTPConnection(*address, timeout=TIMEOUT_S)
     try:
         connection.request(method, path, headers=dict(headers))

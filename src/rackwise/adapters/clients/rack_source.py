@@ -1,14 +1,14 @@
-"""Which broker is in which rack, for a client whose metadata has no racks.
+"""The rack of each broker, for a client whose metadata has no racks.
 
-librdkafka shows leaders, but no broker.rack: a producer on confluent-kafka is given a source.
+librdkafka shows leaders, but no broker.rack: a producer on confluent-kafka needs a rack source.
 
 ```
 fixed_racks({0: "use1-az1", 1: "use1-az2"})    what you know
 admin_racks(AdminClient({...}))                what the brokers say, asked anew at every call
 ```
 
-A source is called with the views of topics, on a thread of its own. One that raises leaves the
-last answer where it was; only the first call has to succeed.
+A source is called when topic metadata is refreshed, on a separate thread. If a call raises, the
+last answer stays in use. Only the first call must succeed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TIMEOUT_S = 10.0
 
 
 def fixed_racks(racks: Mapping[int, str]) -> RackSource:
-    """A source that always says this. Raises `InvalidRack` for a text that is no rack."""
+    """A source that always returns these racks. Raises `InvalidRack` for an invalid rack."""
     for rack in racks.values():
         _ = Rack(rack).levels
     known: Mapping[int, str | None] = dict(racks)
@@ -37,9 +37,9 @@ def fixed_racks(racks: Mapping[int, str]) -> RackSource:
 
 
 def admin_racks(admin: Any, *, timeout_s: float = TIMEOUT_S) -> RackSource:  # noqa: ANN401 (untyped)
-    """A source that asks the brokers; `admin` is an AdminClient of confluent-kafka.
+    """A source that queries the brokers; `admin` is an AdminClient of confluent-kafka.
 
-    Its calls raise `RackSourceError` where no broker answers in time.
+    A call raises `RackSourceError` if no broker answers in time.
     """
 
     def ask() -> Mapping[int, str | None]:

@@ -1,4 +1,4 @@
-"""What an assignor does for its one consumer, whichever client that is, and what it decides.
+"""The base class of all assignors: it serves one consumer of any client.
 
 ```
 client                 here                    group.Participant
@@ -8,8 +8,8 @@ on_assignment          taken                   settled, then perhaps private.req
 metadata of cluster    on_metadata             observe, then perhaps private.request_rejoin
 ```
 
-Nothing leaves a callback: what fails is counted and kept, and the client is given what it can use.
-A plug-in adds how its client hands over members, brokers and partitions.
+No exception leaves a callback. Errors are counted and kept, and the client receives a usable
+result. A plug-in adds the conversion of its client's members, brokers and partitions.
 
 Source: KIP-881; `AbstractPartitionAssignor` of kafka-python and of aiokafka.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rackwise.core.assignors.members import Assignment, Members, ReplicaRacks
 
 VERSION = 3
-"""Of the bytes that are written: the newest, as Java does."""
+"""The version of the bytes that are written: the newest, as Java does."""
 
 
 class Serving(ABC):
@@ -54,39 +54,39 @@ class Serving(ABC):
 
     @property
     def name(self) -> str:
-        """What the group agrees on."""
+        """The name that the group agrees on."""
         return self._part.rule.name
 
     @property
     def rack(self) -> str | None:
-        """Where this member is."""
+        """The rack of this member."""
         return self._part.rack
 
     @property
     def fallbacks(self) -> int:
-        """How many errors were kept from the client."""
+        """The number of errors that did not reach the client."""
         return self._part.fallbacks
 
     @property
     def last_error(self) -> BaseException | None:
-        """The last error that was kept from the client."""
+        """The last error that did not reach the client."""
         return self._part.last_error
 
     @property
     def last_report(self) -> AssignmentReport | None:
-        """What this member's last answer as a leader is worth; None where it gave none."""
+        """The evaluation of this member's last answer as a leader; None if it made none."""
         return self._part.last_report
 
     @abstractmethod
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
-        """Who gets what. May raise: the group then goes on without racks."""
+        """The assignment. May raise: the group then continues without racks."""
 
     @abstractmethod
     def brokers_of(self, cluster: Theirs) -> Mapping[int, str | None]:
-        """Broker id -> rack, of those that the client's metadata has."""
+        """Broker id -> rack, for the brokers in the client's metadata."""
 
     def on_metadata(self, cluster: Theirs) -> None:
-        """Look whether racks of replicas changed; called by an attached consumer's metadata."""
+        """Check for changed racks of replicas; an attached consumer's metadata calls this."""
         try:
             consumer = self.attached()
             if not self._part.is_watching:
@@ -97,21 +97,21 @@ class Serving(ABC):
             self._part.failed(error)
 
     def join_to(self, consumer: Theirs, *, min_interval_ms: int) -> None:
-        """Serve this consumer; what `attach` does for each assignor."""
+        """Serve this consumer; `attach` calls this for each assignor."""
         self._part.min_interval_ms, self._part.is_attached = min_interval_ms, True
         self._consumer = weakref.ref(consumer)
         private.listen(private.cluster_of(consumer, self.client), self.on_metadata)
 
     def attached(self) -> Theirs | None:
-        """The consumer, while there is one that `join_to` knows."""
+        """The attached consumer; None if there is none or it no longer exists."""
         return None if self._consumer is None else self._consumer()
 
     def has(self) -> Iterable[TopicPartition] | None:
-        """What the client has now; None where it cannot tell before it joins."""
+        """The client's current partitions; None if they are unknown before it joins."""
         return None
 
     def said(self, topics: Iterable[str]) -> bytes:
-        """What this member says when it joins."""
+        """The user data that this member sends when it joins."""
         listed = tuple(sorted(topics))
         try:
             return self._part.subscription(listed, has=self.has())
@@ -122,7 +122,7 @@ class Serving(ABC):
     def answered(
         self, cluster: Theirs, ids: Sequence[str], told: Iterable[ReportedMember]
     ) -> dict[str, bytes]:
-        """What each member gets, as the leader of the group; `told` is read here."""
+        """The assignment of each member, computed by the leader; `told` is iterated here."""
         try:
             heard = list(told)
             self._part.topics = frozenset(topic for each in heard for topic in each.topics)
@@ -133,7 +133,7 @@ class Serving(ABC):
             return {each: encode_assignment(VERSION, ()) for each in ids}
 
     def taken(self, assignment: Theirs, generation: int | None) -> None:
-        """Note the partitions of this member; None: the attached client knows since when."""
+        """Note this member's partitions; generation None: the attached client knows it."""
         try:
             consumer, view = self.attached(), None
             if generation is None:
@@ -160,7 +160,7 @@ def join_all(
 ) -> None:
     """Join assignors to a consumer that fetches from a rack.
 
-    Raises `RackMismatch`, and `InvalidConfig` for an assignor that serves another consumer.
+    Raises `RackMismatch`, and `InvalidConfig` for an assignor that already serves another consumer.
     """
     every = list(assignors)
     for assignor in every:
@@ -230,5 +230,5 @@ class DecidesOptimal:
     _optimum: Optimum
 
     def decide(self, members: Members, racks: ReplicaRacks) -> Assignment:
-        """The proven best, and what of it must wait a round."""
+        """The proven best assignment, and the partitions of it that must wait a round."""
         return self._optimum.decide(members, racks)

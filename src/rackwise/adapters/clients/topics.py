@@ -1,4 +1,4 @@
-"""All topics of one producer, steered: what the three plug-ins share beside one topic's choice."""
+"""All topics of one producer; the three plug-ins share this class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Failures:
-    """What was kept from a client: how many errors, and the last one; the first one is logged."""
+    """Errors that did not reach the client: their number and the last one; the first is logged."""
 
     __slots__ = ("count", "last")
 
@@ -35,10 +35,10 @@ class Failures:
 
 
 class SteeredTopics:
-    """The topics of one producer by name, `by_name`, from their first record on.
+    """The topics of one producer by name, `by_name`; a topic is added at its first record.
 
-    `rng` draws; `clock`: seconds, rising, None = no ledger; `late_nodes`: nodes that the client
-    itself knows to be away. `failures`: what was kept from the client.
+    `rng`: random numbers. `clock`: seconds, monotonic, None = no ledger. `late_nodes`: nodes that
+    the client itself reports as unavailable. `failures`: errors that did not reach the client.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SteeredTopics:
         self._splits: dict[str, SplitTerms | None] = {}
 
     def met(self, topic: str, view: TopicView) -> Steering:
-        """A topic has its first view; who comes second gets what the first has made."""
+        """Add a topic with its first view; a second caller gets the object of the first."""
         made = Steering(
             self.config, view, rng=self._rng, clock=self.clock, late_nodes=self._late_nodes
         )
@@ -70,23 +70,23 @@ class SteeredTopics:
         return steering
 
     def failed(self, topic: str, error: Exception) -> None:
-        """A choice has failed: the record goes anywhere."""
+        """Note a failed choice; the record then goes to any partition."""
         self.failures.keep(error)
         steering = self.by_name.get(topic)
         if steering is not None:
             steering.choice.count_internal()
 
     def any_of(self, partitions: list[int]) -> int:
-        """One of these, each as likely."""
+        """One of these partitions, each with the same probability."""
         return partitions[self._spare.getrandbits(DRAW_BITS) % len(partitions)]
 
     def stale(self, _metadata: object = None) -> None:
-        """Take each topic's view anew at its next record."""
+        """Mark every topic's view as stale; it is renewed at the topic's next record."""
         for steering in list(self.by_name.values()):
             steering.is_stale = True
 
     def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted; of topics that had a record, by name."""
+        """Topic -> counters, for topics that had a record, sorted by name."""
         found = {}
         for topic, steering in sorted(self.by_name.copy().items()):
             with steering.lock:
@@ -103,10 +103,10 @@ class SteeredTopics:
     ) -> None:
         """This client's shares of a topic: leader rack -> share, adding up to 1; None = none.
 
-        `weights`: what the split was made for; where leaders are spread otherwise it is stale.
-        `valid_for_ms`: how long it is not; it is then kept for 3 times as long, and given up. A
-        plug-in without a clock keeps it for ever. Raises `SplitError`, and `PartitionerConfigError`
-        under semantics `upstream`.
+        `weights`: the weights that the split was computed for. The split is stale if the leaders'
+        weights differ. `valid_for_ms`: how long the split is valid. A stale split is kept for 3
+        times as long, then dropped. A plug-in without a clock never drops it. Raises `SplitError`,
+        and `PartitionerConfigError` under semantics `upstream`.
         """
         TopicPartitioner(self.config, _ANY_VIEW, rng=self._spare).set_split(shares)
         terms = None if shares is None else SplitTerms(shares, weights, valid_for_ms)
@@ -118,12 +118,12 @@ class SteeredTopics:
 
 
 class SteersTopics:
-    """What the user of every plug-in has. `topics`: what is steered, and `topics.failures`."""
+    """The methods that every plug-in offers. `topics`: the topics; `topics.failures`: errors."""
 
     topics: SteeredTopics
 
     def counters(self) -> Mapping[str, PartitionerCounters]:
-        """Topic -> what was counted; of topics that had a record."""
+        """Topic -> counters, for topics that had a record."""
         return self.topics.counters()
 
     def set_split(
