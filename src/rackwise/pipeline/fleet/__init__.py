@@ -1,1 +1,1 @@
-"""The clusters of a fleet: snapshots, addresses and racks as frames."""
+"""Snapshots, addresses and racks of all clusters of a fleet, as Spark frames."""

@@ -1,11 +1,12 @@
 """Snapshots of one cluster or of hundreds, as frames with integer codes.
 
-Goals, in order: the same snapshots give the same codes whatever their order; a snapshot that cannot
-be read stops itself and not the others; a million partitions go to Spark as columns, never as rows.
+Goals, in order: the same snapshots give the same codes in any order; a snapshot that cannot be read
+does not stop the others; a million partitions go to Spark as columns, never as rows.
 
-A cluster is known by its cluster id, else by the stem of its file. Several snapshots of one cluster
-are its history. A snapshot speaks for the hours that begin at or after it was taken, up to the next
-one; hours before the first take the first, and what is concluded there is an estimate:
+A cluster is identified by its cluster id, or by the stem of its file if it has no id. Several
+snapshots of one cluster are its history. A snapshot covers the hours that begin when it was taken
+or later, up to the first hour of the next snapshot. Hours before the first snapshot use the first
+snapshot, and results for them are estimates:
 
 ```
 hour           07   08   09   10   11   12   13
@@ -14,7 +15,7 @@ speaks         A    A    A    B    C    C    C       A before 09: estimated
                                   (B: 10:00 is at or before hour 10, 10:40 is not)
 ```
 
-Codes are dense from 1 in sorted order of the names, 0 = unknown. The table of racks also holds
+Codes are dense from 1 in sorted order of the names; 0 means unknown. The table of racks also holds
 every ancestor prefix, so that "differs at level 2" is a comparison of two integers:
 
 ```
@@ -24,9 +25,9 @@ code path     depth l1 l2        /eu/a (2) against /eu/b (3): l1 equal, l2 diffe
 3    /eu/b    2     1  3
 ```
 
-Members, groups and topics are those of a cluster's last snapshot that has them.
+Members, groups and topics come from the last snapshot of the cluster that has them.
 
-What this does not do: read files (the caller brings their content and the parser); ask DNS.
+What this does not do: read files (the caller passes their content and the parser); query DNS.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class FleetBroker(NamedTuple):
-    """A broker as one snapshot has it: codes, and the first hour that the snapshot speaks for."""
+    """A broker in one snapshot: its codes, and the first hour that the snapshot covers."""
 
     cluster: int
     broker: int
@@ -64,12 +65,12 @@ class FleetBroker(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """Frames of all clusters; each has the schema of its name in `schemas`.
+    """Frames of all clusters; the schema of each frame has the frame's name in `schemas`.
 
-    `brokers` and `partitions` hold one row per snapshot that speaks for some hour. The driver has
-    its own copy of the codes in `names` and `codes`; of the brokers in `seen_brokers`; in
-    `speaking` of the first hours (since 1970-01-01 UTC, ascending) that the snapshots of a cluster
-    code speak for; in `latest` each cluster's last snapshot in order of the cluster names.
+    `brokers` and `partitions` hold one row per snapshot that covers at least one hour. The other
+    fields are the driver's own copies. `names` and `codes` hold the codes, `seen_brokers` the
+    brokers. `speaking`: cluster code -> first hours that its snapshots cover, since 1970-01-01 UTC,
+    ascending. `latest`: the last snapshot of each cluster, in order of the cluster names.
     """
 
     brokers: DataFrame
@@ -88,7 +89,7 @@ class Fleet:
 
     @property
     def has_history(self) -> bool:
-        """Whether several snapshots of one cluster speak."""
+        """Whether several snapshots of one cluster cover hours."""
         return any(len(hours) > 1 for hours in self.speaking.values())
 
 
@@ -99,8 +100,8 @@ def fleet_frames(
 ) -> Fleet:
     """Frames from path -> content of snapshot files.
 
-    Raises the first file's `InvalidSnapshot` or `InvalidRack`, and `InvalidSnapshot` when one name
-    stands for two clusters.
+    Raises `InvalidSnapshot` or `InvalidRack` for the first invalid file, and `InvalidSnapshot` if
+    two clusters have the same name.
     """
     read, failed = read_snapshots(contents, parse)
     if failed:
@@ -117,11 +118,12 @@ def frames(
     topics: Iterable[tuple[str, str]] = (),
     keep: Callable[[str, pa.Table, StructType], None] = lambda _name, _table, _schema: None,
 ) -> Fleet:
-    """Frames of parsed snapshots; further racks, groups and (cluster, topic) get codes as well.
+    """Frames of parsed snapshots; the racks, groups and (cluster, topic) arguments also get codes.
 
-    `keep`: is given each table, under its name in `schemas` in lower case; it may store it.
+    `keep`: called with each table and its name, which is its name in `schemas` in lower case; it
+    may store the table.
 
-    Raises `InvalidSnapshot` when one name stands for two clusters or nothing is given,
+    Raises `InvalidSnapshot` if two clusters have the same name or there is no snapshot, and
     `InvalidRack` for a rack of more than four levels.
     """
     spoken = histories(snapshots)
@@ -162,7 +164,7 @@ def frames(
 
 
 def histories(snapshots: Sequence[Snapshot]) -> Mapping[str, tuple[Snapshot, ...]]:
-    """Cluster name -> the snapshots that speak for at least one hour, oldest first."""
+    """Cluster name -> the snapshots that cover at least one hour, oldest first."""
     if not snapshots:
         raise InvalidSnapshot(
             "expected at least one readable snapshot, got none",

@@ -1,14 +1,15 @@
 """Codes of a fleet's names, and its tables as Arrow columns.
 
-Names sort by code point; broker codes follow (cluster name, broker id), so the codes of one
-cluster's brokers are one run of integers, and a million replica ids become codes by binary search:
+Names sort by code point. Broker codes sort by (cluster name, broker id), so the codes of one
+cluster's brokers are consecutive integers, and a binary search turns a million replica ids into
+codes:
 
 ```
 cluster a: ids 1 2 7  -> codes 1 2 3          id 7 of a: 0 + position 2 + 1 = 3
 cluster b: ids 1 3    -> codes 4 5            id 3 of b: 3 + position 1 + 1 = 5
 ```
 
-A broker id that only stands in a replica list has a code and no row: it is a dead broker.
+A broker id that appears only in replica lists has a code and no row: the broker is dead.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ SELECTOR = "replica.selector.class"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """Code - 1 -> name; `brokers` are (cluster name, broker id).
+    """Names by code: the name with code c is at index c - 1; `brokers`: (cluster name, broker id).
 
     `depth`: levels of the deepest broker rack.
     """
@@ -59,7 +60,7 @@ class Names:
         groups: Iterable[str],
         topics: Iterable[tuple[str, str]],
     ) -> Names:
-        """All names of the snapshots and the further ones, each sorted and once."""
+        """All names of the snapshots and the further names, sorted and without duplicates."""
         own_racks = {b.rack for s in snapshots for b in s.cluster.brokers if b.rack}
         all_racks = {*racks, *own_racks}
         all_groups = set(groups)
@@ -111,7 +112,7 @@ class Codes:
         )
 
     def broker_codes(self, cluster: str) -> Callable[[NDArray[np.int32]], NDArray[np.int64]]:
-        """Broker ids of one cluster, an array -> their codes; ids it never saw give any number."""
+        """A function from broker ids of one cluster to their codes; unknown ids give any number."""
         ids = np.array([id_ for name, id_ in self.brokers if name == cluster], dtype=np.int32)
         first = self.brokers[cluster, int(ids[0])] if len(ids) else 0
 
@@ -121,7 +122,7 @@ class Codes:
         return coded
 
     def rack(self, rack: Rack | None) -> int:
-        """The code of a rack, 0 for none."""
+        """The code of a rack; 0 for None."""
         return 0 if rack is None else self.racks[rack.text]
 
 
@@ -130,7 +131,7 @@ def tables(
     names: Names,
     codes: Codes,
 ) -> dict[str, tuple[pa.Table, StructType]]:
-    """Field of `Fleet` -> columns, schema; `history`: cluster name -> snapshots, oldest first."""
+    """`Fleet` field -> columns and schema; `history`: cluster name -> snapshots, oldest first."""
     ordered = {name: history[name] for name in names.clusters}
     rows = [
         (snapshot, following)
@@ -207,7 +208,7 @@ def _broker_ids(cluster: Cluster) -> set[int]:
 
 
 def _validity(snapshot: Snapshot, following: Snapshot | None) -> tuple[int, int | None]:
-    """Microseconds since 1970: the first hour it speaks for, and the first it no longer does."""
+    """First covered hour, and first hour no longer covered or None; microseconds since 1970."""
     return (
         snapshot.first_hour * HOUR_US,
         None if following is None else following.first_hour * HOUR_US,
@@ -284,7 +285,7 @@ def _by_topic(member: GroupMember) -> Iterable[tuple[str | None, list[int]]]:
 def _partitions(rows: Sequence[tuple[Snapshot, Snapshot | None]], codes: Codes) -> pa.Table:
     target = _arrow(schemas.PARTITION)
     made = [_partition_columns(snapshot, following, codes, target) for snapshot, following in rows]
-    return pa.concat_tables(made).combine_chunks()  # Spark reads no further than an empty chunk
+    return pa.concat_tables(made).combine_chunks()  # Spark stops reading at an empty chunk
 
 
 def _partition_columns(

@@ -1,14 +1,14 @@
-"""Clusters as rows, for tasks that take one as a whole: replicas, leaders, brokers, groups.
+"""One row per cluster for Spark tasks: replicas, leaders, brokers, groups.
 
 ```
 cluster  brokers            topics    topic  partition  leader  offsets  replicas     members
 demo     1 a, 2 b, 3 c      orders    0 0 0  0 1 2      1 2 3   0 2 4 6  1 2 2 3 3 1  m0 in b ..
 ```
 
-Racks of members are resolved before: a task has no subnets and asks nobody. Replicas that a running
-reassignment adds are left out.
+The driver resolves the racks of members first, so a task needs no subnets and no network. Replicas
+that a running reassignment adds are left out.
 
-What this does not do: carry what no saving needs (sizes, in-sync replicas, log folders).
+What this does not do: hold data that no saving needs (sizes, in-sync replicas, log folders).
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ SCHEMA = pa.schema(
 
 
 def layout_table(snapshots: Iterable[Snapshot], rack_of: RackOf) -> pa.Table:
-    """A row for each cluster; `rack_of`: where a group's member is."""
+    """One row per cluster; `rack_of`: function from a group's member to its rack."""
     rows = [_row(one.name, one.cluster, rack_of) for one in snapshots]
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def cluster_of(row: Mapping[str, Any]) -> Cluster:
-    """The cluster of a row, as far as the row describes it."""
+    """The cluster of a row; it has only what the row describes."""
     rows = len(row["topic"])
     told, none = np.full(rows, UNKNOWN, dtype=np.int64), Ragged.empty(rows)
     return Cluster(

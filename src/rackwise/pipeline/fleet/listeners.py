@@ -1,18 +1,19 @@
-"""Lookup of brokers by address, listener or code, at every hour that snapshots cover.
+"""Lookup of brokers by address, listener or code, for every hour that snapshots cover.
 
-A listener is an address with a port: a flow to it is Kafka traffic. The address of the other end
-says whether that end is a broker of the same cluster.
+A listener is an address with a port, and a flow to it is Kafka traffic. The address of the other
+end of the flow says whether that end is a broker of the same cluster.
 
-With a history of snapshots, the latest snapshot at or before the hour decides. Where it lacks a
-broker that another snapshot has, the nearest earlier snapshot that has it decides, else the nearest
-later one. So no bytes are lost between two snapshots, and such a fact is an estimate.
+With a history of snapshots, the latest snapshot at or before the hour decides. If it lacks a broker
+that another snapshot has, the nearest earlier snapshot with the broker decides; if there is none,
+the nearest later one decides. So no bytes are lost between two snapshots, and the result is an
+estimate.
 
 ```
 hour       07 08 09 10 11        snapshot A (first hour 08) has 10.2.0.9 as broker 1,
 10.2.0.9   e  1  1  e  e         snapshot B (first hour 10) lacks it       e: broker 1, estimated
 ```
 
-Between the first hours of two snapshots nothing changes, and such a span is one row per broker: a
+Nothing changes between the first hours of two snapshots, so such a span is one row per broker: a
 month of daily snapshots is 30 rows instead of 720.
 
 What this does not do: query DNS.
@@ -47,7 +48,7 @@ Key = TypeVar("Key")
 
 
 class BrokerAt(NamedTuple):
-    """A broker in one snapshot; of several brokers, the least tuple wins."""
+    """A broker in one snapshot; if several brokers match, the smallest tuple is used."""
 
     is_carried: bool
     """Whether another snapshot covers this hour and lacks the broker."""
@@ -59,7 +60,7 @@ class BrokerAt(NamedTuple):
 
 
 Spans: TypeAlias = "list[tuple[int, BrokerAt]]"
-"""First hours, ascending from 0, each with the broker from that hour on."""
+"""First hours, ascending from 0, each with its broker from that hour on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,20 +80,20 @@ class BrokersAt:
         return is_found
 
     def is_estimated(self, hours: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether no snapshot that has the broker covers the hour."""
+        """Whether no snapshot with the broker covers the hour."""
         return self.is_carried | (hours < self.since)
 
     def at(self, places: NDArray[np.int64]) -> BrokersAt:
-        """The elements at `places`."""
+        """The elements at the indices `places`."""
         return BrokersAt(**{name: getattr(self, name)[places] for name in BrokerAt._fields})
 
     def or_else(self, other: BrokersAt) -> BrokersAt:
-        """`other` where no broker was found."""
+        """`other` in the rows where no broker was found."""
         return choose(self.is_found, self, other)
 
 
 class BrokerLookup:
-    """Brokers by an address or a code and a small number (a port, a cluster) at an hour."""
+    """Finds brokers by an hour, an address or a code, and a small number (a port, a cluster)."""
 
     def __init__(self, spans: Mapping[tuple[int, int], Spans]) -> None:
         self._index = PairIndex((ip for ip, _ in spans), (small for _, small in spans))
@@ -122,7 +123,7 @@ class BrokerLookup:
 
 
 def choose(is_first: NDArray[np.bool_], first: BrokersAt, second: BrokersAt) -> BrokersAt:
-    """`first` where it holds, else `second`."""
+    """`first` where `is_first` is true, else `second`."""
     return BrokersAt(
         **{
             name: np.where(is_first, getattr(first, name), getattr(second, name))
@@ -132,20 +133,20 @@ def choose(is_first: NDArray[np.bool_], first: BrokersAt, second: BrokersAt) -> 
 
 
 def by_listener(fleet: Fleet) -> BrokerLookup:
-    """By address and port."""
+    """Brokers by address and port."""
     brokers = fleet.seen_brokers
     keyed = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
     return BrokerLookup(_spans(keyed, fleet.speaking))
 
 
 def by_address(fleet: Fleet) -> BrokerLookup:
-    """By address and cluster; of several brokers there, the one of least code."""
+    """Brokers by address and cluster; if several brokers match, the lowest code is used."""
     keyed = [((ip, b.cluster), b) for b in fleet.seen_brokers for ip in _ips(b)]
     return BrokerLookup(_spans(keyed, fleet.speaking))
 
 
 def by_code(fleet: Fleet) -> BrokerLookup:
-    """By code and cluster."""
+    """Brokers by code and cluster."""
     return BrokerLookup(
         _spans([((b.broker, b.cluster), b) for b in fleet.seen_brokers], fleet.speaking)
     )
@@ -154,9 +155,10 @@ def by_code(fleet: Fleet) -> BrokerLookup:
 def with_listeners(
     df: DataFrame, fleet: Fleet, ip: Column, port: Column, at: Column, *, into: str
 ) -> DataFrame:
-    """Adds `into`, the code of the broker that listens there at an epoch second, or null.
+    """Adds `into`: the code of the broker with that listener at an epoch second, or null.
 
-    Without a listener, it is the only broker of all clusters with that address, whatever its port.
+    If no broker has the listener, `into` is the broker with that address on any port, provided that
+    only one broker of all clusters has the address.
     """
     brokers = fleet.seen_brokers
     listening = [((ip, port), b) for b in brokers for ip in _ips(b) for port in b.ports]
@@ -184,7 +186,7 @@ def _with_broker(
     *,
     into: str,
 ) -> DataFrame:
-    """Adds `into`: the broker of a key, which is a long made of the numbers in `own`."""
+    """Adds `into`: the broker of a key; the key is a long that combines the numbers in `own`."""
     names = [f"_{place}" for place in range(len(own))]
     rows = [
         {
@@ -218,7 +220,7 @@ def _ips(broker: FleetBroker) -> list[int]:
 def _spans(
     keyed: Iterable[tuple[Key, FleetBroker]], speaking: Mapping[int, Sequence[int]]
 ) -> dict[Key, Spans]:
-    """Each key with the hours from which its broker, or the broker's rack, is another one."""
+    """Each key with the hours at which its broker, or the rack of its broker, changes."""
     by_key: dict[Key, dict[int, dict[int, BrokerAt]]] = {}
     for key, broker in keyed:
         found = BrokerAt(
@@ -240,12 +242,12 @@ def _spans(
 
 
 def _begins(first_hours: Iterable[Sequence[int]]) -> list[int]:
-    """Hours from 0 at which a snapshot takes over from an earlier one."""
+    """Hours, from 0, at which a snapshot replaces an earlier one."""
     return sorted({0, *(hour for own in first_hours for hour in own[1:] if hour > 0)})
 
 
 def _at(hour: int, seen: Mapping[int, BrokerAt], first_hours: Sequence[int]) -> BrokerAt:
-    """The broker of the covering snapshot, else of the nearest earlier one, else later one."""
+    """The broker in the covering snapshot, else in the nearest earlier, else nearest later one."""
     speaks = first_hours[max(bisect_right(first_hours, hour) - 1, 0)]
     if speaks in seen:
         return seen[speaks]

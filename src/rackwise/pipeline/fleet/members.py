@@ -1,8 +1,8 @@
-"""Racks of clients by the group members at their addresses, else by their subnets.
+"""Racks of clients: from the group members at their addresses, else from their subnets.
 
-A member says its rack and has an address; where all members of a cluster at one address say the
-same rack, that is the rack of what talks from there. Members are those of each cluster's last
-snapshot.
+A member has an address and reports its rack. If all members of a cluster at one address report the
+same rack, every client at that address has that rack. Members come from the last snapshot of each
+cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ClientRacks:
-    """The rack of the client at an address, for one cluster."""
+    """Finds the rack of the client at an address, for one cluster."""
 
     def __init__(self, fleet: Fleet, buckets: Buckets) -> None:
         members = member_racks(fleet)
@@ -37,13 +37,13 @@ class ClientRacks:
         return self.by_member(ip, cluster, self.by_subnet(ip, prefix))
 
     def by_subnet(self, ip: NDArray[np.int64], prefix: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rack of the client at an address, for every cluster."""
+        """Rack codes of clients at addresses, from subnets alone; the same for each cluster."""
         return self._subnets.find(ip, prefix)
 
     def by_member(
         self, ip: NDArray[np.int64], cluster: NDArray[np.int64], else_: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The same of those that are members; of others `else_`."""
+        """Rack codes of the clients that are group members; `else_` for other clients."""
         racks = else_.copy()
         rows = self._members.find(ip, cluster)
         racks[rows >= 0] = self._racks[rows[rows >= 0]]
@@ -51,7 +51,7 @@ class ClientRacks:
 
 
 def member_racks(fleet: Fleet) -> dict[tuple[int, int], int]:
-    """Address as a long (see `addresses`) and cluster code -> rack code."""
+    """(address as a long, see `addresses`; cluster code) -> rack code."""
     said: dict[tuple[int, int], set[int]] = {}
     for snapshot in fleet.latest:
         cluster = fleet.codes.clusters[snapshot.name]

@@ -1,9 +1,10 @@
-"""Snapshots as they were read: whose they are, when they were taken, what could not be read.
+"""Parsed snapshots: their clusters and times, and the snapshots that could not be read.
 
-A cluster is known by its cluster id, else by the stem of its file. The rack of a group's member is
-what its client sends, so one that is no rack stops nobody: it is unknown, and a note says so.
+A cluster is identified by its cluster id, or by the stem of its file if it has no id. The rack of a
+group's member is the text that its client sends. If that text is not a valid rack, the rack is
+unknown and the snapshot gets a note; the run continues.
 
-What this does not do: read files; the caller brings their content and the parser.
+What this does not do: read files. The caller passes their content and the parser.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One parsed snapshot; `name` is its cluster's, `fingerprint` the SHA-256 of its content.
+    """One parsed snapshot; `name` is its cluster's name, `fingerprint` the SHA-256 of its content.
 
-    `packed`: the content, compressed, for tasks that parse it again.
+    `packed`: the compressed content, for tasks that parse it again.
     """
 
     file: str
@@ -44,13 +45,13 @@ class Snapshot:
 
     @property
     def first_hour(self) -> int:
-        """The first hour it speaks for, in hours since 1970-01-01 UTC."""
+        """The first hour that the snapshot covers, in hours since 1970-01-01 UTC."""
         return -(-int(self.taken_at.timestamp() * 1_000_000) // (HOUR_S * 1_000_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedSnapshot:
-    """One snapshot that could not be read, and why."""
+    """One snapshot that could not be read, and the reason."""
 
     file: str
     error: InputError
@@ -59,7 +60,7 @@ class FailedSnapshot:
 def read_snapshots(
     contents: Sequence[tuple[str, bytes]], parse: Callable[[bytes], Cluster]
 ) -> tuple[tuple[Snapshot, ...], tuple[FailedSnapshot, ...]]:
-    """Parse path -> content; what `parse` refuses is kept beside the rest, both in path order."""
+    """Parse path -> content; returns the snapshots and the failures of `parse`, in path order."""
     read: list[Snapshot] = []
     failed: list[FailedSnapshot] = []
     for file, content in sorted(contents):
@@ -71,9 +72,9 @@ def read_snapshots(
 
 
 def require_addresses(snapshots: Iterable[Snapshot]) -> None:
-    """Flow logs know brokers by address alone.
+    """Check that each broker has an address; flow logs identify brokers by address alone.
 
-    Raises `InvalidSnapshot` naming the first broker without one.
+    Raises `InvalidSnapshot` with the name of the first broker without an address.
     """
     for snapshot in snapshots:
         missing = [broker.id for broker in snapshot.cluster.brokers if not broker.addresses]
@@ -115,7 +116,7 @@ def _snapshot(file: str, content: bytes, parse: Callable[[bytes], Cluster]) -> S
 
 
 def _without_odd_racks(cluster: Cluster) -> Cluster:
-    """The cluster, its members without racks that are none."""
+    """The cluster; members with an invalid rack get no rack."""
     odd = {m.rack for g in cluster.groups for m in g.members if m.rack and not m.rack.is_sound}
     if not odd:
         return cluster

@@ -1,9 +1,8 @@
-"""Racks of addresses: a subnet table in at most three classes, looked up by equal integers.
+"""Racks of addresses: a subnet table in at most three length classes, joined by equal integers.
 
-The table is cut into length classes by `core.subnets`; each class is a lookup of
-`address >> shift`, and the finest class that answers wins. On arrays, as facts are judged, a lookup
-is one place of a table or a binary search (`RackLookup`), on frames (`with_rack`) a broadcast LEFT
-join:
+`core.subnets` cuts the table into length classes. Each class is a lookup of `address >> shift`; the
+finest class with a result decides. Facts are judged as arrays; there a lookup is one index of a
+table or a binary search (`RackLookup`). On frames (`with_rack`) it is a broadcast LEFT join:
 
 ```
 buckets of /24          facts                    joined                       client_rack
@@ -11,11 +10,11 @@ bucket   rack           client_ip                >> 8 = 655365 -> 2           co
 655365   2 (/eu/b)      167773441 (10.0.5.1)     >> 16 = 2560  -> 1
 ```
 
-IPv6 goes through the same joins: its key is the leading bits of the prefix with the sign turned,
-which is no IPv4 bucket for any address that anybody may have (8000::/32 is reserved). Every fact
-stays, with code 0 where no network holds its address.
+IPv6 uses the same joins. Its key is the leading bits of the prefix with the sign inverted, which is
+no IPv4 bucket for any address in use (8000::/32 is reserved). Every fact remains; its code is 0 if
+no network contains its address.
 
-What this does not do: cut the table or judge it; see `core.subnets`.
+What this does not do: cut or validate the table; see `core.subnets`.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ SIGN = np.uint64(1 << 63)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buckets:
-    """A subnet table made ready to join: classes finest first, and rack text -> code."""
+    """A subnet table that is ready to join: classes, finest first, and rack text -> code."""
 
     classes: tuple[LengthClass, ...]
     codes: Mapping[str, int]
 
 
 def subnet_buckets(subnets: Sequence[Subnet], codes: Mapping[str, int] | None = None) -> Buckets:
-    """Buckets of a subnet table; `codes`: rack text -> code, else dense from 1 in text order.
+    """Buckets of a subnet table; `codes`: rack text -> code; if None, dense from 1 in text order.
 
-    Raises `InvalidSubnets` as `core.subnets.length_classes` does.
+    Raises `InvalidSubnets`, like `core.subnets.length_classes`.
     """
     if codes is None:
         texts = sorted({subnet.rack.text for subnet in subnets})
@@ -73,7 +72,7 @@ def with_rack(df: DataFrame, address: str, buckets: Buckets, *, into: str) -> Da
 def with_rack_of(
     df: DataFrame, ip: Column, prefix: Column, buckets: Buckets, *, into: str
 ) -> DataFrame:
-    """The same for an address that is already a number; see `address_columns.with_addresses`."""
+    """Adds the rack code of an address that is a number; see `address_columns.with_addresses`."""
     joins = _joins(buckets)
     kept = df.columns
     keys = [_key(ip, prefix, one).alias(f"_bucket{number}") for number, one in enumerate(joins)]
@@ -89,7 +88,7 @@ def with_rack_of(
 
 
 class RackLookup:
-    """The same without Spark, for arrays of addresses that are numbers."""
+    """Rack lookup without Spark, for arrays of addresses that are numbers."""
 
     def __init__(self, buckets: Buckets) -> None:
         self._tables = [
@@ -110,7 +109,7 @@ class RackLookup:
 
 
 def _joins(buckets: Buckets) -> list[list[LengthClass]]:
-    """The n-th finest class of each family share the n-th join."""
+    """Groups of classes, one per join: the n-th finest class of each family is in the n-th join."""
     families = [
         [one for one in buckets.classes if one.version == version]
         for version in sorted({one.version for one in buckets.classes})

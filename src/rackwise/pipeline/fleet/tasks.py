@@ -1,15 +1,15 @@
-"""Whole clusters as rows, spread over tasks so that all cores have about as much to do.
+"""Distributes whole clusters over Spark tasks, so that all cores have a similar load.
 
-What core does with a cluster as a whole (a plan, a bound of any shape) takes the snapshot, not
-columns. So a task is given the content of files, and parses them where it runs. A task costs some
-tenths of a second by itself, so there are two for each core, and not one for each of hundreds of
-small clusters; the largest cluster goes first, each to the task that has least:
+Some functions of core (a plan, a lower bound) need a whole cluster, as a snapshot and not as
+columns. So a task gets the content of files and parses it on its executor. A task has an overhead
+of some tenths of a second, so there are two tasks per core and not one for each of hundreds of
+small clusters. The largest cluster is placed first; each cluster goes to the task with the least:
 
 ```
 sizes a 9, b 3, c 2, d 2, e 1 in 3 tasks   ->   0: a     1: b, e     2: c, d
 ```
 
-Left alone, Spark puts small rows together, and all clusters would be worked on one after another.
+Without this, Spark puts small rows into one partition and processes all clusters one by one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _SCHEMA = pa.schema([("task", pa.int32()), ("cluster", pa.string()), ("packed", 
 
 
 def task_count(spark: SparkSession) -> int:
-    """Tasks for the cores that Spark has, by the parts that it cuts a range into; an action."""
+    """Twice the cores of Spark, from the partitions of a range; runs a Spark action."""
     parts = spark.range(MOST_CORES).select(F.spark_partition_id().alias("part"))
     (row,) = parts.agg(F.max("part").alias("last")).collect()
     return TASKS_PER_CORE * (int(row.last) + 1)
 
 
 def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> DataFrame:
-    """`cluster` and `packed` of each snapshot, in at most so many partitions."""
+    """`cluster` and `packed` of each snapshot, in at most `count` partitions."""
     count = max(1, min(count, len(snapshots)))
     tasks = distribute([len(one.packed) for one in snapshots], count)
     rows = [
@@ -53,7 +53,7 @@ def in_tasks(spark: SparkSession, snapshots: Sequence[Snapshot], count: int) -> 
 
 
 def distribute(sizes: Sequence[int], count: int) -> list[int]:
-    """The task of each size: the largest first, each to the task that has least.
+    """The task of each size: the largest first, each to the task with the least.
 
     >>> distribute([9, 3, 2, 2, 1], 3)
     [0, 1, 2, 2, 1]

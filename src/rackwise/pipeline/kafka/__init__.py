@@ -1,1 +1,1 @@
-"""Kafka topics as Spark sources and sinks that stay in the executor's rack."""
+"""Kafka topics as Spark sources and sinks that read and write in the executor's rack."""

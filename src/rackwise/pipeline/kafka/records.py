@@ -1,7 +1,7 @@
-"""A source of Kafka records in Python whose tasks read in the rack of their executor.
+"""A Kafka stream source in Python; each task reads from replicas in the rack of its executor.
 
-The columns are those of Spark's own connector, so that either can stand before `stream_messages`.
-Offsets are the checkpoint's, one number per partition: `{"topic": {"0": 123, "1": 77}}`.
+The columns are those of Spark's own connector, so that both connectors work with `stream.messages`.
+The checkpoint stores the offsets, one number per partition: `{"topic": {"0": 123, "1": 77}}`.
 
 ```
 driver     latestOffset   up to where: what is there, no more rows than allowed, by backlog
@@ -9,10 +9,10 @@ driver     latestOffset   up to where: what is there, no more rows than allowed,
 executor   read           asks its own environment for the rack, reads from a replica there
 ```
 
-With `availableNow` the end is taken down once, at the start, and the batches go up to it.
+With `availableNow`, the end offsets are recorded once at the start, and the batches stop there.
 
-What this does not do: send a task to a rack, for which Spark has no way; know kafka-python (the
-caller brings the two functions that do).
+What this does not do: send a task to a rack, because Spark cannot do this; call kafka-python (the
+caller passes the two functions that do).
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ Offsets: TypeAlias = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTopic:
-    """What is read or written, and how: its functions are found by name in other processes.
+    """A topic to read or write, and its functions; other processes import the functions by name.
 
-    `ends`: partition -> first offset and the one after the last; `records`: those of a partition
-    between two offsets, in lists; each has key, value, offset, timestamp (ms), timestamp_type.
-    `write`: key and value of each record in, partition -> records out, or None for a topic that is
-    only read. `starting`: `earliest` or `latest`; `most`: records in a batch.
+    `ends`: partition -> (first offset, last offset + 1). `records`: the records of a partition
+    between two offsets, in lists; each record has key, value, offset, timestamp (ms),
+    timestamp_type. `write`: (key, value) pairs -> written records per partition; None for a topic
+    that is only read. `starting`: `earliest` or `latest`. `most`: maximum records in a batch.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Part(InputPartition):
 
 
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads one topic; on the driver it plans, on executors it reads."""
+    """Reads one topic: plans on the driver, reads on executors."""
 
     def __init__(self, topic: KafkaTopic) -> None:
         self.topic = topic
@@ -93,23 +93,23 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @override
     def initialOffset(self) -> Offsets:  # noqa: N802 (Spark's name)
-        """Where a new checkpoint begins."""
+        """The offsets at which a new checkpoint starts."""
         place = 0 if self.topic.starting == "earliest" else 1
         return self._told({number: both[place] for number, both in self.topic.ends().items()})
 
     @override
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Take down what is there now: the batches go up to it."""
+        """Record the current end offsets; the batches stop there."""
         self.target = self._ends()
 
     @override
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The records in a batch."""
+        """The maximum number of records in a batch."""
         return ReadMaxRows(self.topic.most)
 
     @override
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """Up to where the next batch goes."""
+        """The end offsets of the next batch."""
         ends = self._ends() if self.target is None else self.target
         begin = self._read(start)
         if isinstance(limit, ReadAllAvailable):
@@ -119,7 +119,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @override
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """A task for each partition with something new; one that is new begins at 0."""
+        """One task for each partition with new records; a new partition starts at offset 0."""
         begin = self._read(start)
         return [
             Part(number, begin.get(number, 0), last)
@@ -129,7 +129,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """What one task reads, on an executor."""
+        """The records that one task reads; runs on an executor."""
         return records_of(self.topic, partition)
 
     def _ends(self) -> dict[int, int]:
@@ -143,7 +143,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def records_of(topic: KafkaTopic, part: InputPartition) -> Iterator[pa.RecordBatch]:
-    """The records of one part, read where this runs."""
+    """The records of one part, read in this process."""
     if not isinstance(part, Part):
         raise TypeError(type(part))
     for found in topic.records(part.partition, part.start, part.end):
@@ -151,7 +151,7 @@ def records_of(topic: KafkaTopic, part: InputPartition) -> Iterator[pa.RecordBat
 
 
 def limited(start: Mapping[int, int], ends: Mapping[int, int], most: int) -> dict[int, int]:
-    """The ends, or as far as `most` records go, dealt by backlog; always on by one, if any.
+    """End offsets of at most `most` records, in proportion to the backlog; at least one, if any.
 
     >>> limited({0: 0, 1: 5}, {0: 30, 1: 15}, 20)
     {0: 15, 1: 10}
@@ -168,7 +168,7 @@ def limited(start: Mapping[int, int], ends: Mapping[int, int], most: int) -> dic
 
 
 def _later(start: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
-    """Never back: a topic that was made anew ends before it began."""
+    """Offsets that never decrease; the ends of a re-created topic may be below the start."""
     return {number: max(last, start.get(number, 0)) for number, last in ends.items()}
 
 

@@ -1,15 +1,15 @@
-"""Rows of a frame into a topic, each task's records without a key near its executor.
+"""Writes rows of a frame to a topic; records without a key go to partitions near the executor.
 
 ```
 executor in az1   key is null   ->  partitions led from az1   (core.partitioner, KIP-1123)
                   key = "k"     ->  the partition of the key, wherever it is led: unchanged
 ```
 
-Columns: `value`, and `key` if there is one; binary or string. At least once: a task ends when every
-record is acknowledged, and a task that Spark runs again writes its records again.
+Columns: `value` and optionally `key`, binary or string. Delivery is at least once: a task ends when
+every record is acknowledged, and a task that Spark runs again writes its records again.
 
-What this does not do: write exactly once; choose the topic per row; know kafka-python (the caller
-brings the function that does).
+What this does not do: write exactly once; choose the topic per row; call kafka-python (the caller
+passes the function that does).
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ KINDS = ("binary", "string")
 
 @dataclass(slots=True)
 class WrittenRecords(WriterCommitMessage):
-    """What one task wrote: partition -> records."""
+    """The result of one task: partition -> written records."""
 
     records: Mapping[int, int]
 
 
 class _Tasks:
-    """What each task does, on its executor; `write`: key and value in, partition -> records out."""
+    """The write step of each task, on its executor; `write`: (key, value) pairs -> counts."""
 
     def __init__(self, write: Write) -> None:
         self._records = write
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenRecords:
-        """What one task writes."""
+        """Write the records of one task."""
         return WrittenRecords(self._records(_pairs(iterator)))
 
 
@@ -68,15 +68,15 @@ class TopicStreamWriter(_Tasks, DataSourceStreamArrowWriter):
 
     @override
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Nothing is left to do: the records are acknowledged."""
+        """Do nothing: the records are already acknowledged."""
 
     @override
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Nothing can be undone."""
+        """Do nothing: written records cannot be removed."""
 
 
 def check_columns(schema: StructType) -> None:
-    """A frame that can be written has `value` and perhaps `key`. Raises `InvalidConfig`."""
+    """Check that a frame has `value` and at most also `key`. Raises `InvalidConfig`."""
     kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" in kinds and kinds.keys() <= {*COLUMNS} and {*kinds.values()} <= {*KINDS}:
         return

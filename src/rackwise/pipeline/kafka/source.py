@@ -1,6 +1,6 @@
-"""The data source `rackwise-kafka`: one topic, read as a stream or a table, and written to.
+"""The Spark data source `rackwise-kafka`: reads one topic as a stream or a table, and writes it.
 
-For `spark.dataSource.register(source_of(topic))`, then by its name as any other format:
+Register the class with `spark.dataSource.register(source_of(topic))`, then use its format name:
 
 ```
 spark.readStream.format("rackwise-kafka").load()             stream_source
@@ -9,7 +9,7 @@ frame.write.format("rackwise-kafka").mode("append").save()   kafka_sink
 frame.writeStream.format("rackwise-kafka")...                kafka_sink
 ```
 
-What this does not do: take options; the topic and how it is reached are in the class.
+What this does not do: take options. The class holds the topic and its connection.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ NAME = "rackwise-kafka"
 
 
 def source_of(topic: KafkaTopic, *, takes_filters: bool = False) -> type[DataSource]:
-    """A class to register.
+    """The data source class to register.
 
-    `takes_filters`: for a session whose `kafka_table.PUSHDOWN` is true, and frames that are loaded
-    anew for each query.
+    `takes_filters`: for a session in which `kafka.table.PUSHDOWN` is true; load the frame again for
+    each query.
     """
     table = FilteredTable if takes_filters else TopicTable
 
@@ -80,7 +80,7 @@ def source_of(topic: KafkaTopic, *, takes_filters: bool = False) -> type[DataSou
 
 
 def _appending(topic: KafkaTopic, schema: StructType, *, overwrites: bool) -> Write:
-    """The function that writes. Raises `InvalidConfig`."""
+    """The function that writes records. Raises `InvalidConfig`."""
     if overwrites or topic.write is None:
         raise InvalidConfig(
             "a topic is appended to; "

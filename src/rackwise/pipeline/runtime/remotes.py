@@ -1,13 +1,13 @@
-"""Where a server of Spark Connect is, and whether it is there, before Spark is asked.
+"""The address of a Spark Connect server, and a check that it answers before Spark connects.
 
 ```
 local[2]            a server that is started here, on PORT of loopback
 sc://HOST[:PORT]    one that runs; after a / its parameters: sc://spark-1/;use_ssl=true;token=...
 ```
 
-Spark's own client asks again for ten minutes where nobody listens; so the port is tried first.
+If no server listens, Spark's own client retries for ten minutes. So the port is tried first.
 
-What this does not do: speak the protocol, or tell Spark from another server on that port.
+What this does not do: speak the protocol, or distinguish Spark from another server on that port.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_local(place: str) -> bool:
 
 
 def shown(remote: str) -> str:
-    """A remote without its parameters, for one of them may be a token."""
+    """A remote without its parameters, because a parameter may be a token."""
     return escaped(remote.partition("/;")[0])
 
 
@@ -39,7 +39,7 @@ def host_of(remote: str) -> str:
 
 
 def check_answers(remote: str) -> None:
-    """Raise `Unreachable` where nobody listens, `InvalidConfig` for what is no remote."""
+    """Raise `Unreachable` if no server listens, and `InvalidConfig` if this is not a remote."""
     host, port = _address(remote)
     try:
         socket.create_connection((host, port), timeout=ANSWER_S).close()
@@ -53,7 +53,7 @@ def check_answers(remote: str) -> None:
 
 
 def check_is_free() -> None:
-    """Raise `WorldError` where somebody listens on the port of a server that is started here."""
+    """Raise `WorldError` if the port of a server to be started here is already in use."""
     try:
         socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
     except OSError:

@@ -1,12 +1,12 @@
-"""The one place that creates a Spark session: found Java, quiet conf, our own log, right Python.
+"""Creates every Spark session: finds Java, sets the conf, the log file and the Python to use.
 
-A session that is active already belongs to somebody: it is taken as it is and never stopped; its
-conf is never changed but by `large_batches`, for the time of an action. Otherwise one is made and
-stopped at the end of the `with` block, and the process's environment is afterwards what it was
-before.
+A session that is already active belongs to the caller's program. It is used as it is and never
+stopped. Only `large_batches` changes its conf, for the time of an action. If no session is active,
+one is created and stopped at the end of the `with` block, and the environment of the process is
+restored.
 
-Profiles. `small` starts about 1.5 s sooner and is slower in long jobs; `batch` is Spark as Spark
-wants to be, with a driver of half the memory of the machine and at most 4 GiB.
+Profiles: `small` starts about 1.5 s sooner and is slower in long jobs. `batch` uses Spark's
+defaults, with a driver of half the memory of the machine and at most 4 GiB.
 
 ```
 master   local[2]  spark://..  k8s://..   a driver in this process
@@ -16,8 +16,8 @@ neither  under spark-submit               the driver that it has started, with i
          else SPARK_REMOTE, else local[*]
 ```
 
-What this does not do: fetch a Kafka connector; see `spark.apache.org` for a session of your own,
-which is then taken as it is.
+What this does not do: download a Kafka connector. To use your own session, create it as described
+on `spark.apache.org`; it is used as it is.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Profile = Literal["small", "batch"]
 
 LOG4J2 = Path(__file__).with_name("log4j2.properties")
 SMALL_BELOW_BYTES = 64 * 2**20
-"""Input below this size is a job for the profile `small`."""
+"""Input below this size is processed with the profile `small`."""
 ANSI = "spark.sql.ansi.enabled"
 REMOTE = "SPARK_REMOTE"
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set by spark-submit, whose driver is then up already."""
+"""Set by spark-submit; the driver already runs then."""
 LARGEST_DRIVER_BYTES = 4 * 2**30
 ALL_CORES = "local[*]"
 OLDEST = (4, 2)
@@ -58,13 +58,13 @@ _TUNED = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """Java compiles no method above 8000 bytes. A stage that is one such method runs up to three
-times slower than in pieces, which is what Spark makes of those above the limit. Moments in tables
-are longs: Spark's own type for them, of 96 bits, is deprecated, has no statistics and takes longer
+times slower than a stage in pieces. Spark splits the stages above this limit. Timestamps in tables
+are longs: Spark's own timestamp type, of 96 bits, is deprecated, has no statistics and takes longer
 to write."""
 _BY_FILE = "spark.python.unix.domain.socket.enabled"
-"""Rows travel between Java and Python through a socket that is a file. Through one of TCP, where
-each side writes while its own buffer is full of what the other wrote, Linux may drop the segment
-that says there is room again, and both wait for ever."""
+"""Rows travel between Java and Python through a Unix domain socket. With a TCP socket, each side
+may write while its own buffer is full of the other side's data. Linux may then drop the segment
+that reports free space again, and both sides wait for ever."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -73,7 +73,7 @@ _QUIET = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each expression costs six calls
 }
 _EXACT = {"spark.sql.session.timeZone": "UTC", ANSI: "true"}
-"""What a session of ours has on somebody's server, where the rest of the conf is theirs."""
+"""The conf of our session on another program's server; the rest of the conf is the server's."""
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _ON_LOOPBACK = {"spark.connect.grpc.binding.address": "127.0.0.1"}
 _CONNECT = (
@@ -88,8 +88,9 @@ _BATCHES = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(2**15),
 }
-"""With so many bytes Spark does not measure a batch after each row. Batches of more rows leave the
-caches of a processor: with four times as many the way to Python takes half as long again."""
+"""With this limit in bytes, Spark does not measure a batch after each row. Larger batches do not
+fit the caches of a processor: with four times as many rows, the transfer to Python takes 1.5 times
+as long."""
 _SMALL_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -102,13 +103,13 @@ def session(
     profile: Profile = "batch",
     conf: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session for the block; an active one is taken, else one is made and stopped after.
+    """A Spark session for the block: the active one, else a new one that is stopped afterwards.
 
-    `conf` wins over the profile. Raises `SparkMissing` without PySpark or what Connect needs,
-    `JavaMissing` without a fit Java; `SessionConflict` when both a master and a remote are asked
-    for, when Spark is older than `OLDEST`, when an active session is another than the one asked
-    for, has another value of `conf` or ANSI mode off, and when a remote one does not take `conf`;
-    `Unreachable` when nobody listens there, `ServerDied` when Java does not stay up.
+    `conf` overrides the profile. Raises `SparkMissing` without PySpark or the packages that Connect
+    needs; `JavaMissing` without a suitable Java; `SessionConflict` if both a master and a remote
+    are requested, if Spark is older than `OLDEST`, if the active session is not the requested one,
+    has another value of `conf` or has ANSI mode off, or if a remote session rejects `conf`;
+    `Unreachable` if no server listens; `ServerDied` if Java exits.
     """
     if master and remote:
         raise SessionConflict(
@@ -143,7 +144,7 @@ def session(
 
 
 def check_version(version: str) -> None:
-    """Refuse a Spark, an active one or a server's, that lacks functions this room calls."""
+    """Reject a Spark version, of an active session or a server, that lacks functions used here."""
     found = tuple(int(part) for part in version.split(".")[:2])
     if found < OLDEST:
         wanted = ".".join(map(str, OLDEST))
@@ -157,7 +158,7 @@ def check_version(version: str) -> None:
 
 
 def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str, str]:
-    """The conf of a session that is made here: key -> value."""
+    """The conf of a session that is created here: key -> value."""
     is_small = profile == "small"
     java = [f"-Dlog4j2.configurationFile={LOG4J2.as_uri()}", *(_SMALL_JAVA if is_small else ())]
     return {
@@ -174,9 +175,9 @@ def settings(master: str, profile: Profile, conf: Mapping[str, str]) -> dict[str
 
 @contextmanager
 def large_batches(spark: SparkSession) -> Iterator[None]:
-    """Arrow batches to Python cut by rows alone, for the actions inside; put back afterwards.
+    """Limit Arrow batches to Python by rows only, for the actions inside; restored afterwards.
 
-    With a limit in bytes, as it is by default, Spark measures the batch anew after every row.
+    With a limit in bytes, which is the default, Spark measures the batch again after every row.
     """
     before = {key: spark.conf.get(key) or "" for key in _BATCHES}
     for key, value in _BATCHES.items():
@@ -202,16 +203,16 @@ def _create(
 
 
 def _connected(app: str, remote: str, profile: Profile, conf: Mapping[str, str]) -> SparkSession:
-    """A session on a server of Spark Connect, or on one that is started here for it."""
+    """A session on a Spark Connect server; for a local master, the server is started here."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     host_of(remote)
     with _installed():
-        import pyspark.sql.connect.session  # noqa: F401 (it looks for what Connect needs)
+        import pyspark.sql.connect.session  # noqa: F401 (checks the packages that Connect needs)
     builder = SparkSession.builder.appName(app).remote(remote)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of conf that is fixed when a server starts
+        warnings.simplefilter("ignore", UserWarning)  # fixed conf of a running server
         if is_local(remote):
             check_is_free()
             os.environ.update(_needed(remote))
@@ -240,7 +241,7 @@ def _with(builder: SparkSession.Builder, conf: Mapping[str, str]) -> SparkSessio
 
 @contextmanager
 def _installed() -> Iterator[None]:
-    """Imports of PySpark, and of what its Connect needs, fail with the line that installs them."""
+    """Make failed imports of PySpark or of Connect's packages name the command to install them."""
     try:
         yield
     except ImportError as error:
@@ -271,7 +272,7 @@ def _staying_up() -> Iterator[None]:
 
 
 def _needed(master: str) -> dict[str, str]:
-    """The environment Spark is started in, beyond what is there."""
+    """The additional environment variables with which Spark is started."""
     needed = {"JAVA_HOME": str(find_java(os.environ).home)}
     if "PYSPARK_PYTHON" not in os.environ:
         needed["PYSPARK_PYTHON"] = sys.executable
@@ -282,7 +283,7 @@ def _needed(master: str) -> dict[str, str]:
 
 @contextmanager
 def _environment_kept() -> Iterator[None]:
-    """PySpark tells itself by variables that a process is on Connect; they go with the session."""
+    """Restore the variables by which PySpark marks a process as a Connect client."""
     before = {name: os.environ.get(name) for name in _CONNECT}
     try:
         yield
@@ -310,7 +311,7 @@ def _put_back(before: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def _silent_loggers() -> Iterator[None]:
-    """PySpark's own loggers print every failed query as a page of JSON, caught or not."""
+    """Silence PySpark's loggers, which print each failed query as a page of JSON, caught or not."""
     from pyspark.logger import PySparkLogger
 
     loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]

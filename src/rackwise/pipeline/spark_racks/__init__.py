@@ -1,1 +1,1 @@
-"""The rack of each Spark executor: how to set it, how to check it."""
+"""The rack of each Spark executor: how to set it and how to check it."""

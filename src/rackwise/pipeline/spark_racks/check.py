@@ -1,10 +1,10 @@
-"""Finds what keeps the executors of a Spark job from reading Kafka in their own racks.
+"""Checks whether the executors of a Spark job read Kafka in their own racks.
 
-Goals, in order: every rule is checked or named in `not_checked` with the reason; one wrong setting
-is one finding; each finding says what was wanted and had, and what to do.
+Goals, in order: every rule is checked, or listed in `not_checked` with the reason; one wrong
+setting gives one finding; each finding says what was expected, what was found, and what to do.
 
-An executor reads in its own rack only if all of this holds at once. Neither Spark nor Kafka reports
-anything if a part is missing:
+An executor reads in its own rack only if all of these conditions hold. Neither Spark nor Kafka
+reports an error if one is missing:
 
 ```
 options                        each executor's JVM              brokers
@@ -13,7 +13,7 @@ a provider `env`, its class    providers not forbidden          a replica of eac
 V on the allow-list            kafka-clients 3.5 or later
 ```
 
-Causes and effects. A finding suppresses those that it would cause:
+A finding suppresses the findings that it would cause:
 
 ```
 rack-not-set        all other rules about options and about JVMs
@@ -21,9 +21,9 @@ rack-is-constant    provider-*, allowlist-blocks, variable-unset, providers-disa
 provider-missing    provider-wrong, allowlist-blocks
 ```
 
-`core.fetch_diagnosis` checks the brokers, with the racks of the executors as those of clients.
+`core.fetch_diagnosis` checks the brokers; it takes the racks of the executors as client racks.
 
-What this does not do: ask the JVMs (see `spark_racks.probe`), or the cluster.
+What this does not do: ask the JVMs (see `spark_racks.probe`) or the cluster.
 
 Source: KIP-392, KIP-887; `ConfigTransformer` and `EnvVarConfigProvider` of kafka-clients.
 """
@@ -47,22 +47,22 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
 
 OLDEST_CLIENTS = (3, 5)
-"""The first kafka-clients with EnvVarConfigProvider."""
+"""The first version of kafka-clients with EnvVarConfigProvider."""
 AUTOMATIC = "org.apache.kafka.automatic.config.providers"
-"""The system property that says which provider classes a client may load."""
+"""The system property with the provider classes that a client may load."""
 
 SPARK_RULES: RuleTable[Callable[..., Iterator[Finding]]] = RuleTable()
-"""Rule name -> rule, in the order in which findings are listed: causes before effects."""
+"""Rule name -> rule, in the order of the findings: causes before effects."""
 OF_BROKERS = ("reading-broker-rack", "reading-selector", "reading-client-rack")
-"""Rules of reading that hold for executors as for any client."""
+"""Rules of reading that apply to executors as to any client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jvm:
-    """What one JVM answered; None for what it does not have.
+    """The answer of one JVM; a field is None if the JVM does not have it.
 
-    `value`: of the variable; `providers`: of the system property that restricts them; `clients`:
-    the version of kafka-clients.
+    `value`: of the variable; `providers`: of the system property that restricts providers;
+    `clients`: the version of kafka-clients.
     """
 
     host: str | None
@@ -79,11 +79,11 @@ class Jvm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What the JVMs of a session said.
+    """The answers of all JVMs of a session.
 
-    `executors`: JVM -> number of the `asked` partitions that it answered; `driver`: None where it
-    could not be asked; `is_allowed`: whether the allow-list of the options lets the variable pass,
-    None where it is no regular expression.
+    `executors`: JVM -> number of the `asked` partitions that it answered; `driver`: None if the
+    driver could not be asked; `is_allowed`: whether the allow-list of the options permits the
+    variable, None if the allow-list is not a regular expression.
     """
 
     executors: Mapping[Jvm, int]
@@ -93,12 +93,12 @@ class Answers:
 
     @property
     def racks(self) -> Counter[str]:
-        """Value of the variable -> executors that have it."""
+        """Value of the variable -> number of executors with it."""
         return Counter(each.value for each in self.executors if each.value)
 
 
 def variable_of(options: Mapping[str, str], default: str) -> str:
-    """The variable that the options name, else `default`.
+    """The variable that the options name; if they name none, `default`.
 
     >>> variable_of({"kafka.client.rack": "${env:ZONE}"}, "CLIENT_RACK")
     'ZONE'
@@ -108,7 +108,7 @@ def variable_of(options: Mapping[str, str], default: str) -> str:
 
 
 def allow_list(options: Mapping[str, str]) -> str | None:
-    """The regular expression that the variable must match whole; None where there is none."""
+    """The regular expression that must match the whole name of the variable; None if not set."""
     kafka = _kafka(options)
     found = PLACEHOLDER.fullmatch(kafka.get(RACK, ""))
     name = f"{PROVIDERS}.{found[1]}.param.allowlist.pattern" if found else ""
@@ -121,9 +121,10 @@ def diagnose_spark(
     answers: Answers,
     cluster: Cluster | None = None,
 ) -> FindingList:
-    """All findings about a job with these options of its Kafka reader.
+    """All findings about a job whose Kafka reader has these options.
 
-    `variable`: the one that was asked for; `cluster`: brokers, their configs and the topics read.
+    `variable`: the variable that the JVMs were asked for; `cluster`: brokers, their configs and the
+    topics read.
     """
     job = _Job(_kafka(options), variable, answers)
     found: list[Finding | Unchecked] = list(job.findings())
@@ -145,7 +146,7 @@ def diagnose_spark(
 
 
 def _kafka(options: Mapping[str, str]) -> dict[str, str]:
-    """Options for Kafka's client, without prefix; Spark takes the prefix in any case."""
+    """Options for Kafka's client, without prefix; Spark ignores the case of the prefix."""
     return {
         key[len(PREFIX) :]: value
         for key, value in options.items()
@@ -154,7 +155,7 @@ def _kafka(options: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Job:
-    """One job, rule by rule; `not_checked` is filled while the rules are checked."""
+    """Checks one job, rule by rule; fills `not_checked` on the way."""
 
     def __init__(self, kafka: Mapping[str, str], variable: str, answers: Answers) -> None:
         self.kafka = kafka
@@ -171,7 +172,7 @@ class _Job:
         return sorted(self.answers.racks) if self.placeholder else [self.rack]
 
     def findings(self) -> Iterator[Finding]:
-        """Findings about options, then those about JVMs."""
+        """Findings about options, then findings about JVMs."""
         if not self.rack:
             self._skip("no rack is set", but=("rack-not-set", "rf-below-racks"))
             yield from self._not_set()
@@ -345,7 +346,7 @@ class _Job:
     def _variable_unset(
         self, executors: Sequence[Jvm], drivers: Sequence[Jvm]
     ) -> Iterator[Finding]:
-        """`drivers`: the driver, unless it is an executor as well."""
+        """`drivers`: the driver, unless it is also an executor."""
         unset = [each.name for each in executors if not each.value]
         if unset:
             yield SPARK_RULES.finding(
@@ -376,7 +377,7 @@ def _class_option(provider: str) -> str:
     "rf-below-racks", Severity.INFO, "some partitions have no replica in a rack of executors"
 )
 def _uncovered(view: FetchView, racks: Iterable[str]) -> Iterator[Finding]:
-    """Racks of executors and brokers in which not every partition has a replica."""
+    """Racks with executors and brokers in which some partition has no replica."""
     whole = len(view.cluster.partitions)
     for rack in racks:
         near = int(view.covers(rack).sum())
@@ -392,9 +393,9 @@ def _uncovered(view: FetchView, racks: Iterable[str]) -> Iterator[Finding]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """`3.9.2` -> (3, 9): what comes before the second point."""
+    """`3.9.2` -> (3, 9): the numbers before the second point."""
     return tuple(int(each) for each in re.findall(r"[0-9]+", version)[:2])
 
 
 RULES: Mapping[str, Rule] = {**SPARK_RULES, **{name: READING_RULES[name] for name in OF_BROKERS}}
-"""Every rule that `diagnose_spark` checks, in the order in which findings are listed."""
+"""Every rule that `diagnose_spark` checks, in the order of the findings."""

@@ -1,17 +1,18 @@
-"""Ask the JVMs of a session what they would tell Kafka: each executor's own answer, not one's.
+"""Asks the JVMs of a session for their client settings; each executor answers for itself.
 
-The JVM that runs a task is the one that builds the consumer, so a static method of Java called in a
-task sees what the consumer will see. Many more partitions than cores are asked, so that each
-executor gets some; those that get none do not answer, and the count says so.
+The JVM that runs a task also builds the consumer. So a static Java method that a task calls sees
+the same environment as the consumer. The number of partitions asked is much larger than the number
+of cores, so that each executor gets some. An executor that gets none does not answer, and the
+number of answers shows it.
 
 ```
 range of 4 x cores partitions   -> java_method(getenv, ..)   run by executors
 one row that Spark has at hand  -> java_method(getenv, ..)   worked out on the driver as it plans
 ```
 
-The same on classic and on Connect: no context, no RDD, no gateway.
+The probe works the same on classic Spark and on Connect: it uses no context, no RDD and no gateway.
 
-What this does not do: promise to reach all executors, or judge (see `spark_check`).
+What this does not do: guarantee to reach all executors, or judge (see `spark_racks.check`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_PER_CORE = 4
 NOTHING = "null"
-"""How Java's null comes back."""
+"""The text that Spark returns for Java's null."""
 
 
 def check_client_rack(
@@ -51,18 +52,18 @@ def check_client_rack(
     *,
     variable: str,
 ) -> FindingList:
-    """Ask, then judge: findings about a job that reads Kafka with these options.
+    """Ask the JVMs, then return findings about a job that reads Kafka with these options.
 
-    `variable`: the one to ask for where the options name none.
+    `variable`: the variable to ask for if the options name none.
     """
     asked = variable_of(options, variable)
     return diagnose_spark(options, asked, ask(spark, asked, allow_list(options)), cluster)
 
 
 def ask(spark: SparkSession, variable: str, pattern: str | None = None) -> Answers:
-    """What executors and driver answer; `pattern`: a regular expression of Java's for `variable`.
+    """The answers of executors and driver; `pattern`: a Java regular expression for `variable`.
 
-    Two actions, of one number for each partition.
+    Runs two actions; each partition returns one number.
     """
     clients = _clients(spark)
     asked = PARTITIONS_PER_CORE * _cores(spark)
@@ -86,32 +87,32 @@ def _questions(variable: str, clients: Column) -> list[Column]:
 
 
 def _java(name: str, method: str, *arguments: str) -> Column:
-    """A static method of Java, as text; null where it throws."""
+    """The result of a static Java method, as text; null if it throws."""
     return F.try_reflect(F.lit(name), F.lit(method), *(F.lit(each) for each in arguments))
 
 
 def _clients(spark: SparkSession) -> Column:
-    """The version of kafka-clients; null in a session without them."""
+    """The version of kafka-clients; null in a session without kafka-clients."""
     version = _java("org.apache.kafka.common.utils.AppInfoParser", "getVersion")
     try:
-        _at_hand(spark).select(version).schema  # noqa: B018 (reading it looks the class up)
+        _at_hand(spark).select(version).schema  # noqa: B018 (the schema loads the Java class)
     except AnalysisException:
         return F.lit(None).cast("string")
     return version
 
 
 def _at_hand(spark: SparkSession) -> DataFrame:
-    """One row that the driver has: what is asked of it the driver answers itself."""
+    """One row of local data; the driver itself evaluates expressions on it."""
     return spark.sql("VALUES (1)")
 
 
 def _cores(spark: SparkSession) -> int:
-    """Partitions that Spark makes of its own accord: as many as there are cores."""
+    """Spark's default number of partitions, which is the number of cores."""
     return spark.range(1 << 12).select(F.spark_partition_id().alias("at")).distinct().count()
 
 
 def _jvms(answers: DataFrame) -> dict[Jvm, int]:
-    """JVM -> number of answers, in order of their names."""
+    """JVM -> number of answers, sorted by name."""
     counts = Counter(
         Jvm(**{key: None if value == NOTHING else value for key, value in row.asDict().items()})
         for row in answers.collect()
@@ -120,7 +121,7 @@ def _jvms(answers: DataFrame) -> dict[Jvm, int]:
 
 
 def _is_allowed(spark: SparkSession, variable: str, pattern: str | None) -> bool | None:
-    """Whether Java finds that the whole name matches; None where it takes the pattern for none."""
+    """Whether Java matches the whole name; None if Java rejects the pattern."""
     if pattern is None:
         return True
     whole = F.lit(variable).rlike(f"^(?:{pattern})$")

@@ -1,7 +1,7 @@
-"""Racks for Spark itself: the four options that give each executor its own `client.rack`.
+"""The four Spark options that give each executor its own `client.rack`.
 
-Spark hands options to its executors as text. What stands in one option is therefore the same
-everywhere, unless the client that reads it looks at its own surroundings:
+Spark passes options to its executors as text. So an option has the same value everywhere, unless
+the client that reads it looks it up in its own environment:
 
 ```
 driver      kafka.client.rack = ${env:CLIENT_RACK}      text, sent as it is
@@ -10,11 +10,11 @@ executor 2  CLIENT_RACK=az2   ->  client.rack = az2
 executor 3  no CLIENT_RACK    ->  the text itself       no broker's rack: reads from the leader
 ```
 
-Only through the DataFrame API: in SQL text Spark itself replaces `${env:...}`, on the driver. The
-driver asks brokers too, so the variable belongs there as well; `spark.executorEnv.CLIENT_RACK` is
-one value for all executors.
+This works only through the DataFrame API: in SQL text, Spark itself replaces `${env:...}` on the
+driver. The driver also sends requests to brokers, so set the variable there too.
+`spark.executorEnv.CLIENT_RACK` is one value for all executors.
 
-What this does not do: set the variable; that is where executors are started.
+What this does not do: set the variable. Set it where executors are started.
 
 Source: KIP-392, KIP-887 (kafka-clients 3.5).
 """
@@ -29,7 +29,7 @@ RACK = "client.rack"
 PROVIDERS = "config.providers"
 ENV_PROVIDER = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 PLACEHOLDER = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
-"""What kafka-clients replaces: `${provider:key}` or `${provider:path:key}`."""
+"""The pattern that kafka-clients replaces: `${provider:key}` or `${provider:path:key}`."""
 
 
 def client_rack_options(variable: str = VARIABLE) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""One day of telemetry as facts that count once: repeated and replaced messages are marked.
+"""One day of telemetry as facts without double counting: marks repeated and replaced messages.
 
-Clients send a window again when they are not sure that it arrived, and once more when they know
-better. Of all messages of one emitter and window one is accepted:
+A client sends a window again if it does not know whether the first message arrived, and sends a new
+revision when it has better numbers. One message per emitter and window is accepted:
 
 ```
 emitter  window  revision  offset  bytes
@@ -11,14 +11,14 @@ e1       00:00   1         17      130     accepted: highest revision, then last
 e2       00:00   0         12      100     accepted
 ```
 
-Malformed and late messages were marked as they arrived (`stream_messages`). All messages
-of the day = accepted + superseded + duplicate + quarantined; checked before anything is built on
-it. The accepted ones become canonical flows, which `analyze` reads like any others.
+Malformed and late messages are marked on arrival (`stream.messages`). All messages of the day =
+accepted + superseded + duplicate + quarantined; this is checked before any result is built. The
+accepted messages become canonical flows, which `analyze` reads like all other flows.
 
-A late message opens its day again: the day is to be compacted anew, for three days. What comes then
-is quarantined, belongs to the day on which it came, and changes no bill.
+A late message reopens its day: for three days, the day must be compacted again. A message that
+arrives after that is quarantined. It belongs to the day of its arrival and changes no bill.
 
-What this does not do: publish the day (the caller runs `analyze` and publishes what that gives).
+What this does not do: publish the day. The caller runs `analyze` and publishes its result.
 """
 
 from __future__ import annotations
@@ -48,16 +48,17 @@ if TYPE_CHECKING:
 OUTCOMES = ("accepted", "superseded", "duplicate")
 SOURCE = "telemetry"
 FEW_MESSAGES = 100_000
-"""A stream of fewer messages is a job for the profile `small`."""
+"""A stream with fewer messages runs with the profile `small`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactCounts:
-    """What became of the messages of one day.
+    """Outcomes of the messages of one day.
 
     `messages` = accepted + superseded + duplicate + quarantined. `conflicts`: duplicates whose
-    content differs from what was accepted; `late`: kept ones that arrived more than 2 hours after
-    their window; `rows`, `bytes`: of the accepted ones; `reasons`: of the quarantined ones.
+    content differs from the accepted message; `late`: kept messages that arrived more than 2 hours
+    after their window; `rows`, `bytes`: of the accepted messages; `reasons`: of the quarantined
+    messages.
     """
 
     messages: int
@@ -78,7 +79,7 @@ class CompactCounts:
 
 
 def with_outcomes(messages: DataFrame) -> DataFrame:
-    """Adds `outcome`, `is_conflict` and `lateness_ms` to kept messages of `stream_messages`."""
+    """Adds `outcome`, `is_conflict` and `lateness_ms` to kept messages of `stream.messages`."""
     content = F.xxhash64(*(name for name in TOLD if name != "revision"))
     same = Window.partitionBy("emitter", "window_start_ms").orderBy(
         F.desc("revision"), F.desc("kafka_offset"), F.desc("kafka_topic"), F.desc("kafka_partition")
@@ -126,9 +127,9 @@ def flows_of(accepted: DataFrame) -> DataFrame:
 
 
 def compact(spark: SparkSession, out: str, day: date) -> tuple[CompactCounts, str]:
-    """The day's counts, and the folder with its canonical flows, which the caller removes.
+    """The day's counts, and the folder with its canonical flows; the caller removes the folder.
 
-    Raises `InvalidFlows` where no batch holds a message of the day, `BytesLost`.
+    Raises `InvalidFlows` if no batch holds a message of the day, and `BytesLost`.
     """
     store = Store(out)
     number = day_number(day)
@@ -182,7 +183,7 @@ def _counts(judged: DataFrame) -> DataFrame:
 
 
 def _rename_files(folder: Path) -> str:
-    """Names that are the same whenever the same is written: a run's id is made of them."""
+    """Rename files so that equal content has equal names; the id of a run depends on the names."""
     for number, part in enumerate(sorted(folder.glob("part-*.parquet"))):
         part.rename(folder / f"telemetry-{number:05}.parquet")
     for rest in folder.glob(".*.crc"):

@@ -1,6 +1,6 @@
-"""Telemetry of Kafka clients: one JSON message in, one row out, with the reason why it counts.
+"""Telemetry of Kafka clients: parses one JSON message into one row, with a reason if invalid.
 
-A message is what one emitter moved in one window, in full; a later revision replaces it:
+A message has all bytes that one emitter moved in one window; a later revision replaces it:
 
 ```
 {"v":1, "emitter":"host/pid/start_ms", "cluster":"prod", "window_start_ms":1793491200000,
@@ -9,15 +9,16 @@ A message is what one emitter moved in one window, in full; a later revision rep
                                   kind     topic partition or null, broker id, bytes
 ```
 
-A message is kept whole or not at all: one bad row makes it malformed, as half a window would look
-like a quiet one. The reason is the first that holds: `malformed:size` (over 1 MiB), `json` (UTF-8),
-`version`, then the fields in the order above, then `rows`, `kind`, `partition`, `broker_id`,
-`bytes`; last `too-late`, three days after the window has ended. Unknown fields are ignored.
+A message is kept as a whole or not at all. One bad row makes the message malformed, because half a
+window would look like a window with little traffic. The reason is the first that applies:
+`malformed:size` (over 1 MiB), `json` (UTF-8), `version`, then the fields in the order above, then
+`rows`, `kind`, `partition`, `broker_id`, `bytes`; last `too-late`, three days after the end of the
+window. Unknown fields are ignored.
 
-Each message belongs to one day: one that is kept to the day in which its window begins, any other
-to the day on which it arrived, as what it says of itself is not believed.
+Each message belongs to one day. A kept message belongs to the day in which its window begins. Any
+other message belongs to the day of its arrival, because its own fields are not trusted.
 
-What this does not do: tell duplicates (`stream_compact`); know clusters, brokers or racks.
+What this does not do: detect duplicates (`stream.compact`); know clusters, brokers or racks.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ LATEST_MS = 253_402_300_800_000
 """The year 10000."""
 LATE_MS = 2 * 3600 * 1000
 TOO_LATE_MS = 3 * DAY_S * 1000
-"""So long after its window a message still changes the bill of its day."""
+"""A message that arrives within this time after its window still changes the bill of its day."""
 TOO_LATE = "too-late"
 
 _CORRUPT = "_corrupt"
@@ -85,10 +86,10 @@ TELEMETRY = (
     "rows",
     "raw",
 )
-"""Columns of a table of messages; `day`: since 1970-01-01; `rows` of those that are kept, `raw` of
-others: their text, at most 4096 characters."""
+"""Columns of a table of messages. `day`: days since 1970-01-01. `rows`: only of kept messages.
+`raw`: only of other messages, their text, at most 4096 characters."""
 TOLD = TELEMETRY[len(PLACE) + 2 : -1]
-"""Those that a client fills."""
+"""Columns that the client sends."""
 
 
 def messages(kafka: DataFrame) -> DataFrame:
@@ -121,12 +122,12 @@ def messages(kafka: DataFrame) -> DataFrame:
 
 
 def lateness_ms() -> Column:
-    """How long after the end of its window a message arrived."""
+    """The time from the end of a message's window to its arrival."""
     return F.unix_millis("arrived") - F.col("window_start_ms") - F.col("window_ms")
 
 
 def bytes_of_rows() -> Column:
-    """The bytes of all rows of a message that is kept."""
+    """The bytes of all rows of a kept message."""
     return F.aggregate("rows", F.lit(0).cast("long"), lambda sum_, row: sum_ + row["bytes"])
 
 
@@ -135,7 +136,7 @@ def _or_zero(name: str) -> Column:
 
 
 def _row(cells: Column) -> Column:
-    """A row of a message that is kept; of others the cells may be anything."""
+    """A row of a kept message; in other messages a cell may hold anything."""
     return F.struct(
         _cell(cells, 0).alias("kind"),
         _cell(cells, 1).alias("topic"),
@@ -146,7 +147,7 @@ def _row(cells: Column) -> Column:
 
 
 def _cell(row: Column, at: int) -> Column:
-    """One cell, null where the row is shorter."""
+    """One cell; null if the row is shorter."""
     return F.get(row, F.lit(at))
 
 
@@ -196,6 +197,6 @@ def _is_between(name: str, least: int, most: int) -> Column:
 
 
 def _is_number(cell: Column, kind: str) -> Column:
-    """Whether a cell is a whole number from 0 that fits."""
+    """Whether a cell is an integer from 0 up that fits its type."""
     is_so = cell.rlike(r"^[0-9]+\z") & cell.try_cast(kind).isNotNull()
     return F.coalesce(is_so, F.lit(0) == 1)

@@ -1,4 +1,4 @@
-"""Telemetry from Kafka into tables, each message once: Spark's source, our batches.
+"""Writes telemetry from Kafka into tables, each message exactly once, in batches of a stream.
 
 ```
 Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kafka_source`
@@ -7,10 +7,10 @@ Kafka  ->  source: topic, partition, offset, timestamp, value   Spark's, or `kaf
        ->  then its mark (`stream_store`)                       exactly once
 ```
 
-Nothing is kept between batches: no state, hence no watermark, and no late message is lost. What is
-repeated or replaced is marked later, with all messages of a day at hand (`stream_compact`).
+No state is kept between batches, so there is no watermark, and no late message is lost. Repeated
+and replaced messages are marked later, from all messages of a day (`stream.compact`).
 
-What this does not do: price anything; the nightly `compact` does.
+What this does not do: compute prices; the nightly `compact` does.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ REFUSED = (
     "enable.auto.commit",
     "interceptor.classes",
 )
-"""Settings of a consumer that Spark sets itself."""
+"""Consumer settings that Spark sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """What a stream reads and where it writes.
+    """The input and output of a stream.
 
-    `starting`: `earliest` or `latest`, for a new checkpoint; `interval`: `60 seconds`, or None to
-    take what is there and end; `kafka`: options for Kafka's client, with their prefix `kafka.`.
+    `starting`: `earliest` or `latest`, for a new checkpoint; `interval`: for example `60 seconds`,
+    or None to read the available records and end; `kafka`: options for Kafka's client, with their
+    prefix `kafka.`.
     """
 
     bootstrap: str
@@ -89,7 +90,7 @@ class StreamOptions:
 
 
 def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """The conf with Spark's own connector for the running version, unless jars are named in it."""
+    """The conf plus Spark's Kafka connector for the running version, unless the conf names jars."""
     import pyspark
 
     if any(key in conf for key in JARS):
@@ -100,9 +101,9 @@ def connector_conf(conf: Mapping[str, str]) -> dict[str, str]:
 def start(
     spark: SparkSession, options: StreamOptions, python: KafkaTopic | None = None
 ) -> StreamingQuery:
-    """Start the stream; it ends by itself where `interval` is None.
+    """Start the stream; if `interval` is None, it ends after the available records.
 
-    `python`: read by `kafka_source` in place of Spark's connector, with functions that know how.
+    `python`: the topic for `kafka.source`, which replaces Spark's connector.
     Raises `ConnectorMissing`, `CheckpointMismatch`.
     """
     store = Store(options.out)
@@ -125,14 +126,14 @@ def start(
 
 
 def usable_conf(conf: Mapping[str, str]) -> Mapping[str, str]:
-    """Nothing where somebody's session is active: whether it has the connector is seen there."""
+    """An empty conf if a session is active; that session's connector is checked on first use."""
     from pyspark.sql import SparkSession
 
     return conf if SparkSession.getActiveSession() is None else {}
 
 
 def finish(query: StreamingQuery) -> None:
-    """Wait until the query has ended; stop it where this is stopped. Raises `WorldError`."""
+    """Wait until the query ends or the wait is interrupted, then stop it. Raises `WorldError`."""
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
@@ -148,7 +149,7 @@ def finish(query: StreamingQuery) -> None:
 
 
 def batch_writer(out: str, token: str) -> Callable[[DataFrame, int], None]:
-    """What is done with each batch: a function of plain texts, as Connect sends it elsewhere."""
+    """The function that writes each batch; it takes plain texts, because Connect serializes it."""
 
     def keep(rows: DataFrame, batch_id: int) -> None:
         keep_batch(rows, batch_id, store=Store(out), token=token)
@@ -157,9 +158,9 @@ def batch_writer(out: str, token: str) -> Callable[[DataFrame, int], None]:
 
 
 def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> None:
-    """Write one batch of a Kafka source and make it count; nothing where it already does.
+    """Write one batch of a Kafka source and commit it; a committed batch is left as it is.
 
-    Raises `BytesLost`, after which it does not count.
+    Raises `BytesLost`; the batch is then not committed.
     """
     done = store.committed(token, batch_id)
     if done is not None:
@@ -185,7 +186,7 @@ def keep_batch(rows: DataFrame, batch_id: int, *, store: Store, token: str) -> N
 
 
 def _count_batch(written: DataFrame, batch_id: int, token: str, attempt: str) -> Batch:
-    """What stands in a batch; one action over what was written."""
+    """The counts of a batch, from one Spark action over the written files."""
     is_kept = F.col("reason") == KEPT
     found = (
         written.groupBy("reason", "kafka_topic", "kafka_partition")
@@ -229,7 +230,7 @@ def _source(spark: SparkSession, options: StreamOptions) -> DataFrame:
     )
     try:
         loaded = reader.load()
-        loaded.schema  # noqa: B018 (Connect looks when it is asked something)
+        loaded.schema  # noqa: B018 (Connect loads the source on the first request)
     except AnalysisException as error:
         package = f"{CONNECTOR}:{spark.version}"
         raise ConnectorMissing(

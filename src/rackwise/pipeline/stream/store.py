@@ -1,7 +1,7 @@
-"""Where a stream writes: folders per batch, and one small file that makes a batch count.
+"""The store of a stream: one folder per batch, and one small mark file that commits the batch.
 
-Goals, in order: every message of the topic is in exactly one batch that counts, whatever is killed
-when; a reader never sees half a batch; no reader needs Spark's own log.
+Goals, in order: every message of the topic is in exactly one committed batch, whichever process is
+killed at any time; a reader never sees half a batch; no reader needs Spark's own log.
 
 ```
 DIR/stream/epoch=<token>/batch_id=7/attempt=3f9c/*.parquet   its messages, written first
@@ -10,9 +10,9 @@ DIR/stream/_committed/<token>-7.json                         the mark, put in pl
 CHECKPOINT/rackwise.json                                     the token, made with the checkpoint
 ```
 
-Spark writes down the offsets of a batch before it runs it and that it is done after; a batch that
-was killed between runs again with the same number and the same offsets, in an attempt of its own.
-An executor that outlives its driver writes on where nobody looks:
+Spark records the offsets of a batch before the batch runs, and records the end of the batch after
+it. A batch that is killed in between runs again with the same number and the same offsets, as a new
+attempt. An executor that outlives its driver continues to write into a folder that no reader opens:
 
 ```
 killed                         the next run
@@ -21,14 +21,14 @@ after it, before the mark      writes another attempt
 after the mark                 finds the mark and leaves the batch as it is
 ```
 
-The first mark of a batch stands; once it does, other attempts are removed. A new checkpoint begins
-again at batch 0, so it gets a token of its own and never meets an old one.
+The first mark of a batch is final; after that, other attempts are removed. A new checkpoint starts
+again at batch 0. It gets its own token, so its batches never collide with older ones.
 
-A checkpoint goes with its DIR, and both are at the same batch or one apart. One that was put back
-from a copy would number what it reads like batches that count already, and lose it; it is refused,
-as is a DIR that lacks batches, or a log of Spark's that was cut.
+A checkpoint belongs to its DIR; their last batches are equal or differ by one. A checkpoint that
+was restored from a copy would give new records the numbers of committed batches and lose them, so
+it is rejected. A DIR that lacks batches and a truncated Spark log are rejected too.
 
-What this does not do: take away old batches; follow a DIR on an object store.
+What this does not do: remove old batches; support a DIR on an object store.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ ANOTHER = "choose another --checkpoint: the topic is read again and each message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch that counts.
+    """A committed batch.
 
-    `attempt`: the one that counts; `offsets`: `topic-partition` -> first offset, and last;
+    `attempt`: the committed attempt; `offsets`: `topic-partition` -> first and last offset;
     `reasons`: reason -> messages; `bytes`: of the rows of kept messages; `days`: first and last day
-    to which its messages belong, since 1970-01-01.
+    of its messages, in days since 1970-01-01.
     """
 
     token: str
@@ -79,33 +79,33 @@ class Batch:
 
     @property
     def messages(self) -> int:
-        """All of them, kept or not."""
+        """The number of all messages, kept or not."""
         return sum(self.reasons.values())
 
 
 class StoreDisk:
-    """The steps of a mark, one call each: between any two the process may end."""
+    """The steps that write a mark, one call each; the process may end between any two."""
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder, and those above it."""
+        """Create a folder and its parents."""
         path.mkdir(parents=True, exist_ok=True)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a file that nobody reads yet and wait until it is on the disk."""
+        """Write a file that is not yet visible to readers, and wait until it is on the disk."""
         with path.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
 
     def place(self, beside: Path, path: Path) -> None:
-        """Give a file its name, unless another one has it."""
+        """Give a file its name, unless another file has that name."""
         try:
             path.hardlink_to(beside)
         except FileExistsError:
             return
 
     def remove(self, path: Path) -> None:
-        """Remove a file, or a folder; what a dying executor still adds to it may stay."""
+        """Remove a file or a folder; files that a dying executor still adds may remain."""
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -121,7 +121,7 @@ class StoreDisk:
 
 
 class Store:
-    """The batches below one result folder."""
+    """The batches in one result folder."""
 
     def __init__(self, out: str, disk: StoreDisk | None = None) -> None:
         self.out = str(Path(out).absolute())
@@ -129,36 +129,36 @@ class Store:
         self._marks = Path(self.out, STREAM, COMMITTED)
 
     def folder(self, token: str, batch_id: int, attempt: str, *, table: str = STREAM) -> str:
-        """Where an attempt at a batch lies, or will; `table`: `stream` or `stream_gold`."""
+        """The folder of an attempt at a batch; `table`: `stream` or `stream_gold`."""
         return f"{self._batch(table, token, batch_id)}/attempt={attempt}"
 
     def folder_of(self, batch: Batch, *, table: str = STREAM) -> str:
-        """Where a batch that counts lies."""
+        """The folder of a committed batch."""
         return self.folder(batch.token, batch.batch_id, batch.attempt, table=table)
 
     def begin(self, token: str) -> None:
-        """Make room for the batches of a new checkpoint."""
+        """Create the folders for the batches of a new checkpoint."""
         self.disk.make_folder(self._epoch(STREAM, token))
         self.disk.sync(self._epoch(STREAM, token).parent)
 
     def has(self, token: str) -> bool:
-        """Whether this is the folder of a checkpoint."""
+        """Whether this result folder belongs to the checkpoint with this token."""
         return self._epoch(STREAM, token).is_dir()
 
     def committed(self, token: str, batch_id: int) -> Batch | None:
-        """A batch, if it counts. Raises `CheckpointMismatch`."""
+        """The batch, or None if it is not committed. Raises `CheckpointMismatch`."""
         mark = self._mark(token, batch_id)
         return _batch(mark) if mark.exists() else None
 
     def commit(self, batch: Batch) -> None:
-        """Make a batch count, unless it does; its folders are whole by now."""
+        """Commit a batch, unless it is committed; the caller has written its folders completely."""
         self.disk.make_folder(self._marks)
         mark = self._mark(batch.token, batch.batch_id)
         _write(self.disk, mark, {"format": FORMAT, **asdict(batch)})
         self.tidy(_batch(mark))
 
     def tidy(self, batch: Batch) -> None:
-        """Remove attempts at a batch other than the one that counts."""
+        """Remove all attempts at a batch except the committed one."""
         for table in (STREAM, SUMS):
             folder = Path(self._batch(table, batch.token, batch.batch_id))
             for path in sorted(folder.glob("attempt=*")):
@@ -166,12 +166,12 @@ class Store:
                     self.disk.remove(path)
 
     def batches(self) -> tuple[Batch, ...]:
-        """All batches that count, by token and number. Raises `CheckpointMismatch`."""
+        """All committed batches, by token and number. Raises `CheckpointMismatch`."""
         found = [_batch(path) for path in self._marks.glob("[!.]*.json")]
         return tuple(sorted(found, key=lambda each: (each.token, each.batch_id)))
 
     def numbers(self, token: str) -> list[int]:
-        """Numbers of the batches of a checkpoint that count, sorted."""
+        """Numbers of the committed batches of a checkpoint, sorted."""
         return sorted(
             int(path.stem.rpartition("-")[2]) for path in self._marks.glob(f"{token}-*.json")
         )
@@ -187,9 +187,10 @@ class Store:
 
 
 def token_of(checkpoint: str, store: Store) -> str:
-    """The token of a checkpoint, made with it. Raises `CheckpointMismatch`.
+    """The token of a checkpoint; creates it for a new checkpoint. Raises `CheckpointMismatch`.
 
-    A checkpoint belongs to one result folder: elsewhere its next batch would lack those before.
+    A checkpoint belongs to one result folder. In another folder, the earlier batches would be
+    missing.
     """
     folder = Path(checkpoint)
     mark = folder / MARK
@@ -232,7 +233,7 @@ def token_of(checkpoint: str, store: Store) -> str:
 
 
 def _check_logs(folder: Path, token: str, store: Store) -> None:
-    """Spark's own logs are whole, and at the batch at which the tables are, or one after it."""
+    """Check that Spark's logs are complete and at the last batch of the tables, or one after it."""
     begun = [int(path.name) for path in (folder / "offsets").glob("[0-9]*")]
     done = [int(path.name) for path in (folder / "commits").glob("[0-9]*")]
     logs = {folder / "offsets" / str(max(begun, default="")): 2}
@@ -261,7 +262,7 @@ def _check_logs(folder: Path, token: str, store: Store) -> None:
 
 
 def _is_log(data: bytes, least: int) -> bool:
-    """Whether this is a file of Spark's: perhaps a version, then at least so many JSON objects."""
+    """Whether this is a Spark log file: an optional version, then at least `least` JSON objects."""
     lines = data.splitlines()
     if lines and re.fullmatch(rb"v[0-9]+", lines[0]):
         lines = lines[1:]
@@ -283,7 +284,7 @@ def _batch(path: Path) -> Batch:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A mark. Raises `CheckpointMismatch` for one of another format."""
+    """The fields of a mark. Raises `CheckpointMismatch` for another format."""
     try:
         fields = read_object(path.read_bytes(), most=LARGEST_MARK)
     except NotStrict as error:
@@ -302,7 +303,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(disk: StoreDisk, path: Path, fields: Mapping[str, Any]) -> None:
-    """Write a mark aside, wait until it is on the disk, give it its name if none has it."""
+    """Write a mark to a temporary file, sync it, and rename it unless the mark exists."""
     beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     disk.write(beside, json.dumps(fields, sort_keys=True).encode())
     disk.place(beside, path)

@@ -1,7 +1,7 @@
-"""Sums of each batch by windows of five minutes, for dashboards that cannot wait for the night.
+"""Sums of each batch by windows of five minutes, for dashboards that need results before the night.
 
-Additive: what a window has is the sum over all batches that count, and over all its rows. So each
-batch is summed once, when it is written, and none is read again:
+The sums are additive: the value of a window is the sum over all committed batches and all their
+rows of the window. So each batch is summed once, when it is written, and no batch is read again:
 
 ```
 batch 7    00:00  produce  orders  /eu/a  broker 1   3 rows   300 bytes
@@ -9,9 +9,9 @@ batch 8    00:00  produce  orders  /eu/a  broker 1   1 row     90 bytes
 dashboard  00:00  produce  orders  /eu/a  broker 1            390 bytes
 ```
 
-A window that is sent again, or replaced, counts twice here until its day is compacted: telling so
-takes all messages of the day (`stream_compact`). A window of more than five minutes counts where it
-begins.
+A window that is sent again or replaced counts twice here until its day is compacted: only all
+messages of the day together show duplicates (`stream.compact`). A window longer than five minutes
+counts at its start.
 
 What this does not do: know clusters, the racks of brokers, or prices.
 """
@@ -44,7 +44,7 @@ SUMS_TABLE = StructType(
 
 
 def sums(messages: DataFrame) -> DataFrame:
-    """`SUMS_TABLE` of the kept messages of `stream_messages`."""
+    """`SUMS_TABLE` of the kept messages of `stream.messages`."""
     start = F.call_function("div", F.col("window_start_ms"), F.lit(WINDOW_MS)) * F.lit(WINDOW_MS)
     rows = (
         messages.where(F.col("reason") == KEPT)
