@@ -1,4 +1,4 @@
-"""Where the replicas of a topic go: placers behind one front.
+"""Replica placement: the placers and the functions that call them.
 
 ```
 placer    racks                     rows
@@ -9,8 +9,8 @@ ring      paths of any depth        KIP-879's text, for reference
 levels    paths of any depth        as spread and as even as the racks allow; the default
 ```
 
-`place`, `add_partitions` and `change_replication` are the front; `explain` says what the racks
-force. A placer of one's own is any object with a `name` and a `place`.
+`place`, `add_partitions` and `change_replication` call a placer. `explain` reports the shares that
+the racks force. A custom placer is any object with a `name` and a method `place`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is refused before a placer is asked, and what it may not answer.
+"""Checks of a request before a placer runs, and checks of the rows that the placer returns.
 
-Each check is a function that returns nothing or raises an error that says what was wanted and what
-was there. Where Kafka refuses the same, the error carries Kafka's class and text.
+Each check is a function. It returns nothing, or it raises an error that contains the expected and
+the actual value. If Kafka rejects the same request, the error contains Kafka's class and text.
 
 Source: `org.apache.kafka.admin.AdminUtils` (3.9), `StripedReplicaPlacer` (4.x).
 """

@@ -1,12 +1,13 @@
-"""What a placement costs each broker and rack, and which part of it the racks force.
+"""Report of a placement: the load of each broker and rack, and the shares that the racks force.
 
-Goals: say who holds how much, how much one broker inherits when another dies, and, in words, which
-racks are too small or too large for an even share, so that nobody hunts for a fault of the placer.
+Goals: report how many replicas each broker and rack holds; how many leaderships one broker inherits
+when another broker fails; and, in words, which racks are too small or too large for an even share.
+Then readers do not mistake a forced share for a fault of the placer.
 
 Forced shares. Where every partition is level-optimal, the replicas of one partition below a node
-lie in an interval. The root holds exactly R. A child of a node with `kmin..kmax` holds at least
-what water filling gives it of kmin, at most what it gives it of kmax. Against its part of the
-brokers:
+lie in an interval. The root holds exactly R. If a node holds `kmin..kmax` replicas, each of
+its children holds at least its share from water filling kmin, and at most its share from water
+filling kmax. A share is forced if this interval excludes the child's proportion of the brokers:
 
 ```
 racks /a 2 brokers, /b 2, /c 1     50 partitions, 3 replicas, an even share is 30 a broker
@@ -14,15 +15,15 @@ racks /a 2 brokers, /b 2, /c 1     50 partitions, 3 replicas, an even share is 3
 /a   1..1                          1 for 2 brokers < 3 for 5: forced down, 50 instead of 60
 ```
 
-Heirs. The replica beside the leader is the next preferred one. The largest heir is the greatest
-part of one broker's leaderships that goes to one other broker when the first dies.
+Heirs. The replica after the leader is the next preferred leader. The largest heir is the greatest
+part of one broker's leaderships that a single other broker inherits when the first broker fails.
 
-Brokers in rows that the cluster does not have are listed and counted under no rack. Brokers without
-a rack, where others have one, count as one more rack.
+Brokers that are in the rows and not in the cluster are listed, and count for no rack. If only some
+brokers have a rack, the brokers without one count as one more rack.
 
-What this does not do: judge against a policy (the audit does), or look at sizes in bytes.
+This module does not compare a placement with a policy (the audit does), and ignores sizes in bytes.
 
-Source: KIP-36 and KIP-879 (what even means); KAFKA-3438 asked for forced shares in words.
+Source: KIP-36 and KIP-879 (the meaning of even); KAFKA-3438 (the request to report forced shares).
 """
 
 from __future__ import annotations

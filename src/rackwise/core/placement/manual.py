@@ -1,7 +1,7 @@
-"""Rows written by hand: `5:4,3:2` is partition 0 on brokers 5 and 4, partition 1 on 3 and 2.
+"""Manual rows: `5:4,3:2` puts partition 0 on brokers 5 and 4, and partition 1 on 3 and 2.
 
-Partitions are parted by commas, brokers by colons, the preferred leader comes first; blanks around
-a number are ignored. All rows have the same length and no broker twice.
+Commas separate partitions, and colons separate brokers. The preferred leader is the first broker.
+Blanks around a number are ignored. All rows have the same length, and no row repeats a broker.
 
 Source: `--replica-assignment` of Kafka's `TopicCommand`.
 """

@@ -1,4 +1,4 @@
-"""The values that placers take and give: a request in, rows of broker ids out.
+"""The input and output of placers: a request, and rows of broker ids.
 
 ```
 Request(brokers=(0, 1, 2), partitions=3, replication=2)      Placement(first=0, rows=
@@ -8,10 +8,11 @@ Request(brokers=(0, 1, 2), partitions=3, replication=2)      Placement(first=0, 
                                                                    ^ the preferred leader
 ```
 
-A placer is any object with a `name` and a `place`; one that also has a `change` can give rows more
-or fewer replicas. Randomness comes in as `Draws`, so that the same request gives the same rows.
+A placer is any object with a `name` and a method `place`. A placer that also has a method `change`
+can add replicas to rows or remove replicas from them. Random numbers are part of the request
+(`Draws`), so the same request gives the same rows.
 
-What this does not do: decide anything. The front applies the rack mode, checks, and asks a placer.
+This module decides nothing. `place.py` applies the rack mode, runs the checks and calls a placer.
 """
 
 from __future__ import annotations

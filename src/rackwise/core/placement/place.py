@@ -1,17 +1,17 @@
-"""The one door to all placers: checks, rack mode, the placer, and a look at what a stranger gives.
+"""Calls a placer: checks the request, applies the rack mode, and checks rows of external placers.
 
 ```
 brokers ──> fenced left out ──> rack mode ──> Request ──> placer ──> rows ──> Placement
    partitions, replication checked first                    a stranger's rows are checked
 ```
 
-Checks come in the order of Kafka's: partitions, replication, number of brokers, racks. Only
-`striped` is given fenced brokers, as it uses them last, and as in Kafka its rows are judged by all
-registered ones. A placer outside `PLACERS` is external: what it returns must be int32 of the
-shape asked for, with known brokers and no broker twice in a row.
+The checks run in Kafka's order: partitions, replication, number of brokers, racks. Only `striped`
+receives fenced brokers, because it uses them last. As in Kafka, its rows are checked against all
+registered brokers. A placer outside `PLACERS` is external. Its rows must be int32 of the requested
+shape, with known brokers and no broker twice in a row.
 
-What this does not do: find placers by name (the command line does), judge how even or how spread
-rows are (the audit does), or talk to a cluster.
+This module does not find placers by name (the command line does), does not check how even or how
+spread rows are (the audit does), and does not connect to a cluster.
 """
 
 from __future__ import annotations

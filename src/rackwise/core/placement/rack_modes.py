@@ -1,7 +1,7 @@
-"""Rack modes: what becomes of the racks before a placer sees the brokers.
+"""Rack modes: which racks are kept or dropped before a placer receives the brokers.
 
-Goals: one answer to "some brokers have a rack and some have none", chosen by the caller and never
-by the placer.
+Goal: handle clusters in which only some brokers have a rack in one place. The caller selects the
+mode, and the placer does not.
 
 ```
 mode        all have a rack   none has   some have
@@ -11,12 +11,12 @@ disabled    dropped           dropped    dropped           --disable-rack-aware
 one-rack    kept              kept       kept              no rack is one more rack, as in KRaft
 ```
 
-A rack is there when it is not None: the empty text is a rack, as it is for Kafka.
+A broker has a rack if its rack is not None. As in Kafka, the empty text is a rack.
 
-KIP-36 lets auto-creation go on while racks are partial. Kafka did so up to 2.7; 2.8 to 3.9 refuse
-it in ZooKeeper mode. Safe follows the KIP.
+KIP-36 allows automatic topic creation while only some brokers have racks. Kafka allows it up to
+2.7. Kafka 2.8 to 3.9 reject it in ZooKeeper mode. The mode `safe` follows the KIP.
 
-What this does not do: parse racks, or leave brokers out.
+This module does not parse racks and does not exclude brokers.
 
 Source: KIP-36 (proposed changes), Kafka's `RackAwareMode`.
 """

@@ -1,21 +1,23 @@
-"""Shares in whole units: as even as weights ask and bounds allow, in exact rationals.
+"""Splits a total into whole shares in proportion to weights, within bounds, with exact fractions.
 
-Goals, in order: the total is met; every share keeps its bounds; what is there already plus the
-share is in proportion to the weight; the same numbers give the same shares on every machine.
+Goals, in order: the shares add up to the total; every share is within its bounds; the existing
+amount plus the share is in proportion to the weight; equal input gives equal shares on every
+machine.
 
-The algorithm. Find the level at which all shares, each `level * weight - fixed` cut to its bounds,
-add up to the total: a sum of pieces that bend where a share meets a bound, so the bends are walked
-from the left. Round down. The units that are left go to the largest remainders, one each; equal
-remainders are ordered by `tie`.
+The algorithm. Each share is `level * weight - fixed`, clipped to its bounds. Find the level at
+which all shares add up to the total. The sum is piecewise linear in the level and bends where a
+share reaches a bound, so the algorithm visits the bends from the left. Then round all shares down.
+The remaining units go to the largest remainders, one each. `tie` orders equal remainders.
 
 ```
 total 10, weights 2 2 1, nothing fixed, no bounds that bind       level 2       shares 4 4 2
 the last at most 1                                                level 9/4     4.5 4.5 1 -> 5 4 1
 ```
 
-Floats would turn remainders around: 1/3 + 1/3 is not 2/3 in binary. So levels are fractions.
+Levels are fractions, because floats can change the order of remainders: 1/3 + 1/3 is not 2/3 in
+binary.
 
-What this does not do: check that the bounds leave room for the total; who asks made them so.
+This module does not check that the bounds leave room for the total. Callers ensure it.
 """
 
 from __future__ import annotations

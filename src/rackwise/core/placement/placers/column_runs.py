@@ -1,12 +1,12 @@
-"""Which partitions get a node's odd replicas: runs over columns, shuffled by a stride.
+"""Selects the partitions that get a node's odd replicas: runs over columns, mixed by a stride.
 
 Goals, in order: no partition gives a child two of its odd replicas; every child gets exactly its
-share; any stretch of partitions holds about its part of each share; neighbours at one node are
-strangers at the next.
+share; any range of partitions holds about its proportion of each share; partitions that are
+neighbours at one node are not neighbours at the next node.
 
-N partitions have `extra` odd replicas each, to different children. Every child's share is laid as
-one run on N columns, end to end, round and round; a run is no longer than N, so no child meets a
-column twice, and every column is met `extra` times:
+N partitions have `extra` odd replicas each, to different children. The share of each child is one
+run of columns. The runs follow each other on N columns and wrap around at the end. A run is at most
+N long, so no child gets a column twice. Every column is used `extra` times:
 
 ```
 N = 5, extra = 1, shares a 2  b 2  c 1       column     0 1 2 3 4
@@ -17,10 +17,10 @@ column j * 2 mod 5                           column     0 2 4 1 3
 ```
 
 The stride is the integer coprime to N that is nearest to N times the fraction of a square root of a
-prime, so that partitions next to each other take columns far apart at any scale. Each node has
-another prime: two nodes with the same stride would tie their choices together.
+prime, so that adjacent partitions take distant columns at any scale. Each node has a different
+prime, because equal strides would make the choices of two nodes depend on each other.
 
-What this does not do: decide the shares.
+This module does not compute the shares.
 """
 
 from __future__ import annotations
