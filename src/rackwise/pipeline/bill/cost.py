@@ -1,11 +1,13 @@
 """Traffic to dollars: which level each row crosses, its price that day, and the roll-ups.
 
-Goals, in order: money equals `core.traffic.usd_nano` to the nano-dollar, row by row; a level
-without a price is null and never zero; names appear here for the first time, on the small side of
-the job.
+Goals, in order:
 
-Levels. Each rack's row has the codes of its ancestors, so the level of a pair is the first column
-at which both are known and differ:
+1. Each row costs the same as in `core.traffic.usd_nano`, to the nano-dollar.
+2. The dollars of a level without a price are null, never zero.
+3. Names are joined only here, after the aggregate, because its result is small.
+
+Levels. The row of each rack has the codes of its ancestors. The level of a pair is the first column
+at which both codes are known and differ:
 
 ```
 from        to          l1     l2     level     (region,zone)
@@ -15,10 +17,11 @@ from        to          l1     l2     level     (region,zone)
 /eu/a       unknown                  -1         unknown: no price, no dollars
 ```
 
-A rack against its own ancestor is local, and an estimate: the ancestor does not say where below it.
+A pair of a rack and its own ancestor is local. Its quality is estimated, because the ancestor does
+not identify a rack below it.
 
-Prices are chosen on the driver for every day, kind, level and sender's region by `core.traffic`,
-and joined as a small table. Regions are the names at the level called `region`.
+On the driver, `core.traffic` chooses the price of each day, kind, level and region of the sender.
+The prices are joined as a small table. Regions are the names at the level called `region`.
 
 What this does not do: choose between price rows (`core.traffic.price_of`); read them.
 """
@@ -88,8 +91,8 @@ def price_traffic(
 ) -> DataFrame:
     """CROSS_RACK: names, levels and dollars of TRAFFIC.
 
-    `prices`: rows of one provider; `levels`: names, coarsest first; `days`: those of the traffic.
-    Raises `InvalidPrices` for an ambiguous row and for a day that rows leave out.
+    `prices`: rows of one provider; `levels`: names, coarsest first; `days`: days of the traffic.
+    Raises `InvalidPrices` for an ambiguous row and for a day that no row covers.
     """
     region = levels.index(REGION) + 1 if REGION in levels else 0
     located = _with_racks(traffic, fleet, region)
@@ -124,7 +127,7 @@ def price_traffic(
 
 
 def level(from_rack: Sequence[Column], to_rack: Sequence[Column], is_known: Column) -> Column:
-    """The level at which two racks part, from their ancestor codes; equal to `crossing_level`."""
+    """The level at which two racks differ, from their ancestor codes; equal to `crossing_level`."""
     crossing = F.when(~is_known, F.lit(UNKNOWN))
     for number, (a, b) in enumerate(zip(from_rack, to_rack, strict=True), start=1):
         crossing = crossing.when((a != 0) & (b != 0) & (a != b), F.lit(number))
@@ -132,7 +135,7 @@ def level(from_rack: Sequence[Column], to_rack: Sequence[Column], is_known: Colu
 
 
 def usd_nano(bytes_: Column, nano_per_gb: Column, gb_bytes: Column) -> Column:
-    """Nano-dollars, half up, as long; equal to `core.traffic.usd_nano`."""
+    """Nano-dollars, rounded half up, as long; equal to `core.traffic.usd_nano`."""
     gb = gb_bytes.cast(DecimalType(19, 0))
     twice = (bytes_.cast(DecimalType(19, 0)) * F.lit(Decimal(2))).cast(DecimalType(20, 0))
     amount = twice * nano_per_gb.cast(DecimalType(17, 0))
@@ -140,7 +143,7 @@ def usd_nano(bytes_: Column, nano_per_gb: Column, gb_bytes: Column) -> Column:
 
 
 def usd(bytes_: Column, nano_per_gb: Column) -> Column:
-    """Dollars of a located row: 0 where it is local, null where it has no price."""
+    """Dollars of a row with a level: 0 if the row is local, null if it has no price."""
     nano = usd_nano(bytes_, nano_per_gb, F.col("gb_bytes"))
     dollars = (nano.cast(DecimalType(19, 0)) * F.lit(Decimal("0.000000001"))).cast(USD)
     return F.when(F.col("level") == LOCAL, F.lit(Decimal(0)).cast(USD)).otherwise(dollars)
@@ -149,9 +152,10 @@ def usd(bytes_: Column, nano_per_gb: Column) -> Column:
 def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFrame:
     """Bytes and dollars per cluster and each of several keys, in one pass.
 
-    `keys`: name of a roll-up -> its columns beside the cluster. One row per roll-up (`roll_up`),
-    cluster and key, columns of other keys null; roll-ups in the order given, in each the largest
-    first. `share` is of the run's dollars; where nothing has dollars it is of the run's bytes.
+    `keys`: name of a roll-up -> its columns in addition to the cluster. The result has one row per
+    roll-up (`roll_up`), cluster and key; the columns of other keys are null. Roll-ups are in the
+    order of `keys`. In each roll-up, the largest row is first. `share` is the share of the dollars
+    of the run. If the run has no dollars, `share` is the share of its bytes.
     """
     columns = ["cluster", *dict.fromkeys(column for key in keys.values() for column in key)]
     level_, bytes_ = F.col("level_crossed"), F.col("bytes")
@@ -196,7 +200,7 @@ def roll_up(cross_rack: DataFrame, keys: Mapping[str, Sequence[str]]) -> DataFra
 
 
 def matrix(cross_rack: DataFrame, levels: Sequence[str]) -> DataFrame:
-    """MATRIX: bytes and dollars between the ancestors at each level, local pairs too."""
+    """MATRIX: bytes and dollars between the ancestors at each level, including local pairs."""
     number = F.explode(F.sequence(F.lit(1), F.lit(max(len(levels), 1))))
     crossing = F.col("level")
     at = F.col("at")
@@ -237,7 +241,7 @@ def _name_at(names: Sequence[str], index: Column) -> Column:
 
 
 def _with_racks(traffic: DataFrame, fleet: Fleet, region: int) -> DataFrame:
-    """Adds paths, level and the sender's region code, 0 where no level is called `region`."""
+    """Adds paths, level and the region code of the sender; 0 if no level is called `region`."""
     depths = [f"l{depth}" for depth in range(1, MAX_LEVELS + 1)]
     joined = traffic
     for end in ("from", "to"):
@@ -276,7 +280,7 @@ def _price_rows(
 ) -> list[tuple[int, int, int, int, int, int, int, str]]:
     """A row for every day, kind, level and region that has a price.
 
-    Region 0 is that of senders whose rack does not say one: what holds for any region is theirs.
+    Region 0 is the region of senders whose rack has no region. Prices for any region apply to it.
     """
     regions: list[tuple[int, str | None]] = [(0, None)]
     if region:

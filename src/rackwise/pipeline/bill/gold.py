@@ -1,9 +1,9 @@
-"""From facts to the bill, each step checked against the one before.
+"""Computes the bill from facts. Each step is checked against the previous step.
 
 ```
-facts, rates -> traffic                 one pass over the facts, its small result in memory
-traffic      -> money, the rest         precedence of sources; the rest weighs
-money        -> apportioned             only where bytes have no topic
+facts, rates -> traffic                 one pass over the facts; the small result stays in memory
+traffic      -> money, the rest         precedence of sources; the rest gives the weights
+money        -> apportioned             only if bytes have no topic
 apportioned  -> cross_rack              names, levels, dollars; checked per cluster, day and kind
 cross_rack   -> by_topic .. by_kind, matrix, standings
 ```
@@ -55,12 +55,12 @@ SCHEMAS = {
 }
 
 STANDING = ("cluster", "day", "kind", "quality", "level", "price_row")
-"""What a `Standing` tells apart."""
+"""The columns that identify a `Standing`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSum:
-    """Bytes of one source for a cluster, day and kind, all codes; `unnamed`: without topic."""
+    """Bytes of one source per cluster, day and kind, as codes; `unnamed`: bytes without topic."""
 
     cluster: int
     day: int
@@ -71,15 +71,16 @@ class SourceSum:
 
     @property
     def source_of(self) -> tuple[int, int, int, int]:
-        """What it is the sum of: cluster, day, kind, source."""
+        """The key of the sum: cluster, day, kind, source."""
         return self.cluster, self.day, self.kind, self.source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`rows`: what `traffic.traffic` gives, `cached`: the frames in memory that they are made of.
+    """`rows`: the result of `traffic.traffic`; `cached`: the frames in memory behind the rows.
 
-    `seen`: the sums of the rows, `money` those of them that count, for `since` until `until`.
+    `seen`: the sums of the rows; `money`: the sums that count for the bill; `since`, `until`: the
+    time that the traffic covers.
     """
 
     rows: DataFrame
@@ -99,10 +100,10 @@ def traffic_of(
     *,
     rack_of: RackOf,
 ) -> Traffic | None:
-    """The traffic of flow logs and rates; None where there is neither.
+    """The traffic of flow logs and rates; None if there is neither.
 
-    `days`: days of the flows -> days that rates are modelled for; `rack_of`: where a group's member
-    is. Raises `BytesLost` when the facts are not all in it.
+    `days`: days of the flows -> days for which rates are modelled; `rack_of`: the rack of a member
+    of a group. Raises `BytesLost` if the traffic does not contain all bytes of the facts.
     """
     rows: list[DataFrame] = []
     seen: list[SourceSum] = []
@@ -142,7 +143,7 @@ def _bytes(seen: Sequence[SourceSum]) -> int:
 
 
 def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
-    """The sums of traffic by source; the action that computes it."""
+    """The sums of the traffic by source. This Spark action computes the traffic."""
     found = (
         rows.groupBy("cluster", "day", "kind", "source")
         .agg(
@@ -166,7 +167,7 @@ def _sum_by_source(rows: DataFrame) -> list[SourceSum]:
 
 
 def _merge_sources(seen: Sequence[SourceSum]) -> list[SourceSum]:
-    """One sum of each source: flows may say themselves that they come from rates."""
+    """One sum per source. Flows can also have the source `rates`, so equal sources are added."""
     sums: dict[tuple[int, int, int, int], SourceSum] = {}
     for one in seen:
         had = sums.get(one.source_of, replace(one, bytes=0, unnamed=0))
@@ -177,7 +178,7 @@ def _merge_sources(seen: Sequence[SourceSum]) -> list[SourceSum]:
 
 
 def most_trusted(seen: Sequence[SourceSum]) -> tuple[SourceSum, ...]:
-    """Of each cluster, day and kind the source that is money."""
+    """The most trusted source of each cluster, day and kind. Only this source is billed."""
     by_place: defaultdict[tuple[int, int, int], list[SourceSum]] = defaultdict(list)
     for one in seen:
         by_place[one.cluster, one.day, one.kind].append(one)
@@ -245,9 +246,9 @@ def bill(
     levels: Sequence[str],
     folder: str,
 ) -> Bill:
-    """The roll-ups of CROSS_RACK, written below `folder`, and all that the summary wants of it.
+    """Writes the roll-ups of CROSS_RACK below `folder`; returns the values for the summary.
 
-    Raises `BytesLost` when a cluster's day and kind has other bytes than in the traffic.
+    Raises `BytesLost` if the bytes of a cluster, day and kind differ from the traffic.
     """
     standings = _sum_standings(gold)
     _check_conserved(standings, fleet, found.money)
@@ -275,7 +276,7 @@ def bill(
 def _write_rows(
     spark: SparkSession, table: pa.Table, schema: StructType, path: str
 ) -> Sequence[Mapping[str, Any]]:
-    """The rows of a small table with the columns of `schema`, written on the way."""
+    """Writes the columns of `schema` of a small table and returns its rows."""
     kept = table.select(schema.fieldNames())
     write_arrow(spark, kept, path, schema)
     rows: list[dict[str, Any]] = kept.to_pylist()

@@ -1,4 +1,4 @@
-"""The bill as values: sums of dollars and bytes, roll-ups, and the time they cover."""
+"""The bill as values: sums of dollars and bytes, roll-ups, and the time that they cover."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ROLL_UPS = {
     "by_day": ("day",),
     "by_kind": ("kind",),
 }
-"""Name of a roll-up -> its key beside the cluster."""
+"""Name of a roll-up -> its key columns in addition to the cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Bytes and dollars of `cross_rack` that are alike in what the summary tells apart."""
+    """Bytes and dollars of the rows of `cross_rack` that have the same other fields."""
 
     cluster: str
     day: date
@@ -40,16 +40,17 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What traffic gave: rows of the gold tables, and since when until when it was seen.
-
-    `roll_ups`: name -> rows of the table; `matrix`: rows of MATRIX; `precedence`: (cluster, day,
-    kind, source) that was money; `seen`: first and last moment; `savings`: rows of SAVINGS.
-    """
+    """The bill of the traffic: rows of the gold tables, and the time that the traffic covers."""
 
     standings: Sequence[Standing]
     roll_ups: Mapping[str, Sequence[Mapping[str, Any]]]
+    """Name -> rows of the table."""
     matrix: Sequence[Mapping[str, Any]]
+    """Rows of MATRIX."""
     precedence: Sequence[tuple[str, date, str, str]]
+    """The billed source of each cluster, day and kind: (cluster, day, kind, source)."""
     seen: tuple[datetime, datetime]
+    """The start and the end of the time that the traffic covers."""
     prices: Sequence[Price]
     savings: Sequence[Mapping[str, Any]] = ()
+    """Rows of SAVINGS."""

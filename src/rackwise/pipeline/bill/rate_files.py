@@ -1,9 +1,9 @@
-"""Rate tables as Parquet: the columns and the rules of the CSV, integers for rates.
+"""Reads rate tables as Parquet, with the columns and rules of the CSV and integers for rates.
 
-A row names its cluster and topic and has at least one rate; a group and the rate it reads at go
-together. Rows are named by their number, from 0.
+A row has a cluster, a topic and at least one rate. A row with a group has the rate at which the
+group reads, and a row without a group does not. Messages name rows by number, starting at 0.
 
-What this does not do: put rows of one topic together (`core.traffic.rates_of` does).
+What this does not do: combine rows of one topic (`core.traffic.rates_of` does this).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MAGIC = b"PAR1"
 def parse_rate_parquet(data: bytes, *, where: str) -> tuple[RateRow, ...]:
     """The rows of the content of a Parquet file; `where` names it in messages.
 
-    Raises `InvalidRates` for what is no Parquet, a column that is missing or of another type, and
-    for a row that is no rate.
+    Raises `InvalidRates` if the content is not Parquet, if a column is missing or has another type,
+    or if a row is not a valid rate.
     """
     try:
         table = parquet.read_table(pa.BufferReader(data))

@@ -1,13 +1,13 @@
-"""Traffic modelled from rates, for those who have bytes per second of topics and no flow logs.
+"""Models traffic from the bytes per second of topics, if there are no flow logs.
 
-A topic's day is its rate times 86,400 seconds. It is shared evenly over its partitions, and each
-share becomes flows:
+The bytes of a topic per day are its rate times 86,400 seconds. They are divided evenly among its
+partitions, and each share becomes flows:
 
 ```
-produce    client racks  -> leader      from every rack of the cluster alike: no list of producers
+produce    client racks  -> leader      evenly from all racks: the racks of producers are unknown
 replicate  leader        -> follower    the whole share, once per follower
-fetch      leader        -> member      the group's own rate, at the rack of the partition's member;
-                                        from every rack alike where nobody is assigned
+fetch      leader        -> member      the rate of the group, to the rack of the assigned member;
+                                        evenly to all racks if no member is assigned
 ```
 
 With P bytes per second, R even racks, replication factor F and G groups that read all of it,
@@ -16,12 +16,12 @@ With P bytes per second, R even racks, replication factor F and G groups that re
 cross = P (1 - 1/R) + P (F - 1) + G P (1 - 1/R)          300 MiB/s, 3, 3, 2: 200 + 600 + 400
 ```
 
-All shares are whole bytes, the rest one byte each to the first ones: sums are exact. Leaders,
-followers and assignments are those of a cluster's last snapshot; everything is an estimate. A
-partition without a leader sends and receives at an unknown rack.
+All shares are whole bytes. The first shares get one byte more each until the remainder is used, so
+sums are exact. Leaders, followers and assignments come from the last snapshot of a cluster. All
+rows are estimates. A partition without a leader sends from and receives in an unknown rack.
 
-What this does not do: follower fetching (KIP-392), which moves the fetch of a member to its own
-rack.
+What this does not do: model follower fetching (KIP-392), which moves the fetch of a member to its
+own rack.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ _DAILY = StructType(
 
 
 def own_rack(_group: Group, member: GroupMember) -> Rack | None:
-    """The rack that a member says it is in."""
+    """The rack that a member reports."""
     return member.rack
 
 
 def unknown_topics(fleet: Fleet, rates: Rates) -> tuple[tuple[str, str], ...]:
-    """The (cluster, topic) of rates that no snapshot's last state has a partition of; sorted."""
+    """The (cluster, topic) of rates without a partition in a last snapshot; sorted."""
     had = {
         (snapshot.name, topic)
         for snapshot in fleet.latest
@@ -92,8 +92,8 @@ def model_traffic(
 ) -> DataFrame:
     """FLOW_FACT of the days, one row per day, partition and flow; quality estimated.
 
-    `rack_of`: where a group's member is; its racks have codes. Topics that no snapshot has are left
-    out; `unknown_topics` names them.
+    `rack_of`: the rack of a member of a group; its racks have codes. Topics that are in no
+    snapshot are left out; `unknown_topics` returns them.
     """
     partitions = _partitions(fleet)
     written = _with_shares(partitions, _daily_in(spark, fleet, rates))
@@ -126,12 +126,12 @@ def _div(value: Column, by: Column) -> Column:
 
 
 def _part(total: Column, place: Column, count: Column) -> Column:
-    """The even share at a place, from 0, of `count` whole shares: the first ones get the rest."""
+    """The share at a place, from 0, of `count` even shares; the first shares get the remainder."""
     return _div(total, count.cast("long")) + (place < total % count).cast("long")
 
 
 def _partitions(fleet: Fleet) -> DataFrame:
-    """Partitions now, with the racks of their leader and cluster and their place in the topic."""
+    """Current partitions with the racks of leader and cluster and the place in the topic."""
     now = F.col("valid_to").isNull()
     brokers = fleet.brokers.where(now)
     leaders = brokers.select(F.col("broker").alias("leader"), F.col("rack").alias("leader_rack"))
@@ -159,7 +159,7 @@ def _partitions(fleet: Fleet) -> DataFrame:
 
 
 def _with_shares(partitions: DataFrame, daily: DataFrame) -> DataFrame:
-    """Each partition with its share of the topic's bytes of a day, in `bytes`."""
+    """Each partition with its share of the daily bytes of the topic, in `bytes`."""
     share = _part(F.col("daily"), F.col("place"), F.col("count"))
     return partitions.join(F.broadcast(daily), ["cluster", "topic"]).withColumn("bytes", share)
 
@@ -181,7 +181,7 @@ def _replicate_flows(written: DataFrame, fleet: Fleet) -> DataFrame:
 
 
 def _assigned(spark: SparkSession, fleet: Fleet, rack_of: RackOf) -> DataFrame:
-    """Partitions that somebody is assigned, each once, with the rack of the first such member."""
+    """Each assigned partition once, with the rack of the first member that is assigned to it."""
     codes = fleet.codes
     racks = [
         (

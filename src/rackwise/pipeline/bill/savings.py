@@ -1,17 +1,18 @@
-"""Savings of a whole fleet as one table.
+"""Computes the savings of a whole fleet as one table.
 
-Single rows of CROSS_RACK do not give savings: an assignment or a choice of leaders concerns a whole
-cluster. So one task gets all flows of a cluster and its layout, and `core.savings` does the rest.
+Savings cannot be computed from single rows of CROSS_RACK, because an assignment or a choice of
+leaders affects a whole cluster. One task therefore gets all flows of a cluster and its layout, and
+`core.savings` computes the savings.
 
 ```
 cross_rack  a a b a b  ->  task 1: a a a  +  layout a  ->  rows of a
 layouts     a b        ->  task 2: b b    +  layout b  ->  rows of b
 ```
 
-By default, Spark puts small groups together and processes clusters one after another. It keeps a
-number of partitions only where that number is given.
+By default, Spark combines small groups and then processes clusters one after another. Spark keeps
+the number of partitions only if the code sets that number.
 
-What this does not do: know flows by partition (`core.savings.spread` spreads them).
+What this does not do: read flows per partition (`core.savings.spread` spreads flows over them).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 256
 REASONS = 3
-"""Different reasons that a step lists at most."""
+"""The maximum number of different reasons of a step."""
 ESTIMATED = "estimated"
 """The quality of every row: bytes are spread over partitions."""
 FLOW = ("day", "kind", "topic", "client_group", "quality", "from_rack", "to_rack", "bytes")
@@ -60,10 +61,10 @@ def savings(
     eps: Sequence[float] = EPS,
     unkeyed: Mapping[str, float] = {},
 ) -> DataFrame:
-    """SAVINGS of CROSS_RACK, each cluster by its last snapshot.
+    """SAVINGS of CROSS_RACK, with the last snapshot of each cluster.
 
-    `prices`: rows of one provider; `levels`: names, coarsest first; `seconds`: how long the traffic
-    was seen; `rack_of`: where a group's member is; `eps`, `unkeyed`: as `core.savings` takes them.
+    `prices`: rows of one provider; `levels`: names, coarsest first; `seconds`: the duration of the
+    traffic; `rack_of`: the rack of a member of a group; `eps`, `unkeyed`: as in `core.savings`.
     """
     tasks = min(len(fleet.latest), MOST_TASKS)
     frame = cross_rack.sparkSession.createDataFrame(layout_table(fleet.latest, rack_of))
@@ -92,7 +93,7 @@ def _rows(
     eps: Sequence[float],
     unkeyed: Mapping[str, float],
 ) -> Iterator[dict[str, Any]]:
-    """Rows of SAVINGS of one cluster; none where it has no traffic."""
+    """Rows of SAVINGS of one cluster; none if it has no traffic."""
     if not len(left):
         return
     (row,) = right.to_pylist()
@@ -131,7 +132,7 @@ def _row(cluster: str, one: Saving, seconds: int) -> dict[str, Any]:
 
 
 def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[str, Any]]:
-    """The rows of SAVINGS in order of the clusters, written to `path` on the way; an action."""
+    """Writes SAVINGS to `path`; returns its rows in order of the clusters. A Spark action."""
     with large_batches(spark):
         table = saved.toArrow()
     rows: list[dict[str, Any]] = sorted(table.to_pylist(), key=lambda row: str(row["cluster"]))
@@ -141,9 +142,9 @@ def saving_rows(spark: SparkSession, saved: DataFrame, path: str) -> list[dict[s
 
 
 def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, Any]:
-    """Their part of the summary: a step for each saving, view and bound, all clusters together.
+    """The savings in the summary: one step per saving, view and bound over all clusters.
 
-    `rows`: the first `most` of those that save something, largest first.
+    `rows` in the result: the `most` largest rows that save bytes, largest first.
     """
     steps: defaultdict[tuple[str, str, str | None], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -166,7 +167,7 @@ def savings_part(rows: Sequence[Mapping[str, Any]], *, most: int) -> dict[str, A
 
 
 def eps_text(eps: float | None) -> str | None:
-    """A bound as JSON can have it: `0.05`, `inf`.
+    """A bound as text for JSON: `0.05`, `inf`.
 
     >>> eps_text(0.05), eps_text(0.0), eps_text(float("inf"))
     ('0.05', '0', 'inf')
@@ -188,7 +189,7 @@ def _dollars(values: Iterable[Decimal | None]) -> str | None:
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The greatest load factor, and each reason why parts of a change are left out, once."""
+    """The highest load factor, and each different reason why parts of a change are left out."""
     factors = [row["load_factor"] for row in rows if row["load_factor"] is not None]
     known = set(CONDITIONS.values())
     reasons = dict.fromkeys(row["condition"] for row in rows if row["condition"] not in known)

@@ -1,21 +1,24 @@
 """Facts to traffic: bytes per day, kind, topic, client group and rack pair, in one pass.
 
-Goals, in order: every byte of a fact is in one row; one hash aggregate over the facts, everything
-else is a roll-up of its small result; names never come near the facts.
+Goals, in order:
 
-One key. The fields of the key are small integers, so they are laid side by side in one long, each
-as wide as its largest code needs (`packing`), and the aggregate hashes eight bytes.
+1. Every byte of a fact is in exactly one row.
+2. One hash aggregate reads the facts. All other steps are roll-ups of its small result.
+3. Names are never joined to the facts.
 
-Flow logs know no topic. Such bytes keep, in the place of the topic, what their topics can be told
-from (`via`): the address of the client, or the pair of brokers between which they were copied.
-`apportion` then spreads each row over topics by weights (`weights.py`): `floor(B * w / W)` each,
-and the bytes left over one each to the largest remainders, ties by code, so sums are kept exactly.
-Without weights the topic stays unknown.
+One key. The fields of the key are small integers. They are packed into one long, and each field is
+as wide as its largest code (`packing`). The aggregate therefore hashes eight bytes.
 
-Precedence. Of the sources that saw a kind in a cluster on a day only the most trusted one is money;
-the others serve as weights. Sources are never added up.
+Flow logs contain no topics. Instead of the topic, such a row keeps a value that identifies its
+possible topics (`via`): the address of the client, or the two brokers of a replication flow.
+`apportion` then spreads each row over topics by weights (`weights.py`). Each topic gets
+`floor(B * w / W)` bytes. The remaining bytes go one each to the largest remainders, ties by code.
+Sums are therefore exact. Without weights, the topic stays unknown.
 
-What this does not do: prices and names (`cost`); decide a fact's racks (`flows`).
+Precedence. Several sources can report the same cluster, day and kind. Only the most trusted of them
+is billed. The other sources serve as weights. Sources are never added.
+
+What this does not do: join prices and names (`cost`); determine the racks of a fact (`flows`).
 """
 
 from __future__ import annotations
@@ -54,20 +57,20 @@ ROW = (
     *("day", "cluster", "kind", "source", "quality"),
     *("topic", "via", "client", "from_rack", "to_rack"),
 )
-"""What identifies a row of `traffic`."""
+"""The columns that identify a row of `traffic`."""
 KEPT = ("day", "cluster", "kind", "topic", "client", "from_rack", "to_rack", "quality")
-"""What identifies a row of `apportion`."""
+"""The columns that identify a row of `apportion`."""
 
 SET = ("basis", "place")
-"""What identifies a set of weights."""
+"""The columns that identify a set of weights."""
 BY_CLIENT, BY_ADDRESS, BY_PAIR = 1, 2, 3
-"""What a set of weights speaks of: a client group's traffic of a kind, an address, two brokers."""
+"""The subject of a set of weights: a client group and kind, an address, or two brokers."""
 
 
 def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
     """Bytes per `ROW`: the columns of TRAFFIC with `source` and `via`; `facts`: FLOW_FACT.
 
-    `via` is what the topic can be told from, 0 where it is known or nothing can tell it.
+    `via` identifies the possible topics. It is 0 if the topic is known or cannot be determined.
     """
     addresses = member_addresses(fleet)
     bits = _bits(fleet, len(addresses))
@@ -88,7 +91,7 @@ def traffic(facts: DataFrame, fleet: Fleet) -> DataFrame:
 
 
 def with_precedence(rows: DataFrame) -> DataFrame:
-    """The rows of `traffic` with `is_money`: whether their source is the most trusted one there."""
+    """The rows of `traffic` with `is_money`: true for the most trusted source of its place."""
     ranks = [PRECEDENCE.index(name) if name in PRECEDENCE else len(PRECEDENCE) for name in SOURCES]
     rank = F.get(F.array(*map(F.lit, ranks)), F.col("source").cast("int"))
     place = ("day", "cluster", "kind")
@@ -100,8 +103,8 @@ def with_precedence(rows: DataFrame) -> DataFrame:
 def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
     """TRAFFIC with the bytes of rows without a topic spread over topics.
 
-    `rows`: as `traffic` gives them; `weights`: WEIGHT, each above 0. A row that is spread becomes
-    apportioned, or stays estimated. Equal to `core.traffic.apportion` row by row.
+    `rows`: the result of `traffic`; `weights`: WEIGHT, each above 0. The quality of a spread row
+    becomes apportioned, or stays estimated. Each row equals the result of `core.traffic.apportion`.
     """
     unnamed = _with_weight_set(rows.where(F.col("topic") == 0), weights)
     left_out = unnamed.where(F.col("basis") == 0)
@@ -136,18 +139,18 @@ def apportion(rows: DataFrame, weights: DataFrame) -> DataFrame:
 
 
 def merge_sources(rows: DataFrame) -> DataFrame:
-    """TRAFFIC: rows that differ in source or `via` alone are one."""
+    """TRAFFIC: combines rows that differ only in source or `via`."""
     return rows.groupBy(*KEPT).agg(F.sum("bytes").alias("bytes"))
 
 
 def client_place(cluster: Column, kind: Column, client: Column) -> Column:
-    """The `place` of a weight that speaks of a client group's traffic of one kind; long."""
+    """The `place` of the weights of a client group and a kind; long."""
     wide = F.shiftleft(cluster.cast("long"), IP_BITS + 2)
     return wide.bitwiseOR(F.shiftleft(kind.cast("long"), IP_BITS)).bitwiseOR(client.cast("long"))
 
 
 def _with_weight_set(unnamed: DataFrame, weights: DataFrame) -> DataFrame:
-    """Adds `basis` (0 = nothing tells the topic), `place` and the sum of the weights, `whole`."""
+    """Adds `basis` (0 = no weights for the row), `place` and `whole`, the sum of the weights."""
     sets = weights.groupBy(*SET).agg(F.sum("weight").cast(DecimalType(20, 0)).alias("whole"))
     is_client = F.col("basis") == BY_CLIENT
     by_client = sets.where(is_client).select(
@@ -197,7 +200,7 @@ def member_addresses(fleet: Fleet) -> dict[tuple[int, int], int]:
 
 
 def _values() -> dict[str, Column]:
-    """The fields of the key; `spot` is the topic, or what it can be told from."""
+    """The fields of the key; `spot` is the topic, or `via` if the topic is unknown."""
     is_via = (F.col("topic") == 0) & (F.col("via") != 0)
     is_produce = F.col("kind") == PRODUCE
     far = F.when(F.col("peer") != 0, F.col("peer_rack")).otherwise(F.col("client_rack"))
@@ -230,7 +233,7 @@ def _bits(fleet: Fleet, addresses: int) -> dict[str, int]:
 
 
 def _pairs(fleet: Fleet) -> int:
-    """How many numbers a pair of broker codes needs: sender * (brokers + 1) + receiver."""
+    """The number of codes for pairs of brokers: sender * (brokers + 1) + receiver."""
     return (len(fleet.names.brokers) + 1) ** 2
 
 

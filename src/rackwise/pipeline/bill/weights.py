@@ -1,24 +1,25 @@
-"""What the bytes of flow logs, which know no topic, are spread by.
+"""Computes weights over topics. Bytes of flow logs, which contain no topics, are spread by them.
 
-The first of these that exists for a row of traffic, each a set of weights over topics:
+Each row of traffic uses the first of these sets of weights that exists for it:
 
 ```
 BY_CLIENT   bytes that a less trusted source saw for the client group and kind; the unknown group
-            has what that source saw of unknown clients (rates: all that is produced)
+            gets the bytes that this source saw for unknown clients (rates: all produced bytes)
 BY_ADDRESS  the partitions that groups at the client's address are assigned
 BY_PAIR     the partitions that the sending broker leads and the receiving one follows
 ```
 
-In the last two a partition weighs its topic's rate, in bytes a day, where all topics of the set
-have one, else 1. Assignments and leaders are those of a cluster's last snapshot.
+In BY_ADDRESS and BY_PAIR, the weight of a partition is the daily bytes per partition of its topic,
+if all topics of the set have a rate. Otherwise the weight is 1. Assignments and leaders come from
+the last snapshot of a cluster.
 
 ```
 address 10.1.0.7   orders 0, 1, 2 of group g; clicks 0 of group h        no rates
 weights            (orders, g) 3   (clicks, h) 1         100 bytes -> 75 and 25
 ```
 
-What this does not do: weigh by the broker a client spoke to; guess a topic for a client that
-nothing is known of (its bytes keep the unknown topic).
+What this does not do: use the broker to which a client connects; guess a topic for an unknown
+client (its bytes keep the unknown topic).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _TYPES = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int64())
 
 
 def weights(spark: SparkSession, fleet: Fleet, rates: Rates, seen: DataFrame | None) -> DataFrame:
-    """WEIGHT of all three kinds; `seen`: rows of `traffic` of less trusted sources, or none."""
+    """WEIGHT of all three kinds; `seen`: rows of `traffic` of less trusted sources, or None."""
     empty = pa.Table.from_arrays([pa.array([], t) for t in _TYPES], names=WEIGHT.fieldNames())
     tables = [empty, *_by_address(fleet, rates), *_by_pair(fleet, rates)]
     known = spark.createDataFrame(pa.concat_tables(tables).combine_chunks(), WEIGHT)
@@ -113,7 +114,7 @@ def _by_pair(fleet: Fleet, rates: Rates) -> Iterable[pa.Table]:
 
 
 def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
-    """Topic code -> bytes a day of one of its partitions, 0 where not known."""
+    """Topic code -> bytes per day of one of its partitions; 0 if unknown."""
     table = snapshot.cluster.partitions
     counts = np.bincount(table.topic, minlength=len(table.topics))
     daily = np.zeros(len(fleet.names.topics) + 1, dtype=np.int64)
@@ -124,7 +125,7 @@ def _daily(snapshot: Snapshot, fleet: Fleet, rates: Rates) -> NDArray[np.int64]:
 
 
 def _weigh(basis: int, held: NDArray[np.int64], daily: NDArray[np.int64]) -> pa.Table:
-    """WEIGHT of one basis; `held`: int64 [partitions, 3], a row each: place, topic, client."""
+    """WEIGHT of one basis; `held`: int64 [partitions, 3], per row: place, topic, client."""
     rows, counts = np.unique(held, axis=0, return_counts=True)
     place, topic, client = rows.T
     _, first, of_set = np.unique(place, return_index=True, return_inverse=True)
