@@ -1,4 +1,4 @@
-"""What a producer's plug-in does for one topic, whichever client that is.
+"""The state of one topic in a producer plug-in, for any client.
 
 ```
 client                          here                       core
@@ -9,9 +9,9 @@ completion of a marked record   done                       WindowLedger.done
 every window's end              -> the load, the split     set_load, set_split where it grew old
 ```
 
-Windows are marked and not records: a window's last record stands for it, for a partition keeps its
-order; with `partitioner.availability.timeout.ms` its first one is marked too, so that a leader that
-has died is seen while a window is open.
+Windows are marked, not records. A window's last record represents the window, because a partition
+keeps its order. With `partitioner.availability.timeout.ms` the first record is marked too, so that
+a dead leader is detected while a window is open.
 
 ```
 records of a window   o o o o o o o o
@@ -19,9 +19,9 @@ marked                ^ with a time-out
                                     ^ always
 ```
 
-Who steers holds the topic's `lock`; in one event loop none is needed. `acquire` and `release` are
-its own: for each record they cost half of what a `with` does. What fails in here is kept by who
-calls: the client then chooses as it would without.
+The caller holds the topic's `lock`; one event loop needs no lock. `acquire` and `release` are the
+lock's own methods: for each record they cost half of what a `with` does. Callers catch and record
+exceptions. The client then chooses the partition as it does without the plug-in.
 
 Source: KIP-794, KIP-1123; `RecordAccumulator` and `BuiltInPartitioner` of Kafka 4.4.
 """
@@ -61,17 +61,17 @@ NOBODY: Final = -1
 DRAW_BITS: Final = 31
 PHASES: Final = 16
 KEPT: Final = 3
-"""A split that is stale is kept for so many times its validity."""
+"""A stale split is kept for this many times its validity."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTerms:
-    """A split as one client was given it.
+    """A split as one client received it.
 
-    `shares`: leader rack -> share. `weights`: those it was made for, None = not looked at.
-    `valid_for_ms`: None = for ever.
+    `shares`: leader rack -> share. `weights`: the leaders' weights that the split was computed for,
+    None = not checked. `valid_for_ms`: None = without limit.
     """
 
     shares: Mapping[str, float]
@@ -82,14 +82,14 @@ class SplitTerms:
 class Steering:
     """One topic of one producer.
 
-    `choice`: which partition. `lock`: to be held by who calls anything here. `is_stale`: the view
-    is to be taken anew. `has_drawn`: a window began, of which `began` was not told yet. `ends`,
-    `opens`: marks that wait for the window's last and first record.
+    `choice`: chooses the partition. `lock`: callers hold it during every call here. `is_stale`: the
+    view must be renewed. `has_drawn`: a window has begun, and `began` was not called for it yet.
+    `ends`, `opens`: marks that wait for the window's last and first record.
 
-    `room`: fewer bytes than that end nothing, and go to `partition`. Who sends such a record takes
-    its bytes off and counts it in `in_room`; `settle` tells the choice of all of them at once, and
-    comes before all else that is done here.
-    `rng`: draws. `clock`: seconds, rising; None: no ledger, for there are no completions.
+    `room`: the bytes that the window can still take without an end; such records go to `partition`.
+    The sender of such a record subtracts its bytes from `room` and adds 1 to `in_room`. `settle`
+    counts all of them in the choice at once, and runs before every other change here.
+    `rng`: random numbers. `clock`: monotonic seconds; None: no ledger, as there are no completions.
     """
 
     __slots__ = (
@@ -161,12 +161,12 @@ class Steering:
             _warn(finding)
 
     def getrandbits(self, bits: int) -> int:
-        """A draw: the choice asks for one where a window begins."""
+        """Random bits; the choice calls this when a window begins."""
         self.has_drawn = True
         return self._rng.getrandbits(bits)
 
     def see(self, view: TopicView) -> None:
-        """Take what metadata says now; of brokers that are gone the rack is still known."""
+        """Use the metadata's current view; the racks of brokers that are gone stay known."""
         if not self.view.racks.keys() <= view.racks.keys():
             view = TopicView(view.leaders, {**self.view.racks, **view.racks})
         if view != self.view:
@@ -177,13 +177,13 @@ class Steering:
                 self._look_at_split(self.now_ms())
 
     def steer(self, size: int) -> int:
-        """The partition of a record, which is counted; for who is asked once for each record."""
+        """Choose and count the partition of a record, for clients that ask once per record."""
         partition = self.chosen()
         self.choice.add(size)
         return partition
 
     def chosen(self) -> int:
-        """The partition of a record, which is not counted yet."""
+        """Choose the partition of a record without counting it."""
         if self.due_ms is not None:
             self.look_at_time()
         partition = self.choice.peek()
@@ -198,13 +198,13 @@ class Steering:
             self.room = self._first_room = self._config.sticky_bytes - self.choice.window_bytes
 
     def settle(self) -> None:
-        """Count what went to the room, and close it."""
+        """Count the records that used `room`, and close it."""
         if self.in_room:
             self.choice.add_many(self._first_room - self.room, self.in_room)
         self.room = self.in_room = self._first_room = 0
 
     def began(self, partition: int) -> None:
-        """A window began with this draw: mark its first record where leaders are timed."""
+        """Note the begin of a window: mark its first record if leaders are timed."""
         self.has_drawn = False
         self._seen.add(partition)
         if self._is_timed and self.ledger is not None:
@@ -214,30 +214,30 @@ class Steering:
             self.due_ms = self.ledger.next_deadline_ms
 
     def look_at_time(self) -> None:
-        """Look at the load again where a leader may be late by now, or may be tried again."""
+        """Renew the load when a leader may be late by now, or may be tried again."""
         now_ms = self.now_ms()
         if self.due_ms is not None and now_ms >= self.due_ms:
             self.choice.set_load(self._load(now_ms))
 
     def look_at_nodes(self) -> None:
-        """Look at the load again, for another node is late, or late no more."""
+        """Renew the load because the set of late nodes has changed."""
         self.settle()
         if self.ledger is not None:
             self.choice.set_load(self._load(self.now_ms()))
 
     def take_marks(self) -> list[int]:
-        """All marks that wait, now the caller's."""
+        """Return all waiting marks and remove them here."""
         taken = self.opens + self.ends
         self.opens, self.ends = [], []
         return taken
 
     def refused(self) -> None:
-        """The client refused the record that was to bear the marks; the next one is the first."""
+        """Note that the client refused the marked record; the next record is the window's first."""
         self.done(self.take_marks(), ok=False)
         self.has_drawn = True
 
     def done(self, marks: list[int], *, ok: bool) -> None:
-        """The record that bears these marks is acknowledged, or failed."""
+        """Note that the record with these marks is acknowledged, or failed."""
         if self.ledger is not None:
             now_ms = self.now_ms()
             for token in marks:
@@ -246,7 +246,7 @@ class Steering:
                 self.due_ms = self.ledger.next_deadline_ms
 
     def set_split(self, terms: SplitTerms | None) -> None:
-        """Give windows to leader racks by share, until that grows old; None: no longer."""
+        """Give windows to leader racks by share until the split is too old; None: no split."""
         self._split, self._split_state = terms, _NO_SPLIT
         self._stale_ms = None
         self.choice.set_split(None if terms is None else terms.shares, phase=self._phase())
@@ -256,7 +256,7 @@ class Steering:
             self._look_at_split(self._given_ms)
 
     def counters(self) -> PartitionerCounters:
-        """What was counted of this topic so far."""
+        """The counters of this topic so far."""
         self.settle()
         return self.choice.counters(self.ledger)
 
@@ -267,15 +267,15 @@ class Steering:
         return NOBODY if leader is None else leader
 
     def now_ms(self) -> int:
-        """The time; 0 where there is no clock."""
+        """The time; 0 without a clock."""
         return 0 if self._clock is None else int(self._clock() * 1000)
 
     def _phase(self) -> int:
-        """Producers that begin at the same moment do not all begin with the same rack."""
+        """A random phase, so that producers that begin together begin with different racks."""
         return self._rng.getrandbits(DRAW_BITS) % PHASES
 
     def _window_ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
-        """Mark the window's last record; the load to draw the next partition with."""
+        """Mark the window's last record; returns the load for the next draw."""
         if self.ledger is None:
             return None
         now_ms = self.now_ms()
@@ -310,7 +310,7 @@ class Steering:
         return upstream_load(entries, len(leaders))
 
     def _look_at_split(self, now_ms: int) -> None:
-        """Say of a split that it is stale, and give it up in the end."""
+        """Mark the split as stale when it is, and drop it after its extra time."""
         terms = self._split
         if terms is None:
             return
@@ -329,7 +329,7 @@ class Steering:
             self.choice.set_split(shares, phase=self._phase(), stale=state != _FRESH)
 
     def _staleness(self, terms: SplitTerms, old_at_ms: int | None) -> Finding:
-        """What is wrong with a stale split; `old_at_ms`: None = its leaders are."""
+        """The finding of a stale split; `old_at_ms` None: the leaders' weights have changed."""
         if old_at_ms is not None:
             wanted = f"a split of at most {terms.valid_for_ms} ms"
             had = f"one of {old_at_ms - self._given_ms} ms"
@@ -349,7 +349,7 @@ class Steering:
         return _STALE
 
     def _has_weights(self, weights: Mapping[str, float]) -> bool:
-        """Whether the leaders are still spread over racks as they were for the split."""
+        """Whether the leaders' distribution over racks still equals that of the split."""
         now = self.view.leader_weights()
         whole, before = sum(now.values()), sum(weights.values())
         racks = {*now, *weights}

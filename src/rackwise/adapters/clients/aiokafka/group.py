@@ -11,10 +11,10 @@ attach(consumer, assignor)
 await consumer.start()
 ```
 
-aiokafka knows eager groups alone, and its leader reads version 0 of what members say: no rack and
-no instance id. Ours travel in the user data, so members of ours are seen whole by any leader of
-ours. Members of others look rackless to a leader in aiokafka, unless `install_v3_decoder` has been
-called in its process, as `RackOptimal` does.
+aiokafka supports eager groups only, and its leader reads version 0 of the members' metadata: no
+rack and no instance id. The assignors of this module put both into the user data, so any leader
+with one of these assignors reads all fields of such members. Other members look rackless to a
+leader in aiokafka, unless `install_v3_decoder` was called in its process, as `RackOptimal` does.
 
 ```
 class           name in the group    racks
@@ -24,8 +24,8 @@ RackSticky      sticky               used
 RackOptimal     rack-optimal         used
 ```
 
-One instance serves one consumer. `attach` joins the two: then the generation of what a member had
-is known, and changes of the racks of replicas lead to a new assignment.
+One instance serves one consumer. `attach` joins the two. An attached assignor knows the generation
+of its member's partitions, and changes of the replicas' racks lead to a new assignment.
 
 Callbacks run in the event loop, do no input and output, and raise nothing.
 
@@ -80,10 +80,10 @@ if TYPE_CHECKING:
 
 
 class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
-    """One member of a group. `rack`: `client.rack`, None for none; `clock`: seconds that only grow.
+    """One member of a group. `rack`: `client.rack`, None for none; `clock`: monotonic seconds.
 
-    `instance_id`: the consumer's `group_instance_id`, which aiokafka does not tell its leader.
-    Subclasses give a `rule` and `decide`.
+    `instance_id`: the consumer's `group_instance_id`; aiokafka does not pass it to its leader.
+    Subclasses define a `rule` and `decide`.
     """
 
     client = CLIENT
@@ -105,18 +105,18 @@ class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
 
     @override
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """What this member says when it joins."""
+        """The user data that this member sends when it joins."""
         return self.said(topics)
 
     @override
     def assign(self, cluster: Theirs, members: Mapping[str, Theirs]) -> dict[str, bytes]:
-        """What each member gets, as the leader of the group."""
+        """The assignment of each member, computed by this member as the leader."""
         told = (_told(member_id, said) for member_id, said in members.items())
         return self.answered(cluster, list(members), told)
 
     @override
     def on_assignment(self, assignment: Theirs) -> None:
-        """Take note of what this member was given."""
+        """Note the partitions that this member received."""
         self.taken(assignment, None)
 
     @override
@@ -126,7 +126,7 @@ class RackAssignor(Serving, AbstractPartitionAssignor):  # type: ignore[misc]
 
 
 class RackRange(DecidesRange, RackAssignor):
-    """Kafka's "range": a run of each topic for each member, in its rack where that can be."""
+    """Kafka's "range": consecutive partitions of each topic per member, in its rack if possible."""
 
 
 class RackRoundRobin(DecidesRoundRobin, RackAssignor):
@@ -134,15 +134,15 @@ class RackRoundRobin(DecidesRoundRobin, RackAssignor):
 
 
 class RackSticky(DecidesSticky, RackAssignor):
-    """Kafka's "sticky": even loads, near replicas, then what members had."""
+    """Kafka's "sticky": even loads first, then near replicas, then the previous partitions."""
 
 
 class RackOptimal(DecidesOptimal, RackAssignor):
     """The most local assignment that is balanced, then the fewest moves; needs a solver.
 
-    `balance`, `weights`: as `assign_optimal` takes them; all members of a group should agree.
-    Installs the decoder of version 3, without which a leader here would give away what cooperative
-    members of kafka-python go on reading. Raises `MissingDependency` without ortools.
+    `balance`, `weights`: as in `assign_optimal`; all members of a group should use the same values.
+    Installs the decoder of version 3. Without it a leader here would assign partitions that
+    cooperative members of kafka-python still read. Raises `MissingDependency` without ortools.
     """
 
     def __init__(
@@ -162,10 +162,10 @@ class RackOptimal(DecidesOptimal, RackAssignor):
 def attach(
     consumer: AIOKafkaConsumer, *assignors: RackAssignor, min_interval_ms: int = MIN_INTERVAL_MS
 ) -> None:
-    """Join assignors to the consumer that they were given to; before its start.
+    """Join assignors to the consumer that uses them; call this before the consumer starts.
 
-    Raises `RackMismatch` where the consumer fetches from another rack than an assignor tells, and
-    `UnsupportedClient` for an aiokafka whose insides are not known.
+    Raises `RackMismatch` if the consumer fetches from another rack than an assignor sends, and
+    `UnsupportedClient` for an aiokafka version whose private names are not known.
     """
     private.check_version(CLIENT, __version__)
     fetched = private.client_rack(consumer)
@@ -173,7 +173,7 @@ def attach(
 
 
 class V3Metadata(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
-    """What a member said, with the fields that aiokafka does not read: owned, generation, rack."""
+    """A member's metadata with the fields that aiokafka does not read: owned, generation, rack."""
 
     owned: tuple[TopicPartition, ...] = ()
     generation: int = NO_GENERATION
@@ -182,7 +182,7 @@ class V3Metadata(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
     @classmethod
     @override
     def decode(cls, data: bytes) -> V3Metadata:
-        """By the layout of its version; what cannot be read so is read as aiokafka does."""
+        """Decode by the layout of its version; fall back to aiokafka's decoder on an error."""
         found: V3Metadata = super().decode(data)
         try:
             said = decode_subscription(data)
@@ -193,7 +193,7 @@ class V3Metadata(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
 
 
 def install_v3_decoder() -> None:
-    """Let every leader of this process read racks of members that are not ours."""
+    """Let every leader of this process read the racks of members with other assignors."""
     ConsumerProtocol.METADATA = V3Metadata
 
 

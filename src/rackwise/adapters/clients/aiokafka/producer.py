@@ -11,19 +11,19 @@ async with RackAwareAIOProducer(inner, config) as producer:
     await producer.send("orders", b"value")
 ```
 
-aiokafka's own partitioner gets neither topic nor cluster: the wrapper chooses, and passes
-`partition=` for the records that it steers. Keyed ones are left to the client's partitioner.
+aiokafka's own partitioner receives neither topic nor cluster. So the wrapper chooses the partition
+and passes `partition=` for the records that it steers. Keyed records keep the client's partitioner.
 
-aiokafka does not tell where a batch begins, and its `send` waits, for all partitions, where the
-batch of one is full. So a window is a quarter of `sticky_bytes`, and draws are even: batches of all
-partitions fill at one pace. Set `sticky_bytes` to the client's `max_batch_size`. A choice is
-counted before the client takes the record; what is refused after that stays counted, and is counted
-as refused.
+aiokafka does not report where a batch begins. If the batch of one partition is full, its `send`
+waits, and this delays all partitions. So a window is a quarter of `sticky_bytes`, and draws are
+even: the batches of all partitions fill at one pace. Set `sticky_bytes` to the client's
+`max_batch_size`. A choice is counted before the client accepts the record. A record that the client
+refuses later stays counted, and is also counted as refused.
 
-Sizes are those of what is given: of values that are no bytes, those of what the producer's own
-serializers make of them.
+Sizes are those of the arguments. For values that are not bytes, the size is that of the output of
+the producer's own serializers.
 
-All runs in the producer's event loop. Source: KIP-794, KIP-1123; aiokafka 0.14.0,
+All code runs in the producer's event loop. Source: KIP-794, KIP-1123; aiokafka 0.14.0,
 `AIOKafkaProducer.send`.
 """
 
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from rackwise.core.partitioner import PartitionerConfig
 
 Theirs: TypeAlias = Any
-"""Objects of aiokafka, which tells no types."""
+"""Objects of aiokafka, which has no type hints."""
 
 WINDOWS_OF_A_BATCH = 4
 
@@ -75,10 +75,10 @@ _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPar
 
 
 class RackAwareAIOProducer(SteersTopics):
-    """An `AIOKafkaProducer` whose steered records get their partition here; all else is its own.
+    """An `AIOKafkaProducer` with rack-aware partitions for steered records; the rest is unchanged.
 
-    `rng` draws; `clock`: seconds, rising. `topics.failures`: what was kept from the client. Used as
-    an `async with` block it starts and stops the producer.
+    `rng`: random numbers; `clock`: seconds, monotonic. `topics.failures`: errors that did not reach
+    the client. As an `async with` block it starts and stops the producer.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class RackAwareAIOProducer(SteersTopics):
         await self._producer.stop()
 
     def _seen(self, topic: str) -> Steering:
-        """A topic's view, taken anew."""
+        """Renew a topic's view."""
         view = view_of(topic, self._cluster)
         steering = self._by_name.get(topic)
         if steering is None:
@@ -176,7 +176,7 @@ class RackAwareAIOProducer(SteersTopics):
         return steering
 
     def _size(self, key: Theirs, value: Theirs, headers: Theirs) -> int:
-        """Bytes of a record; of what is no bytes, as a batch of this producer would have it."""
+        """Bytes of a record; values that are not bytes count as this producer serializes them."""
         if all(each is None or isinstance(each, bytes | bytearray) for each in (key, value)):
             of_headers = sum(len(name) + len(each or b"") for name, each in headers or ())
             return RECORD_OVERHEAD + len(key or b"") + len(value or b"") + of_headers
@@ -194,7 +194,7 @@ class RackAwareAIOProducer(SteersTopics):
         headers: Theirs,
         future: Theirs,
     ) -> None:
-        """Count a record that went where its key or its sender said, now that it is known where."""
+        """Count a record that its key or its sender placed, when its partition is known."""
         try:
             failed = future.cancelled() or future.exception() is not None
             number = partition if failed else future.result().partition
@@ -205,7 +205,7 @@ class RackAwareAIOProducer(SteersTopics):
             self.topics.failures.keep(error)
 
     def _completed(self, steering: Steering, marks: list[int], future: Theirs) -> None:
-        """A marked record is acknowledged, or failed."""
+        """Note that a marked record is acknowledged, or failed."""
         cancelled = CancelledError() if future.cancelled() else None
         self._done(steering, marks, cancelled or future.exception())
 
@@ -219,7 +219,7 @@ class RackAwareAIOProducer(SteersTopics):
 
 
 def _paced(config: PartitionerConfig) -> PartitionerConfig:
-    """The same, in smaller windows; `upstream` draws as Kafka does."""
+    """The configuration with smaller windows; `upstream` draws as Kafka does."""
     sticky_bytes = max(1, config.sticky_bytes // WINDOWS_OF_A_BATCH)
     if config.semantics == "upstream":
         return replace(config, sticky_bytes=sticky_bytes)
@@ -227,7 +227,7 @@ def _paced(config: PartitionerConfig) -> PartitionerConfig:
 
 
 def view_of(topic: str, cluster: Theirs) -> TopicView:
-    """What metadata says of a topic. Raises `ViewError` where it says nothing."""
+    """The view of a topic in the metadata. Raises `ViewError` if the metadata has none."""
     known = cluster.partitions_for_topic(topic) or ()
     numbers = range(max(known, default=-1) + 1)
     led = (cluster.leader_for_partition(TopicPartition(topic, each)) for each in numbers)

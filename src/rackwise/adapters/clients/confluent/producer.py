@@ -12,20 +12,22 @@ with RackAwareProducer(servers, config, racks=admin_racks(AdminClient(servers)))
     producer.produce("orders", b"value")
 ```
 
-librdkafka uses client.rack for consumers only, and shows a producer no racks: hence the source.
-Steered records get `partition=`; those with a key are left to librdkafka's `partitioner`.
+librdkafka uses client.rack for consumers only, and shows a producer no racks. So the plug-in needs
+a rack source. Steered records get `partition=`; keyed records keep librdkafka's `partitioner`.
 
-It does not tell where a batch begins: a window ends at `sticky_bytes`, which is best the client's
-`batch.size`: 1,000,000 by itself. Let its queue hold twenty windows and more, as it does by itself
-with records of 1 KB: in fewer, brokers wait for each other. What it refuses with a `BufferError`
-was not counted. One record of a window, two with an availability timeout, carries a delivery
-callback of ours, your own is called after it; callbacks run where you poll, and a window's end
-polls once, without waiting. What a callback raises there is raised by your next `poll`, `flush` or
-`close`: the record that ended the window is on its way. With `delivery.report.only.error`
-librdkafka tells of no acknowledgement, and nothing is known to be outstanding.
+librdkafka does not report where a batch begins. So a window ends at `sticky_bytes`. The best value
+is the client's `batch.size`, whose default is 1,000,000. The client's queue should hold twenty
+windows or more, as the default queue does with records of 1 KB. With a smaller queue, brokers wait
+for each other. A record that librdkafka refuses with a `BufferError` is not counted.
 
-A broker that the statistics show away for longer than the availability timeout is left out, if
-`statistics.interval.ms` is set; one that was never connected to is not away.
+One record of a window, two with an availability timeout, has a delivery callback of the plug-in.
+It calls your own callback afterwards. Callbacks run where you poll, and the end of a window polls
+once without waiting. If a callback raises there, your next `poll`, `flush` or `close` raises the
+exception: the record that ended the window is already queued. With `delivery.report.only.error`
+librdkafka reports no acknowledgements, so the number of outstanding windows is not known.
+
+If `statistics.interval.ms` is set, a broker is excluded when the statistics show it as away for
+longer than the availability timeout. A broker that was never connected does not count as away.
 
 Source: KIP-794, KIP-1123; confluent-kafka 2.16, librdkafka's STATISTICS.md.
 """
@@ -66,7 +68,7 @@ Theirs: TypeAlias = Any
 """Objects of confluent-kafka, which is written in C."""
 
 ANY = -1
-"""librdkafka's partition of a record that its own partitioner is to place."""
+"""librdkafka's partition number for a record that its own partitioner places."""
 _STALE = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -80,15 +82,15 @@ _HASHES: Mapping[str, Callable[[bytes, int], int]] = {
     "fnv1a": fnv1a,
     "fnv1a_random": fnv1a,
 }
-"""librdkafka's partitioners of keys; where one of them is at work it is known where a key goes."""
+"""librdkafka's partitioners of keys whose result is known here."""
 
 
 class RackAwareProducer(SteersTopics):
-    """A `Producer` of this `conf` whose steered records get their partition here.
+    """A `Producer` of this `conf` that sets the partition of steered records.
 
-    `racks`: which broker is where, see `rack_source`. `rng` draws; `clock`: seconds, rising.
-    `topics.failures`: what was kept from the client. All else is the client's. Used as a `with`
-    block it delivers what is queued and closes. Raises `RackSourceError`.
+    `racks`: the rack of each broker, see `rack_source`. `rng`: random numbers; `clock`: seconds,
+    monotonic. `topics.failures`: errors that did not reach the client. All other methods are the
+    client's. As a `with` block it delivers queued records and closes. Raises `RackSourceError`.
     """
 
     def __init__(
@@ -144,7 +146,7 @@ class RackAwareProducer(SteersTopics):
         timestamp: int = 0,
         headers: Theirs = None,
     ) -> None:
-        """`Producer.produce`. Raises what that does; a `BufferError` has counted nothing."""
+        """`Producer.produce`. Raises the same errors; after a `BufferError` nothing is counted."""
         told = on_delivery if callback is None else callback
         if key is None is headers and partition == ANY and type(value) is bytes:
             steering = self._by_name.get(topic)
@@ -162,17 +164,17 @@ class RackAwareProducer(SteersTopics):
         self._place(topic, value, key, partition, told, timestamp, headers)
 
     def poll(self, *timeout: float, **named: float) -> Theirs:
-        """`Producer.poll`; raises what a callback raised at the end of a window."""
+        """`Producer.poll`; raises the error of a callback that ran at the end of a window."""
         self._raise()
         return self._producer.poll(*timeout, **named)
 
     def flush(self, *timeout: float, **named: float) -> Theirs:
-        """`Producer.flush`; raises what a callback raised at the end of a window."""
+        """`Producer.flush`; raises the error of a callback that ran at the end of a window."""
         self._raise()
         return self._producer.flush(*timeout, **named)
 
     def close(self) -> Theirs:
-        """`Producer.close`, which delivers what is queued; leaders are asked for no more."""
+        """`Producer.close`, which delivers queued records; refreshes of leaders stop."""
         self._views.close()
         found = self._producer.close()
         self._raise()
@@ -200,7 +202,7 @@ class RackAwareProducer(SteersTopics):
         self.close()
 
     def _adopt(self) -> None:
-        """Have the client's other methods, and no `__getattr__`: it slows all attributes down."""
+        """Copy the client's other methods; `__getattr__` would slow all attributes down."""
         for name in dir(self._producer):
             if not name.startswith("_") and not hasattr(type(self), name):
                 setattr(self, name, getattr(self._producer, name))
@@ -215,7 +217,7 @@ class RackAwareProducer(SteersTopics):
         timestamp: int,
         headers: Theirs,
     ) -> None:
-        """The same, whatever the record is, and whether or not it begins or ends a window."""
+        """Produce any record, also one that begins or ends a window."""
         if partition != ANY or (key is not None and not self._ignores_keys):
             self._produce(topic, value, key, partition, told, None, timestamp, headers)
             self._count_unsteered(topic, value, key, partition, headers)
@@ -236,7 +238,7 @@ class RackAwareProducer(SteersTopics):
     def _begin_or_end(
         self, steering: Steering, size: int, record: Theirs, told: Theirs, rest: Theirs
     ) -> bool:
-        """Produce a record that may begin or end a window; whether it does, and bears marks."""
+        """Produce a record that may begin or end a window; True if it does and has marks."""
         try:
             steering.settle()
             chosen = steering.chosen()
@@ -261,7 +263,7 @@ class RackAwareProducer(SteersTopics):
         return is_marked
 
     def _met(self, topic: str) -> Steering:
-        """A topic's first record: its leaders are waited for, once. Raises if they stay unknown."""
+        """Add a topic at its first record: wait once for its leaders, raise if they are unknown."""
         with self._meeting:
             if not self._views.knows(topic):
                 self._views.ask(topic)
@@ -276,7 +278,7 @@ class RackAwareProducer(SteersTopics):
         return steering
 
     def _serve(self) -> None:
-        """Poll at the end of a window; the caller's errors wait for where the caller polls."""
+        """Poll at the end of a window; keep the callback's error for the caller's next poll."""
         try:
             self._producer.poll(0)
         except Exception as error:  # noqa: BLE001, the record is on its way
@@ -288,7 +290,7 @@ class RackAwareProducer(SteersTopics):
             raise error
 
     def _took(self, topic: str, view: TopicView) -> None:
-        """Leaders or racks of a topic, from wherever they came."""
+        """Use new leaders or racks of a topic, from any source."""
         steering = self._by_name.get(topic)
         if steering is None:
             self.topics.met(topic, view)
@@ -297,12 +299,12 @@ class RackAwareProducer(SteersTopics):
                 steering.see(view)
 
     def _marked(self, steering: Steering, told: Theirs) -> _Delivery:
-        """A delivery callback for a record that bears marks; the caller's comes after it."""
+        """A delivery callback for a marked record; it calls the caller's callback afterwards."""
         told = self._caller.get("on_delivery") if told is None else told
         return _Delivery(self, steering, told)
 
     def delivered(self, steering: Steering, marks: list[int], error: Theirs) -> None:
-        """A marked record is acknowledged, or failed: where the caller polls."""
+        """Note that a marked record is acknowledged, or failed; runs where the caller polls."""
         try:
             if error is not None and error.code() in _STALE:
                 self._views.stale()
@@ -312,7 +314,7 @@ class RackAwareProducer(SteersTopics):
             self.topics.failures.keep(problem)
 
     def _on_error(self, error: Theirs) -> None:
-        """A broker went away, or worse: leaders move then."""
+        """Refresh leaders after an error such as a lost broker: leaders may move."""
         self._views.stale()
         if (told := self._caller.get("error_cb")) is not None:
             told(error)
@@ -334,7 +336,7 @@ class RackAwareProducer(SteersTopics):
     def _count_unsteered(
         self, topic: str, value: Theirs, key: Theirs, partition: int, headers: Theirs
     ) -> None:
-        """Count a record that went where its key or its sender said."""
+        """Count a record that its key or its sender placed."""
         try:
             steering = self._by_name.get(topic) or self._met(topic)
             if partition == ANY and key and self._hash is not None:
@@ -347,7 +349,7 @@ class RackAwareProducer(SteersTopics):
 
 
 class _Delivery:
-    """A delivery callback of ours, then the caller's; `marks` are known once it is queued."""
+    """The plug-in's delivery callback, then the caller's; `marks` are set after queueing."""
 
     __slots__ = ("_producer", "_steering", "_told", "marks")
 
@@ -364,7 +366,7 @@ class _Delivery:
 
 
 def size_of(value: str | bytes | None, key: str | bytes | None, headers: Theirs) -> int:
-    """Bytes of a record before it is compressed."""
+    """Bytes of a record before compression."""
     pairs = headers.items() if isinstance(headers, dict) else headers or ()
     parts = [value, key, *(part for pair in pairs for part in pair)]
     return RECORD_OVERHEAD + sum(

@@ -1,4 +1,4 @@
-"""What librdkafka's statistics say of leaders, and of brokers that are away.
+"""Leaders, and brokers that are away, from librdkafka's statistics.
 
 ```
 state                        counts as
@@ -7,8 +7,8 @@ INIT                         as before; there, once it has been so for longer th
 DOWN, TRY_CONNECT and so on  away, once it has not been there for longer than the timeout
 ```
 
-INIT is a broker that nobody has asked for: one that is left out is not asked for, and so gets its
-chance again.
+INIT is a broker to which no connection was needed. An excluded broker needs no connection either,
+so this state makes it usable again.
 
 Source: librdkafka's STATISTICS.md.
 """
@@ -45,7 +45,7 @@ class Statistics:
 
 
 def read_statistics(text: str) -> Statistics:
-    """The document that `stats_cb` is given. Raises `ViewError`."""
+    """Parse the document that `stats_cb` receives. Raises `ViewError`."""
     found: Any = strict_json.parse(text.encode(), where="statistics", error=ViewError)
     try:
         leaders = {
@@ -72,7 +72,7 @@ def read_statistics(text: str) -> Statistics:
 
 
 class AwayNodes:
-    """Nodes that have been away for longer than a timeout; 0: none ever are."""
+    """Nodes that have been away for longer than a timeout; with 0 no node is ever away."""
 
     __slots__ = ("_away", "_since_ms", "_timeout_ms")
 
@@ -82,11 +82,11 @@ class AwayNodes:
         self._away: frozenset[int] = frozenset()
 
     def nodes(self) -> frozenset[int]:
-        """Those of the last statistics."""
+        """The nodes that are away by the last statistics."""
         return self._away
 
     def look(self, brokers: Mapping[int, BrokerState], now_ms: int) -> bool:
-        """Take new statistics; whether other nodes are away now."""
+        """Use new statistics; True if the set of away nodes has changed."""
         for node, found in brokers.items():
             if found.state == _UNASKED and found.age_ms <= self._timeout_ms:
                 continue

@@ -1,4 +1,4 @@
-"""Leaders and racks for confluent-kafka, which tells a producer neither when they change.
+"""Leaders and racks for confluent-kafka, which does not report their changes to a producer.
 
 ```
 at construction          the rack source must answer, else RackSourceError
@@ -9,8 +9,8 @@ a broker went away       leaders are asked for at once, then 6 times more, each 
                          elections take time; racks at the last of these
 ```
 
-A source that asks the broker that went away waits for its own timeout: while leaders move it is
-asked only for a leader that it did not name. What fails leaves the last answer where it was.
+A source that queries the lost broker blocks for its own timeout. So while leaders move, the source
+is called only for a leader whose rack is missing. After an error the last answer stays in use.
 
 Source: librdkafka's CONFIGURATION.md and STATISTICS.md.
 """
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 REFRESH_S: Final = 30.0
 METADATA_S: Final = 10.0
-"""How long the first record of a topic waits for its leaders, and a refresh for an answer."""
+"""The longest wait for leaders: of a topic's first record, and of a refresh."""
 SOON_S: Final = 0.25
 SOON_TURNS: Final = 6
 
 
 class LeaderViews:
-    """The views of a producer's topics, kept fresh on a thread of its own until `close`.
+    """The views of a producer's topics; a separate thread refreshes them until `close`.
 
-    `producer`: what has `list_topics`; `took(topic, view)`: told of each view, on that thread or in
-    the caller's; `failed(error)`: told what went wrong there. Raises `RackSourceError`.
+    `producer`: an object with `list_topics`. `took(topic, view)`: receives each view, on that
+    thread or on the caller's. `failed(error)`: receives each error. Raises `RackSourceError`.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class LeaderViews:
         self._thread.start()
 
     def knows(self, topic: str) -> bool:
-        """Whether a topic was asked for, be it in vain."""
+        """Whether a topic was requested before, even without success."""
         return topic in self._leaders
 
     def ask(self, topic: str) -> None:
-        """The leaders of a topic, waited for. Raises the client's error; it is asked for again."""
+        """Wait for the leaders of a topic. Raises the client's error; the next refresh retries."""
         self._leaders.setdefault(topic, ())
         try:
             metadata = self._producer.list_topics(topic, timeout=METADATA_S).topics[topic]
@@ -90,7 +90,7 @@ class LeaderViews:
             raise
 
     def told(self, topic: str, leaders: Mapping[int, int]) -> None:
-        """Partition -> leader, below 0 for none, from metadata or statistics."""
+        """Use partition -> leader, below 0 for none, from metadata or statistics."""
         if not leaders:
             self.stale()
             return
@@ -99,7 +99,7 @@ class LeaderViews:
         self._tell(topic)
 
     def stale(self) -> None:
-        """Something went wrong: look again now, and some more times."""
+        """Refresh now and a few more times, after an error."""
         if self._soon == 0:
             self._soon = SOON_TURNS
             self._wake.set()
@@ -110,7 +110,7 @@ class LeaderViews:
         self._wake.set()
 
     def refresh(self) -> None:
-        """Ask for leaders, and for racks where that can wait; what fails stays as it was."""
+        """Refresh leaders, and racks when they are due; after an error the old values stay."""
         for topic in list(self._leaders):
             if self._is_over:
                 return
@@ -138,7 +138,7 @@ class LeaderViews:
         return self._is_over
 
     def wait_s(self) -> float:
-        """How long until the next refresh."""
+        """Seconds until the next refresh."""
         if self._soon == 0:
             return self._every_s
         self._soon -= 1
@@ -146,7 +146,7 @@ class LeaderViews:
         return min(self._every_s, SOON_S * late)
 
     def _has_strangers(self) -> bool:
-        """Whether a leader's rack was never told."""
+        """Whether the rack of some leader is missing."""
         return any(
             leader is not None and leader not in self._racks
             for leaders in list(self._leaders.values())
@@ -158,7 +158,7 @@ class LeaderViews:
 
 
 def _keep_fresh(weak: weakref.ref[LeaderViews], wake: threading.Event) -> None:
-    """Refresh while somebody holds the views; between turns nothing here holds them."""
+    """Refresh while the views are in use; between turns this thread holds no reference to them."""
     while True:
         views = weak()
         if views is None or views.is_over:

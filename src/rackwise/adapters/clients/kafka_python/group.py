@@ -7,8 +7,9 @@ consumer = rack_consumer("orders", rack="use1-az1", assignor=RackRange("use1-az1
                          bootstrap_servers="broker:9092", group_id="billing")
 ```
 
-kafka-python sends `client_rack` to the brokers it reads from, but not to its group: its own
-assignors never tell a rack. These do, and read those of Java and librdkafka members.
+kafka-python sends `client_rack` to the brokers that it reads from, but not to its group: its own
+assignors never send a rack. The assignors here send it, and read the racks of Java and librdkafka
+members.
 
 ```
 class                  name in the group    racks       mode
@@ -19,17 +20,18 @@ RackCooperativeSticky  cooperative-sticky   used        cooperative, or eager
 RackOptimal            rack-optimal         used        cooperative, or eager
 ```
 
-Eager members give up all they have before they join. Of one consumer all assignors are of one mode.
-`rack-optimal` is known to no other client: all members of its group need it.
+Eager members give up all partitions before they join. All assignors of one consumer have the same
+mode. No other client supports `rack-optimal`: all members of its group need it.
 
-One instance serves one consumer. `attach` joins the two: then the member reports what the
-consumer really has, also after it fell out of its group; changes of the racks of replicas lead to
-a new assignment; and what was withheld is given in a round that the leader asks for. Without it a
-cooperative member that fell out of its group may leave partitions unread until the next join.
+One instance serves one consumer. `attach` joins the two. An attached member reports the partitions
+that the consumer really has, also after it fell out of its group. Changes of the replicas' racks
+lead to a new assignment. The leader requests the round that assigns the withheld partitions.
+Without `attach`, a cooperative member that fell out of its group may leave partitions unread until
+the next join.
 
-kafka-python discards a join that ends between two polls and begins it again: poll each consumer
-from a thread of its own, for a second or so at a time. A leader whose rounds come to nothing so,
-and a cooperative member that was never attached, say so in the log.
+kafka-python discards a join that ends between two polls, and starts it again. Poll each consumer
+from its own thread, for a second or so at a time. The log has a warning for a leader whose rounds
+fail in this way, and for a cooperative member that was never attached.
 
 Callbacks run on the client's network thread, do no input and output, and raise nothing.
 
@@ -94,10 +96,10 @@ MODES: dict[Mode, RebalanceProtocol] = {
 
 
 class RackAssignor(Serving, AbstractPartitionAssignor):
-    """One member of a group. `rack`: `client.rack`, None for none; `clock`: seconds that only grow.
+    """One member of a group. `rack`: `client.rack`, None for none; `clock`: monotonic seconds.
 
-    Subclasses give a `rule` and `decide`. `fallbacks`: errors that were kept from the client;
-    `last_error`: the last of them.
+    Subclasses define a `rule` and `decide`. `fallbacks`: the number of errors that did not reach
+    the client; `last_error`: the last of them.
     """
 
     client = CLIENT
@@ -112,28 +114,28 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
 
     @override
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """One mode alone: who gives up all it has must not say that it owns something."""
+        """The single mode; a member that gives up all partitions must not report owned ones."""
         return [MODES[self._part.rule.mode]]
 
     @override
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """What this member says when it joins."""
+        """The user data that this member sends when it joins."""
         return self.said(topics)
 
     @override
     def assign(self, cluster: Theirs, members: Iterable[Theirs]) -> dict[str, bytes]:
-        """What each member gets, as the leader of the group."""
+        """The assignment of each member, computed by this member as the leader."""
         each = list(members)
         return self.answered(cluster, [member.member_id for member in each], map(_told, each))
 
     @override
     def on_assignment(self, assignment: Theirs, generation: int) -> None:
-        """Take note of what this member was given."""
+        """Note the partitions that this member received."""
         self.taken(assignment, generation)
 
     @override
     def join_to(self, consumer: KafkaConsumer, *, min_interval_ms: int) -> None:
-        """Serve this consumer; what `attach` does for each assignor."""
+        """Serve this consumer; `attach` calls this for each assignor."""
         self._part.instance_id = _text(consumer.config["group_instance_id"])
         super().join_to(consumer, min_interval_ms=min_interval_ms)
 
@@ -144,7 +146,7 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
 
     @override
     def has(self) -> list[TopicPartition] | None:
-        """What the attached consumer has, also after it fell out of its group."""
+        """The attached consumer's partitions, also after it fell out of its group."""
         consumer = self.attached()
         if consumer is None:
             return None
@@ -152,7 +154,7 @@ class RackAssignor(Serving, AbstractPartitionAssignor):
 
 
 class RackRange(DecidesRange, RackAssignor):
-    """Kafka's "range": a run of each topic for each member, in its rack where that can be."""
+    """Kafka's "range": consecutive partitions of each topic per member, in its rack if possible."""
 
 
 class RackRoundRobin(DecidesRoundRobin, RackAssignor):
@@ -160,13 +162,13 @@ class RackRoundRobin(DecidesRoundRobin, RackAssignor):
 
 
 class RackSticky(DecidesSticky, RackAssignor):
-    """Kafka's "sticky": even loads, near replicas, then what members had."""
+    """Kafka's "sticky": even loads first, then near replicas, then the previous partitions."""
 
 
 class RackCooperativeSticky(DecidesCooperativeSticky, RackAssignor):
-    """Kafka's "cooperative-sticky": as sticky, and members go on reading what they keep.
+    """Kafka's "cooperative-sticky": like sticky, and members keep reading their kept partitions.
 
-    `mode`: "eager" is for the first of two restarts of a group that is eager still.
+    `mode`: use "eager" for the first of the two restarts that migrate an eager group.
     """
 
     def __init__(
@@ -183,7 +185,7 @@ class RackCooperativeSticky(DecidesCooperativeSticky, RackAssignor):
 class RackOptimal(DecidesOptimal, RackAssignor):
     """The most local assignment that is balanced, then the fewest moves; needs a solver.
 
-    `balance`, `weights`: as `assign_optimal` takes them; all members of a group should agree.
+    `balance`, `weights`: as in `assign_optimal`; all members of a group should use the same values.
     Raises `MissingDependency` without ortools.
     """
 
@@ -204,11 +206,11 @@ class RackOptimal(DecidesOptimal, RackAssignor):
 def attach(
     consumer: KafkaConsumer, *assignors: RackAssignor, min_interval_ms: int = MIN_INTERVAL_MS
 ) -> None:
-    """Join assignors to the consumer that they were given to; before its first poll.
+    """Join assignors to the consumer that uses them; call this before the first poll.
 
-    Raises `RackMismatch` where the consumer fetches from another rack than an assignor tells,
+    Raises `RackMismatch` if the consumer fetches from another rack than an assignor sends,
     `InvalidConfig` for an assignor that is not the consumer's, or a rack that is None, and
-    `UnsupportedClient` for a kafka-python whose insides are not known.
+    `UnsupportedClient` for a kafka-python version whose private names are not known.
     """
     private.check_version(CLIENT, __version__)
     private.cluster_of(consumer, CLIENT)
@@ -229,9 +231,9 @@ def attach(
 def rack_consumer(
     *topics: str, rack: str, assignor: RackAssignor, **configs: object
 ) -> KafkaConsumer:
-    """A consumer in a rack: it reads from there, tells its group so, and is attached.
+    """A consumer with a rack: it fetches from there, sends the rack to its group, and is attached.
 
-    `configs`: all others of KafkaConsumer. Raises as `attach` does.
+    `configs`: all other options of KafkaConsumer. Raises as `attach` does.
     """
     private.check_version(CLIENT, __version__)
     _check_rack(rack or None)
@@ -266,7 +268,7 @@ def _told(member: Theirs) -> ReportedMember:
 
 
 def _check_rack(rack: object) -> None:
-    """kafka-python asks for nothing but errors, for ever, where `client_rack` is None."""
+    """Reject `client_rack` None: kafka-python would then send only failing requests, endlessly."""
     if rack is None:
         raise InvalidConfig(
             "invalid client_rack: expected a rack, got None",

@@ -11,10 +11,10 @@ with RackAwareProducer(inner, partitioner) as producer:
     producer.send("orders", b"value")
 ```
 
-The plug-in alone is the KIP without load: a partitioner hears of no acknowledgement. The wrapper
-adds what is outstanding, and which leaders are late.
+The partitioner alone implements the KIP without load: it receives no acknowledgements. The wrapper
+adds the number of outstanding windows, and the late leaders.
 
-kafka-python asks twice for a record that opens a batch:
+kafka-python calls the partitioner twice for a record that opens a batch:
 
 ```
 partition()      p      hold the record
@@ -23,15 +23,15 @@ on_new_batch()          drop it; a window of batch.size or more ends here
 partition()      q      hold it again; the next call counts it
 ```
 
-so that windows end at batches, at twice the size at the latest: KIP-794. A record whose key is
-ignored gets no such call.
+So windows end at batches, and at twice the size at the latest: KIP-794. A record whose key is
+ignored gets no `on_new_batch` call.
 
-Leaders come from the metadata that a partitioner is given. The client uses the leaders that
-brokers name in their answers (KIP-951) without telling: the leader of a chosen partition is read
-again.
+Leaders come from the metadata that a partitioner receives. Brokers name new leaders in their
+answers (KIP-951), and the client uses them without a notification. So the leader of a chosen
+partition is read again.
 
-Callbacks run on the client's threads, do no input and output, and raise nothing; a topic that
-metadata does not have is the client's own `ValueError`.
+Callbacks run on the client's threads, do no input and output, and raise nothing, with one
+exception: a topic that the metadata does not have raises the client's own `ValueError`.
 
 Source: KIP-794, KIP-1123; kafka-python 3.0.12, `KafkaProducer.send`.
 """
@@ -77,15 +77,15 @@ if TYPE_CHECKING:
 
 
 Theirs: TypeAlias = Any
-"""Objects of kafka-python, which has no types."""
+"""Objects of kafka-python, which has no type hints."""
 
 _STALE = (LeaderNotAvailableError, NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 
 
 class RackAwarePartitioner(SteersTopics, Partitioner):
-    """For `KafkaProducer(partitioner=...)`; one instance for one producer. `rng` draws.
+    """For `KafkaProducer(partitioner=...)`; one instance per producer. `rng`: random numbers.
 
-    `topics`: what is steered, and what was kept from the client: `topics.failures`.
+    `topics`: the steered topics; `topics.failures`: errors that did not reach the client.
     """
 
     def __init__(self, config: PartitionerConfig, *, rng: Random | None = None) -> None:
@@ -131,7 +131,7 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         serialized_value: bytes | None,
         cluster: Theirs,
     ) -> int:
-        """The same, whatever the record is, and whether or not a window begins with it."""
+        """Choose the partition of any record, also one that begins a window."""
         try:
             steering = self._by_name.get(topic)
             if steering is None or cluster is not self._cluster:
@@ -150,7 +150,7 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
             return self._anywhere(topic, serialized_key, cluster, error)
 
     def on_new_batch(self, topic: str, cluster: Theirs, prev_partition: int) -> None:  # noqa: ARG002
-        """The record that was asked for opens a batch, and will be asked for again."""
+        """Note that the last record opens a batch; the client calls `partition` for it again."""
         try:
             steering = self._by_name[topic]
             with steering.lock:
@@ -162,7 +162,7 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
             self.topics.failures.keep(error)
 
     def _met(self, topic: str, cluster: Theirs) -> Steering:
-        """A topic's first record, or another cluster's; what changed meanwhile was not heard of."""
+        """A topic's first record, or another cluster: earlier changes of metadata were not seen."""
         with self._meeting:
             if cluster is not self._cluster:
                 if self._cluster is not None:
@@ -182,7 +182,7 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
         size: int,
         cluster: Theirs,
     ) -> int:
-        """Where the key says, among all partitions; `size`: of all but the key."""
+        """The partition of a key, among all partitions; `size`: of all parts except the key."""
         if steering.is_stale:
             with steering.lock:
                 _see(steering, topic, cluster)
@@ -194,7 +194,7 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
     def _anywhere(
         self, topic: str, serialized_key: bytes | None, cluster: Theirs, error: Exception
     ) -> int:
-        """Any partition, for the choice has failed."""
+        """Any partition, after the choice failed."""
         known = cluster.partitions_for_topic(topic)
         if not known:
             raise ValueError(f"Topic {topic} not found in ClusterMetadata") from error
@@ -206,9 +206,9 @@ class RackAwarePartitioner(SteersTopics, Partitioner):
 
 
 class RackAwareProducer(SteersTopics):
-    """A `KafkaProducer` made with this partitioner, and what acknowledgements say; all else is its.
+    """A `KafkaProducer` with this partitioner that also uses acknowledgements; the rest is its own.
 
-    `clock`: seconds, rising. Used as a `with` block it closes the producer. Raises
+    `clock`: seconds, monotonic. As a `with` block it closes the producer. Raises
     `PartitionerConfigError` for a producer with another partitioner.
     """
 
@@ -277,7 +277,7 @@ class RackAwareProducer(SteersTopics):
         self._producer.close()
 
     def _hang(self, topic: str, steering: Steering, future: Theirs) -> None:
-        """Let the last record of the window before, and the first of this one, be waited for."""
+        """Add callbacks to the last record of the previous window and the first of this one."""
         last = self._last.get(topic)
         with steering.lock:
             ends, opens = steering.ends, steering.opens
@@ -292,7 +292,7 @@ class RackAwareProducer(SteersTopics):
             future.add_both(partial(self._done, steering, opens))
 
     def _done(self, steering: Steering, marks: list[int], result: object) -> None:
-        """A marked record is acknowledged, or failed: on the client's thread."""
+        """Note that a marked record is acknowledged, or failed; on the client's thread."""
         try:
             if isinstance(result, _STALE):
                 steering.is_stale = True
@@ -302,7 +302,7 @@ class RackAwareProducer(SteersTopics):
             self.topics.failures.keep(error)
 
     def _refused(self, topic: str) -> None:
-        """The client has refused a record that had its partition."""
+        """Note that the client refused a record after its partition was chosen."""
         steering = self._by_name.get(topic)
         if steering is not None:
             with steering.lock:
@@ -310,19 +310,19 @@ class RackAwareProducer(SteersTopics):
             self._hang(topic, steering, None)
 
     def _count(self, steering: Steering, partition: int, future: Theirs) -> None:
-        """Count a record whose partition the caller chose, by the sizes its future tells."""
+        """Count a record whose partition the caller chose, by the sizes in its future."""
         size = RECORD_OVERHEAD + sum(max(0, each) for each in future.args[3:])
         with steering.lock:
             steering.choice.count_unsteered(partition, size)
 
 
 def _has_no_key(future: Theirs) -> bool:
-    """Whether the key that was given was serialized to none: the record was steered."""
+    """Whether the key was serialized to None, so that the record was steered."""
     return int(future.args[3]) < 0
 
 
 def view_of(topic: str, cluster: Theirs) -> TopicView:
-    """What metadata says of a topic. Raises `ValueError` where it says nothing."""
+    """The view of a topic in the metadata. Raises `ValueError` if the metadata has none."""
     known = cluster.partitions_for_topic(topic)
     if not known:
         raise ValueError(f"Topic {topic} not found in ClusterMetadata")
@@ -336,7 +336,7 @@ def view_of(topic: str, cluster: Theirs) -> TopicView:
 
 
 def _see(steering: Steering, topic: str, cluster: Theirs) -> None:
-    """Take the view anew; metadata that changes meanwhile makes it stale again."""
+    """Renew the view; metadata that changes meanwhile makes it stale again."""
     steering.is_stale = False
     try:
         steering.see(view_of(topic, cluster))
@@ -346,7 +346,7 @@ def _see(steering: Steering, topic: str, cluster: Theirs) -> None:
 
 
 def _look(steering: Steering, topic: str, cluster: Theirs) -> None:
-    """Look at metadata that has changed, and at leaders that may be late."""
+    """Check for changed metadata, and for leaders that may be late."""
     if steering.is_stale:
         _see(steering, topic, cluster)
     if steering.due_ms is not None:
@@ -354,7 +354,7 @@ def _look(steering: Steering, topic: str, cluster: Theirs) -> None:
 
 
 def _begun(steering: Steering, topic: str, found: int, cluster: Theirs) -> int:
-    """A window begins: read the leader again that was drawn, and draw again where it is another."""
+    """Begin a window: read the drawn partition's leader again; draw again if it has changed."""
     leader = cluster.leader_for_partition(TopicPartition(topic, found))
     if (NOBODY if leader is None else leader) != steering.node(found):
         _see(steering, topic, cluster)

@@ -1,16 +1,16 @@
-"""One partition of a topic, from one offset up to another, read in the reader's rack.
+"""Records of one partition between two offsets, read from a replica in the reader's rack.
 
-For readers that keep offsets themselves: no group is joined and none is committed. A reader says
-where it wants to begin and end, and gets exactly that, or an error: an offset that the broker no
-longer has is an error, never skipped.
+For readers that keep offsets themselves: they join no group and commit no offsets. A reader gives
+the start and the end offset, and gets exactly these records or an error. An offset that the broker
+no longer has is an error, never skipped.
 
 ```
 ends(reach, "t")             {0: (first offset there is, the one after the last), 1: ...}
 records(reach, "t", 0, 5, 9)  records 5 to 8, in lists as they arrive
 ```
 
-The rack is looked for where the code runs (`clients.rack`), so that each process of a cluster has
-its own: with RackAwareReplicaSelector on the brokers, they send it to a replica nearby (KIP-392).
+The rack is detected where the code runs (`clients.rack`), so that each process of a cluster has its
+own. With RackAwareReplicaSelector, brokers then send the reader to a nearby replica (KIP-392).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATIENCE_S = 60.0
-"""A partition that gives nothing for this long is unreachable."""
+"""A partition that returns nothing for this long is unreachable."""
 POLL_MS = 1000
 MOST_RECORDS = 10_000
 CLIENT_ID = "rackwise"
@@ -43,11 +43,11 @@ CLIENT_ID = "rackwise"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How a cluster is reached, and a rack found, as plain texts that go to other processes.
+    """How to connect to a cluster and to detect the rack, as plain texts for other processes.
 
-    `client_config`: a file of Java properties that is there wherever this is used, or None. The
-    rack: the first of the environment's `variables`, else the line in `rack_file`, else the cloud's
-    answer where `asks_metadata`.
+    `client_config`: a file of Java properties that exists on every host that uses this, or None.
+    The rack: the first of the environment's `variables`, else the line in `rack_file`, else the
+    cloud's answer if `asks_metadata` is set.
     """
 
     bootstrap: str
@@ -58,9 +58,9 @@ class Reach:
 
 
 def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
-    """Partition -> its first offset, and the one after its last.
+    """Partition -> its first offset, and the offset after its last.
 
-    Raises `InvalidConfig` for a topic that is not there, `Unreachable`.
+    Raises `InvalidConfig` for a topic that does not exist, `Unreachable`.
     """
     with closing(_consumer(reach)) as consumer:
         try:
@@ -82,8 +82,8 @@ def ends(reach: Reach, topic: str) -> dict[int, tuple[int, int]]:
 def records(reach: Reach, topic: str, partition: int, start: int, end: int) -> Iterator[list[Any]]:
     """All records with `start <= offset < end`, in lists as they arrive.
 
-    Fewer come where the topic is compacted or has transactions. Raises `ServerRefused` where an
-    offset is no longer there, `Unreachable`.
+    A compacted topic, or one with transactions, gives fewer. Raises `ServerRefused` if an offset
+    no longer exists, `Unreachable`.
     """
     place = TopicPartition(topic, partition)
     with closing(_consumer(reach)) as consumer:
@@ -127,19 +127,19 @@ def _consumer(reach: Reach) -> Any:  # noqa: ANN401 (kafka-python has no types)
 
 
 def rack_here(reach: Reach) -> str | None:
-    """The rack of the process that asks; None where nobody says one."""
+    """The rack of this process; None if no source has a value."""
     file = None if reach.rack_file is None else Path(reach.rack_file)
     return detect_rack(env=reach.variables, file=file, metadata_service=reach.asks_metadata)
 
 
 def security_of(reach: Reach) -> dict[str, Any]:
-    """Arguments for a client of kafka-python, from the file that is named."""
+    """Arguments for a client of kafka-python, from the configured file."""
     config = reach.client_config
     return security_arguments({} if config is None else read_client_config(Path(config)))
 
 
 def unreachable(reach: Reach, error: Exception | None) -> Unreachable:
-    """The error for brokers that do not answer, or answer with one."""
+    """The error for brokers that do not answer, or answer with an error."""
     why = type(error).__name__ if error is not None else f"nothing in {PATIENCE_S:.0f} s"
     return Unreachable(
         f"the brokers at {escaped(reach.bootstrap)} did not answer process {os.getpid()}: {why}",

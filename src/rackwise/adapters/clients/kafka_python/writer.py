@@ -1,14 +1,15 @@
-"""Records into a topic, near the writer: all are acknowledged when `write` returns.
+"""Writes records to near partitions; all are acknowledged when `write` returns.
 
 For writers that run on many hosts from one description, such as the tasks of Spark. The rack is
-looked for where the code runs (`clients.rack`); records without a key then go to partitions led
-from there (KIP-1123), keys decide as ever. Without a rack it writes as kafka-python does.
+detected where the code runs (`clients.rack`). Records without a key then go to partitions with a
+leader in that rack (KIP-1123). A key still decides the partition of its record. Without a rack it
+writes as kafka-python does.
 
 ```
 write(reach, "t", [(None, b"v"), (b"k", b"w")])    {3: 1, 0: 1}: records per partition
 ```
 
-At least once: what was sent before an error stays sent.
+Delivery is at least once: records sent before an error stay sent.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
     from rackwise.adapters.clients.kafka_python.records import Reach
 
 MOST_WAITING = 10_000
-"""Records that are sent before the first of them is waited for."""
+"""Number of records sent before the first of them is waited for."""
 PATIENCE_S = 120.0
 
 
 def write(
     reach: Reach, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]
 ) -> dict[int, int]:
-    """Write key and value of each record and wait until all are acknowledged.
+    """Write the key and value of each record and wait until all are acknowledged.
 
-    Partition -> records. Raises `Unreachable`.
+    Returns partition -> number of records. Raises `Unreachable`.
     """
     rack = rack_here(reach)
     partitioner = RackAwarePartitioner(PartitionerConfig(rack_aware=rack is not None, rack=rack))
