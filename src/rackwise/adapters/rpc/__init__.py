@@ -9,8 +9,8 @@ client       KafkaAdminClient with create_replica_assignment
 private      all that is touched inside kafka-python
 ```
 
-The server needs nothing but the standard library and core. `client` imports kafka-python, so it is
-imported where it is used: `from rackwise.adapters.rpc.client import ReplicaAssignmentClient`.
+The server needs only the standard library and core. `client` imports kafka-python, so import it
+where you use it: `from rackwise.adapters.rpc.client import ReplicaAssignmentClient`.
 """
 
 from __future__ import annotations

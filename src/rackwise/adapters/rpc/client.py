@@ -1,4 +1,4 @@
-"""KafkaAdminClient with `create_replica_assignment`: ask one service where replicas go.
+"""KafkaAdminClient with `create_replica_assignment`: requests replica placements from a service.
 
 ```python
 from rackwise.adapters.rpc.client import ReplicaAssignmentClient
@@ -8,9 +8,9 @@ with ReplicaAssignmentClient(bootstrap_servers="127.0.0.1:19092") as admin:
     rows = result.assignments().result()        # {0: [3, 1, 5], ...}, preferred leader first
 ```
 
-The future is one of `concurrent.futures`: `result(timeout)` in threads, `asyncio.wrap_future` in a
-loop. Its callbacks run in kafka-python's thread and must not block. Nothing is sent to a server
-without the marker: to a broker the same key is another message.
+The future is one of `concurrent.futures`: use `result(timeout)` in threads, `asyncio.wrap_future`
+in a loop. Its callbacks run in kafka-python's thread and must not block. The client sends nothing
+to a server without the marker: a broker uses the same API key for another message.
 
 Source: KIP-879, "Public Interfaces"; its Java names in snake case.
 """
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 MORE_MS = 2000
-"""So much longer than the service may take is waited for its answer."""
+"""Extra time to wait for the answer after the service's own timeout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateReplicaAssignmentOptions:
-    """`force_simple_assignment`: racks are ignored. `timeout_ms`: of the service's work."""
+    """`force_simple_assignment`: ignore racks. `timeout_ms`: limit of the service's work."""
 
     force_simple_assignment: bool = False
     timeout_ms: int = 60_000
@@ -67,17 +67,17 @@ DEFAULT_OPTIONS = CreateReplicaAssignmentOptions()
 
 @dataclass(frozen=True, slots=True)
 class CreateReplicaAssignmentResult:
-    """What was asked for and may not be there yet."""
+    """The result of a request; it may not be complete yet."""
 
     future: Future[dict[int, list[int]]]
 
     def assignments(self) -> Future[dict[int, list[int]]]:
         """Partition -> brokers, preferred leader first.
 
-        The future raises `ServerRefused` with the service's code and sentence, `NotRackwise`,
-        `Unreachable` after `timeout_ms` and two seconds or where the connection is lost, or
-        `RemoteProtocolError` for what is no answer or has other partitions than were asked for.
-        Nothing is changed anywhere in any case.
+        The future raises `ServerRefused` with the service's code and message, `NotRackwise`,
+        `Unreachable` after `timeout_ms` and two seconds or if the connection is lost, or
+        `RemoteProtocolError` for an invalid answer or one with other partitions than requested.
+        No case changes anything on any server.
         """
         return self.future
 
@@ -85,8 +85,8 @@ class CreateReplicaAssignmentResult:
 class ReplicaAssignmentClient(KafkaAdminClient):
     """An admin client of a service that places replicas, with all options of kafka-python's.
 
-    `api_key`: where the service has moved the key to. Raises `UnsupportedClient` for a kafka-python
-    whose insides are not known, and what `KafkaAdminClient` raises.
+    `api_key`: the API key that the service uses. Raises `UnsupportedClient` for a kafka-python
+    version whose private names are not known, and what `KafkaAdminClient` raises.
     """
 
     def __init__(self, *, api_key: int = API_KEY, **options: Any) -> None:  # noqa: ANN401 (theirs)
@@ -100,7 +100,7 @@ class ReplicaAssignmentClient(KafkaAdminClient):
 
     @override
     def close(self) -> None:
-        """Close the client; what is not answered yet is `Unreachable`."""
+        """Close the client; requests without an answer fail with `Unreachable`."""
         self._ends = True
         end: Theirs = super().close
         end()
@@ -114,10 +114,10 @@ class ReplicaAssignmentClient(KafkaAdminClient):
         node_ids: Collection[int] = (),
         options: CreateReplicaAssignmentOptions = DEFAULT_OPTIONS,
     ) -> CreateReplicaAssignmentResult:
-        """Ask for rows of a new topic; returns at once.
+        """Request the rows of a new topic; returns at once.
 
-        `node_ids`: brokers that may be used, none = all. Raises `LocalProtocolError` for a number
-        that its field cannot hold.
+        `node_ids`: brokers that may be used, empty = all. Raises `LocalProtocolError` for a number
+        that does not fit into its field.
         """
         asked = AssignmentRequest(
             num_partitions=num_partitions,

@@ -1,7 +1,8 @@
-"""Where the server listens, what it bears, and who may speak to it.
+"""The server's configuration: address, limits and TLS.
 
-On loopback it speaks in clear. On any other address it wants TLS with certificates of its clients
-(`client_ca`), unless it is set to be insecure. It has no rights of its own and no passwords.
+On loopback the server accepts connections without TLS. On any other address it requires TLS with
+client certificates (`client_ca`), unless it is set to be insecure. It has no permissions of its own
+and no passwords.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ DEFAULT_PORT = 19092
 BROKERS_PORT = 9092
 BACKLOG = 1024
 RESERVED_KEYS = (3, 18)
-"""Keys that the server answers as every broker does."""
+"""API keys that the server answers as every broker does."""
 _KEY_END = 1 << 15
 _PORT_END = 1 << 16
 _MOST_HOST = 255
-"""Characters of a name of a host (RFC 1035)."""
+"""Characters of a host name (RFC 1035)."""
 _SHOWN = 60
 
 
@@ -41,12 +42,13 @@ def _worker_count() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guards:
-    """What is beyond these is closed, or refused before any work.
+    """Limits: beyond them a connection is closed, or a request is rejected before any work.
 
-    `connections`, `per_address`: open at once. `frame_bytes` in, `answer_bytes` out. `idle_s`: to
-    the first byte of a frame; `frame_s`: from it to the last; `drain_s`: until an answer is taken;
-    `handshake_s`: of TLS; `stop_s`: for what is in work when the server stops. `wait_ms`: the
-    longest that a request may ask for. `waiting`: requests that wait for one of `workers`.
+    `connections`, `per_address`: open at once. `frame_bytes`: of a request, `answer_bytes`: of an
+    answer. `idle_s`: until the first byte of a frame; `frame_s`: from the first byte to the last;
+    `drain_s`: until the client has received an answer; `handshake_s`: of TLS; `stop_s`: for
+    requests in work when the server stops. `wait_ms`: the longest timeout of a request. `waiting`:
+    requests that wait for one of `workers`.
     """
 
     connections: int = 1000
@@ -65,7 +67,7 @@ class Guards:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tls:
-    """PEM files: the server's certificate and key, and the authority of its clients' ones."""
+    """PEM files: the server's certificate and key, and the authority of client certificates."""
 
     certificate: Path
     key: Path
@@ -76,9 +78,9 @@ class Tls:
 class ServeConfig:
     """Where and how to serve.
 
-    `advertised`: the address for clients, None = the address they connected to. `seed`:
-    None = one is drawn for each request. `log`: takes each line as a mapping with a `type`; it is
-    called in the loop and must not block for long.
+    `advertised`: the address for clients, None = the address they connected to. `seed`: None = one
+    is generated for each request. `log`: receives each line as a mapping with a `type`. It runs in
+    the loop and must not block for long.
     """
 
     host: str = "127.0.0.1"
@@ -93,7 +95,7 @@ class ServeConfig:
 
 
 def address_of(text: str, *, option: str, least_port: int = 0) -> tuple[str, int]:
-    """Host and port of `HOST:PORT` or `[::1]:PORT`. Raises `InvalidConfig`."""
+    """Parse `HOST:PORT` or `[::1]:PORT` into host and port. Raises `InvalidConfig`."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     is_number = port.isascii() and port.isdigit() and len(port) < len(str(_PORT_END)) + 1
@@ -109,10 +111,10 @@ def address_of(text: str, *, option: str, least_port: int = 0) -> tuple[str, int
 
 
 def listening_socket(config: ServeConfig) -> socket.socket:
-    """A socket that listens where the configuration says.
+    """A socket that listens on the configured address.
 
-    Raises `InvalidConfig` where that is a broker's port or open to the world in clear,
-    `Unreachable` where it cannot be had.
+    Raises `InvalidConfig` if that is a broker's port or a public address without TLS, `Unreachable`
+    if the address is not available.
     """
     if config.port == BROKERS_PORT:
         raise InvalidConfig(
@@ -138,7 +140,7 @@ def listening_socket(config: ServeConfig) -> socket.socket:
 
 
 def check_api_key(api_key: int) -> None:
-    """Raises `InvalidConfig` for a key that is none, or is taken by another message we answer."""
+    """Raises `InvalidConfig` for an invalid key, or one of another message that is answered."""
     if not 0 <= api_key < _KEY_END or api_key in RESERVED_KEYS:
         raise InvalidConfig(
             f"invalid api key: expected 0 to {_KEY_END - 1}, not 3 or 18, got {api_key}",
@@ -149,7 +151,7 @@ def check_api_key(api_key: int) -> None:
 
 
 def server_context(tls: Tls) -> ssl.SSLContext:
-    """TLS 1.2 or later; clients must show a certificate where `client_ca` is given.
+    """TLS 1.2 or later; with `client_ca`, clients must present a certificate.
 
     Raises `InvalidConfig` for files that cannot be loaded, and for a key with a password.
     """
@@ -169,7 +171,7 @@ def server_context(tls: Tls) -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """A key with a password must fail, not ask at the terminal."""
+    """Makes a key with a password fail instead of prompting at the terminal."""
     return ""
 
 

@@ -1,11 +1,11 @@
-"""One client of the server: frames in, answers out, in order, each within its time.
+"""One client of the server: frames in, answers out, in order, each with a time limit.
 
 ```
 idle_s ──> first byte ── frame_s ──> whole frame ──> answer ── drain_s ──> taken ──> again
 ```
 
-One request is in work at a time; what a client sends meanwhile waits in its socket. Whatever goes
-wrong ends the connection with a reason and nothing else.
+One request is in work at a time. Further requests of a client wait in its socket. Every error ends
+the connection with a reason and has no other effect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Closed(Exception):
-    """The connection is over; `reason` is a word for counting, `detail` a sentence."""
+    """The connection is over; `reason` is a word for the counters, `detail` a sentence."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -31,15 +31,15 @@ class Closed(Exception):
 
 
 class Replying(Protocol):
-    """Who knows the answers."""
+    """An object that answers frames."""
 
     async def reply(self, frame: bytes, connection: Connection) -> bytes:
-        """The framed answer. Raises `RemoteProtocolError` where there is none to give."""
+        """The framed answer. Raises `RemoteProtocolError` if there is no valid answer."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Connection:
-    """A client's stream. `is_in_work`: from its whole frame until the answer is taken."""
+    """A client's stream. `is_in_work`: from the whole frame until the client has the answer."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -66,7 +66,7 @@ class Connection:
             raise Closed("reset", type(error).__name__) from None
 
     async def _frame(self) -> bytes | None:
-        """The next frame without its size; None where the client left between two."""
+        """The next frame without its size; None if the client left between two frames."""
         try:
             async with asyncio.timeout(self.guards.idle_s):
                 first = await self.reader.readexactly(1)

@@ -1,4 +1,4 @@
-"""All that is touched inside kafka-python to send one request of our own; no other file does.
+"""All private names of kafka-python that one custom request needs; no other file uses them.
 
 ```
 wanted                        kafka-python 3.0
@@ -9,15 +9,15 @@ what a broker shows           ApiVersions version 3 on that very connection
 how many may be under way     config["max_in_flight_requests_per_connection"]
 ```
 
-A request is anything with `API_VERSION`, `with_header`, `encode`, `expect_response` and `header`,
-whose `get_response_class` gives something with `parse_header` and `decode`. So the bytes are those
-of `core.wire`, and nothing is entered into kafka-python's own registry of responses, which is one
-for the whole process.
+A request is any object with `API_VERSION`, `with_header`, `encode`, `expect_response` and `header`.
+The header's `get_response_class` returns an object with `parse_header` and `decode`. So the bytes
+are those of `core.wire`. Nothing is added to kafka-python's own registry of responses, which the
+whole process shares.
 
-What is asked of a loop or a connection that has just ended raises a plain `RuntimeError`; it is
-passed on as the `KafkaConnectionError` that it is.
+A call to a loop or a connection that has just ended raises a plain `RuntimeError`. It is converted
+to a `KafkaConnectionError`.
 
-An exception in `decode` would leave the connection without an answer, so it is carried as a value.
+An exception in `decode` would leave the connection without an answer, so it is returned as a value.
 
 Source: kafka-python 3.0.12.
 """
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Theirs: TypeAlias = Any
-"""An object of kafka-python, which has no types."""
+"""An object of kafka-python, which has no type hints."""
 
 FEATURES_VERSION = 3
-"""The first version of ApiVersions that has features."""
+"""The first version of ApiVersions with features."""
 PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the other end does not show, told as a value: the marker is missing."""
+    """A value that means: the server does not show the marker."""
 
     where: str
 
@@ -67,7 +67,7 @@ class _ResponseHeader:
 
 @dataclass(slots=True)
 class _Header:
-    """The header of one request, and the class of its response: itself."""
+    """The header of one request; it is also the class of its response."""
 
     correlation_id: int
     api_key: int
@@ -91,7 +91,7 @@ class _Header:
 
 @dataclass(slots=True)
 class _Request:
-    """A request of ours as kafka-python wants one."""
+    """A custom request in the form that kafka-python expects."""
 
     body: bytes
     api_key: int
@@ -116,7 +116,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Turns:
-    """So many requests under way at once, the others in order; all in the loop's thread."""
+    """A limit on requests under way; the others wait in order. Used in the loop's thread only."""
 
     free: int
     waiting: deque[Theirs] = field(default_factory=deque)
@@ -138,7 +138,7 @@ class _Turns:
 
 
 class Wire:
-    """Sends requests of ours through the connections of an admin client."""
+    """Sends custom requests through the connections of an admin client."""
 
     def __init__(self, admin: Theirs, *, api_key: int, marker: str) -> None:
         self._manager = admin._manager  # noqa: SLF001 (what this file is for)
@@ -157,10 +157,10 @@ class Wire:
         done: Callable[[AssignmentResponse | Shown], None],
         failed: Callable[[BaseException], None],
     ) -> None:
-        """Send the body of a request; call one of the two in kafka-python's thread in `wait_ms`.
+        """Send the body of a request; within `wait_ms` kafka-python's thread calls one callback.
 
-        `done` with the answer, or with where the marker is not shown; `failed` with an error of
-        kafka-python's, an `OSError` or a `RemoteProtocolError`.
+        `done` receives the answer, or the server that does not show the marker. `failed` receives
+        an error of kafka-python, an `OSError` or a `RemoteProtocolError`.
         """
 
         async def within() -> AssignmentResponse | Shown:
@@ -195,7 +195,7 @@ class Wire:
         return found
 
     async def _is_marked(self, connection: Theirs) -> bool:
-        """Whether the other end of this very connection has shown the marker."""
+        """Whether the server of this very connection has shown the marker."""
         if connection in self._marked:
             return True
         known = connection.broker_version_data.api_versions

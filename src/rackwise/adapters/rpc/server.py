@@ -1,19 +1,19 @@
-"""The server of CreateReplicaAssignment: accepts, guards, places in threads, stops in order.
+"""The server of CreateReplicaAssignment: accepts, limits, places in threads, stops in order.
 
 ```
 accept ──> slot free? ──> TLS ──> connection: frame ──> read_call ──> answer of its own, at once
              └ no: closed                                   └──> worker: place, encode ──> answer
 ```
 
-Goals, in order: no client can take the service from the others; every placement is logged with the
-seed that repeats it; a stop loses nothing that is in work.
+Goals, in order: no client can block the service for other clients; every placement is logged with
+the seed that repeats it; a stop loses no request in work.
 
-Accepting never stops: where no descriptor is left it waits 0.1 s and goes on. One is taken at a
-time, so that a crowd at the door leaves turns to those inside. Who is over a limit is closed at
-once. Each ended connection counts under its reason; one line a second and reason is logged, with
-the count so far.
+Accepting never stops: without a free descriptor it waits 0.1 s and continues. The server accepts
+one connection at a time, so that many new connections do not delay the existing ones. A connection
+over a limit is closed at once. Each ended connection is counted by its reason. The log has at most
+one line per second and reason, with the count so far.
 
-What this does not do: decide what is answered (`core.replica_service`), or read a cluster.
+What this does not do: decide the answer (`core.replica_service`), or read a cluster.
 
 Source: KIP-879; Kafka's protocol guide.
 """
@@ -48,21 +48,21 @@ if TYPE_CHECKING:
     from rackwise.adapters.rpc.config import ServeConfig
 
 Answer: TypeAlias = "Callable[[AssignmentRequest, int], AssignmentResponse]"
-"""What is asked and the seed -> what is answered; called in a thread."""
+"""Request and seed -> response; called in a thread."""
 
 FORMAT = "rackwise.serve/1"
 ACCEPT_PAUSE_S = 0.1
 TELL_EVERY_S = 1.0
 READ_BUFFER = 1 << 16
 SEED_END = 1 << 31
-"""Seeds that are drawn are below this."""
+"""Generated seeds are below this."""
 
 
 async def serve(config: ServeConfig, answer: Answer) -> Server:
     """A server that listens and answers until it is stopped.
 
-    Raises `InvalidConfig` for an address, key or TLS files that will not do, `Unreachable` where
-    the address cannot be had.
+    Raises `InvalidConfig` for an invalid address, API key or TLS file, `Unreachable` if the address
+    is not available.
     """
     check_api_key(config.api_key)
     context = None if config.tls is None else server_context(config.tls)
@@ -74,13 +74,13 @@ async def serve(config: ServeConfig, answer: Answer) -> Server:
 
 @dataclass(slots=True)
 class _Counts:
-    """Ended connections by reason, and when each reason was last told."""
+    """Ended connections by reason, and the time of each reason's last log line."""
 
     by_reason: dict[str, int] = field(default_factory=dict)
     told: dict[str, float] = field(default_factory=dict)
 
     def add(self, reason: str, now: float) -> bool:
-        """Count one; whether it is to be told."""
+        """Count one; True if it is to be logged."""
         self.by_reason[reason] = self.by_reason.get(reason, 0) + 1
         if reason in self.told and now - self.told[reason] < TELL_EVERY_S:
             return False
@@ -90,7 +90,7 @@ class _Counts:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a worker made of a request: the framed answer and its code, or what broke."""
+    """The result of a worker: the framed answer and its code, or the error."""
 
     answer: bytes
     code: int
@@ -126,16 +126,16 @@ class Server:
 
     @property
     def closed_by(self) -> Mapping[str, int]:
-        """Ended connections by reason; `left`: the client went by itself."""
+        """Ended connections by reason; `left`: the client closed the connection."""
         return dict(self._counts.by_reason)
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """The number of open connections."""
         return len(self._tasks)
 
     def start(self) -> None:
-        """Tell where it listens, and accept."""
+        """Log the address, and accept connections."""
         self.tell(
             type="listening",
             format=FORMAT,
@@ -147,11 +147,11 @@ class Server:
         self._listen()
 
     async def wait(self) -> None:
-        """Until it is stopped. Raises what `log` raised, which stops it too."""
+        """Wait until it is stopped. Raises the error of `log`, which also stops the server."""
         await self._ended
 
     async def stop(self) -> None:
-        """Accept nobody, let what is in work end within `stop_s`, close everything."""
+        """Accept no more, let requests in work end within `stop_s`, close every connection."""
         if self._is_stopping:
             await asyncio.wait([self._ended])
             return
@@ -177,7 +177,7 @@ class Server:
             self._ended.set_result(None)
 
     def tell(self, **line: Any) -> None:  # noqa: ANN401 (values of JSON)
-        """A line of the log; one that cannot be told stops the server."""
+        """Write a line of the log; an error in `log` stops the server."""
         try:
             self._config.log(line)
         except OSError as error:
@@ -189,7 +189,7 @@ class Server:
         self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        """Take one of those who wait; the loop calls again, others in between."""
+        """Accept one waiting connection; the loop calls this again after other work."""
         try:
             sock, address = self._listener.accept()
         except BlockingIOError:  # it has gone again
@@ -333,7 +333,7 @@ class Server:
 
 
 def _placed(answer: Answer, call: Call, seed: int, most_bytes: int) -> _Outcome:
-    """The framed answer, made in a worker. Whatever breaks is the service's and gets an id."""
+    """The framed answer, made in a worker. Any error is the service's own and gets an id."""
     try:
         response = answer(call.request, seed)
         framed = write_answer(call.correlation_id, response)

@@ -1,11 +1,11 @@
-"""Threads that place, so that the loop of the server stays free.
+"""Threads that compute placements, so that the server's loop stays free.
 
 ```
 submit ──> waiting, `most_waiting` at most ──> one of `count` threads ──> the future
               └ cancelled while it waits: never begun
 ```
 
-They are daemons: a placer that never ends keeps its thread, but not the process.
+The threads are daemons: a placer that never ends keeps its thread, but the process can still exit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Outcome = TypeVar("Outcome")
 
 
 class Workers(Generic[Outcome]):
-    """`count` threads, started at once, and what waits for them."""
+    """`count` threads, started at once, and a queue of waiting jobs."""
 
     def __init__(self, count: int, *, most_waiting: int) -> None:
         self._most_waiting = most_waiting
@@ -33,7 +33,7 @@ class Workers(Generic[Outcome]):
             Thread(target=self._run, name=f"placing-{number}", daemon=True).start()
 
     def submit(self, job: Callable[[], Outcome]) -> Future[Outcome] | None:
-        """The future of the job; None where too many wait already."""
+        """The future of the job; None if too many jobs wait already."""
         with self._has_changed:
             if len(self._jobs) >= self._most_waiting:
                 self._jobs = deque(each for each in self._jobs if not each[1].cancelled())
@@ -45,7 +45,7 @@ class Workers(Generic[Outcome]):
         return future
 
     def close(self) -> None:
-        """Let each thread end after the job it has; what waits is cancelled."""
+        """Let each thread end after its current job; waiting jobs are cancelled."""
         with self._has_changed:
             self._is_closed = True
             waiting, self._jobs = self._jobs, deque()

@@ -1,4 +1,4 @@
-"""Which partition a record without a key goes to: near the producer, and no rack too full.
+"""The partition of a record without a key: near the producer, with no rack overloaded.
 
 ```
 choice      TopicPartitioner: windows of KIP-794, candidates and weights of KIP-1123

@@ -1,4 +1,4 @@
-"""Options by Kafka's names, as texts or as values: read, or refused with the nearest name.
+"""Reads options by Kafka's names, as texts or values; an unknown name gets the nearest name.
 
 ```
 "partitioner.rack.aware": "True"     -> rack_aware=True          true or false, any case
@@ -7,7 +7,7 @@
 "linger.ms": 5                       passed over: it is another part's
 ```
 
-What this does not do: judge values against one another. Source: `ProducerConfig` of Kafka 4.4.
+What this does not do: check values against each other. Source: `ProducerConfig` of Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ OWN_PREFIXES = ("partitioner.", "rackwise.")
 PARTITIONER_CLASS = "partitioner.class"
 HINT = "the options are listed at PartitionerConfig"
 LONG = 2**63
-"""Below it are Kafka's greatest integers."""
+"""Kafka's greatest integers are below this number."""
 
 
 def read_options(options: Mapping[str, object]) -> dict[str, Any]:
-    """Field of `PartitionerConfig` -> value, for the options that are given.
+    """Field of `PartitionerConfig` -> value, for the options that are set.
 
     Raises `PartitionerConfigError` for an unknown `partitioner.*` or `rackwise.*`, and for a value
-    of another kind.
+    of another type.
     """
     found: dict[str, Any] = {}
     for name in sorted(options):
@@ -86,7 +86,7 @@ def _integer(name: str, value: object) -> int:
 
 
 def _digits(value: object) -> str:
-    """A text as Java reads numbers: without underscores. Raises `ValueError`."""
+    """A number's text as Java accepts it: without underscores. Raises `ValueError`."""
     if not isinstance(value, str) or "_" in value:
         raise ValueError
     return value.strip()
@@ -141,4 +141,4 @@ OPTIONS: Mapping[str, tuple[str, Callable[[str, object], object]]] = MappingProx
         "rackwise.semantics": ("semantics", _text),
     }
 )
-"""Option -> field of `PartitionerConfig`, and what reads its value."""
+"""Option -> field of `PartitionerConfig`, and the function that reads its value."""

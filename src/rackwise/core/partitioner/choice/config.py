@@ -1,7 +1,7 @@
-"""How a producer chooses partitions: the options, by Kafka's names and by ours.
+"""A producer's options for choosing partitions, by the names of Kafka and of Rackwise.
 
-What is refused is what can only be a mistake; what merely does not help is a finding of
-`problems`, since no send may fail for it.
+An option is rejected only if it must be a mistake. An option that merely has no effect is a finding
+of `problems`, because no send may fail for it.
 
 ```
 rack_aware, rack ""          semantics kip: all partitions, finding blank-rack; upstream: refused
@@ -10,8 +10,8 @@ in use1-az1, use1-az2        account to account, their ids do not
 partitioner.class            KIP-1123: "no effect when a custom partitioner is used", finding
 ```
 
-`semantics`: `kip` is the text of KIP-1123, with what is added to it here (racks of several levels,
-shares, a backlog's end); `upstream` is kafka-clients 4.4.0 to the letter. Source: KIP-794,
+`semantics`: `kip` is the text of KIP-1123 with Rackwise's additions (racks of several levels,
+shares, the backlog cap); `upstream` behaves exactly as kafka-clients 4.4.0. Source: KIP-794,
 KIP-1123, `ProducerConfig` of Kafka 4.4.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 PRODUCER_RULES: RuleTable[Callable[..., Iterator[Finding]]] = RuleTable()
-"""Rule name -> rule, in the order in which findings are listed; no send fails for them."""
+"""Rule name -> rule, in the order of the findings; no send fails for a finding."""
 PRODUCER = "producer"
-"""The place of all findings about a producer."""
+"""The place of every finding about a producer."""
 STICKY_BYTES = 16_384
-"""Kafka's `batch.size` where none is given."""
+"""Kafka's default `batch.size`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ class PartitionerConfig:
     `rack_aware`: partitioner.rack.aware. `rack`: client.rack, raw text. `ignore_keys`:
     partitioner.ignore.keys. `adaptive`: partitioner.adaptive.partitioning.enable.
     `availability_timeout_ms`: partitioner.availability.timeout.ms, 0 = off. `sticky_bytes`:
-    batch.size. `semantics`: rackwise.semantics. `draws`: rackwise.draws, `random` as Kafka's, or
-    `even`, which gives each partition its part in short time too. `rack_depth`:
-    rackwise.rack.depth, how many levels of `rack` make a leader local, None = all.
-    `backlog_cap_windows`: rackwise.backlog.cap.windows, so many windows without acknowledgement
-    make a partition unusable, 0 = off. `max_skew`, `eps`: rackwise.max.skew, rackwise.eps: no rack
-    of clients sends more than `max_skew` times the even part of its leaders, and no rack of leaders
-    shall get more than `1 + eps` times its own. `custom_partitioner`: the partitioner.class that
-    was given.
+    batch.size. `semantics`: rackwise.semantics. `draws`: rackwise.draws, `random` as in Kafka, or
+    `even`, which gives each partition its part also within a short time. `rack_depth`:
+    rackwise.rack.depth, the number of levels of `rack` that a local leader shares, None = all.
+    `backlog_cap_windows`: rackwise.backlog.cap.windows, a partition with this many unacknowledged
+    windows is unusable, 0 = off. `max_skew`, `eps`: rackwise.max.skew, rackwise.eps: the assumption
+    is that no rack of clients sends more than `max_skew` times the even part of its leaders; the
+    goal is that no rack of leaders gets more than `1 + eps` times its own even part.
+    `custom_partitioner`: the configured partitioner.class.
 
     Raises `PartitionerConfigError`. Source: KIP-794, KIP-1123.
     """
@@ -90,9 +90,9 @@ class PartitionerConfig:
 
     @classmethod
     def from_kafka(cls, options: Mapping[str, object]) -> PartitionerConfig:
-        """From a producer's options by name; those of other parts are passed over.
+        """Read a producer's options by name; options of other parts are ignored.
 
-        Values are texts or plain values. Raises `PartitionerConfigError`.
+        Values are texts or typed values. Raises `PartitionerConfigError`.
         """
         fields = read_options(options)
         custom = options.get(PARTITIONER_CLASS)
@@ -105,9 +105,9 @@ class PartitionerConfig:
         return cls(**fields)
 
     def problems(self, broker_racks: Collection[str | None] | None = None) -> tuple[Finding, ...]:
-        """Options that do not have the effect they seem to have, as findings of `PRODUCER_RULES`.
+        """Options without the effect that they seem to have, as findings of `PRODUCER_RULES`.
 
-        `broker_racks`: the brokers' racks; None = not known.
+        `broker_racks`: the brokers' racks; None = unknown.
         """
         return tuple(
             each for check in PRODUCER_RULES.checks.values() for each in check(self, broker_racks)
@@ -115,14 +115,14 @@ class PartitionerConfig:
 
     @property
     def client_levels(self) -> tuple[str, ...]:
-        """The levels of `rack`, coarsest first; `()` for a blank one."""
+        """The levels of `rack`, coarsest first; `()` for a blank rack."""
         if self.rack is None or is_blank(self.rack):
             return ()
         return levels_of(self.rack, whole=self.semantics == "upstream")
 
     @property
     def local_depth(self) -> int:
-        """How many leading levels a leader's rack shares with the client's to be local."""
+        """The number of leading levels that a local leader's rack shares with the client's."""
         return len(self.client_levels) if self.rack_depth is None else self.rack_depth
 
     @PRODUCER_RULES.rule("blank-rack", Severity.WARNING, "a rack-aware producer has no client.rack")
@@ -221,7 +221,7 @@ def _refused(name: str, wanted: str, value: object, hint: str = HINT) -> Partiti
     )
 
 
-# Checked where the split is used: `adapters/clients/steering.py`.
+# This rule is checked where the split is used: `adapters/clients/steering.py`.
 PRODUCER_RULES.add(
     Rule("stale-split", Severity.WARNING, "a split is older than it may be, or of other leaders")
 )

@@ -1,11 +1,11 @@
-"""What a partitioner counts of one topic: where bytes went, and why not nearer.
+"""The counters of a topic's partitioner: the destination of bytes, and reasons for remote ones.
 
 ```
 records 146   total 16 398 = local 16 398 + cross 0 + unknown 0      unknown: no leader or no rack
 windows local 1        switches size 1        fallbacks (none)
 ```
 
-Bytes are counted at the choice: a record that is sent again, or never, was chosen once. Source:
+Bytes are counted at the choice: a record that is sent again, or never, counts once. Source:
 KIP-1123, "monitoring for imbalances should also be used".
 """
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Records and their bytes by how far they went; local + cross + unknown = total.
+    """Records and their bytes by distance; local + cross + unknown = total.
 
-    `by_common_levels`: common leading levels of the two racks -> bytes, those unknown left out.
+    `by_common_levels`: number of common leading levels of the two racks -> bytes, without unknown.
     """
 
     records: int = 0
@@ -53,13 +53,13 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class PartitionerCounters:
-    """A snapshot. `steered`: records that were given a partition here; `unsteered`: the others.
+    """A snapshot. `steered`: records whose partition was chosen here; `unsteered`: all others.
 
     `windows`: tier of `Candidates` -> windows begun. `switches`: size, twice-size or unusable ->
     windows ended. `fallbacks`: blank-rack, rack-unmatched, no-local-leader, local-excluded,
     local-backlog, no-leader, split-rack-unavailable, stale-split or internal -> windows begun.
     `exclusions`, `readmissions`, `probes`: of nodes. `windows_acknowledged`, `windows_failed`: of
-    those with a callback. `refused_records`: given a partition, and refused by the client.
+    windows with a callback. `refused_records`: records that the client refused after the choice.
     """
 
     steered: Bytes
@@ -76,37 +76,37 @@ class PartitionerCounters:
 
     @property
     def records(self) -> int:
-        """Steered and unsteered."""
+        """Steered and unsteered records."""
         return self.steered.records + self.unsteered.records
 
     @property
     def total_bytes(self) -> int:
-        """Steered and unsteered."""
+        """Bytes of steered and unsteered records."""
         return self.steered.total_bytes + self.unsteered.total_bytes
 
     @property
     def local_bytes(self) -> int:
-        """To leaders in the client's rack."""
+        """Bytes to leaders in the client's rack."""
         return self.steered.local_bytes + self.unsteered.local_bytes
 
     @property
     def cross_bytes(self) -> int:
-        """To leaders in other racks."""
+        """Bytes to leaders in other racks."""
         return self.steered.cross_bytes + self.unsteered.cross_bytes
 
     @property
     def unknown_bytes(self) -> int:
-        """Where the client, the leader or its broker has no rack."""
+        """Bytes where the client, the leader or its broker has no rack."""
         return self.steered.unknown_bytes + self.unsteered.unknown_bytes
 
     @property
     def bytes_by_common_levels(self) -> tuple[int, ...]:
-        """Common leading levels -> bytes."""
+        """Number of common leading levels -> bytes."""
         pairs = zip(self.steered.by_common_levels, self.unsteered.by_common_levels, strict=True)
         return tuple(a + b for a, b in pairs)
 
     def as_dict(self) -> dict[str, Any]:
-        """Name -> number, or an object of them; the totals, and both parts of them."""
+        """Name -> number, or an object of numbers: the totals, and both parts of them."""
         both = Bytes(
             self.records,
             self.local_bytes,
@@ -125,7 +125,7 @@ class PartitionerCounters:
 
 
 class ByteCount:
-    """Bytes being counted; `levels`: of the client's rack, `depth`: of them make a leader local."""
+    """Running counts; `levels`: of the client's rack; `depth`: levels that make a leader local."""
 
     __slots__ = ("_by_common", "_depth", "_unknown", "records")
 
@@ -136,14 +136,14 @@ class ByteCount:
         self.records = 0
 
     def add(self, common: int, size: int) -> None:
-        """Bytes to a leader whose rack shares so many levels; -1 = not known."""
+        """Add bytes to a leader whose rack shares `common` levels; -1 = unknown."""
         if common == UNKNOWN:
             self._unknown += size
         else:
             self._by_common[common] += size
 
     def snapshot(self, *, common: int = UNKNOWN, size: int = 0) -> Bytes:
-        """What was counted, and so many bytes more."""
+        """The counts so far, plus `size` more bytes."""
         known = self._by_common.copy()
         if common != UNKNOWN:
             known[common] += size
@@ -157,5 +157,5 @@ class ByteCount:
 
 
 def nonzero_counts(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Counts that no longer change, those of 0 left out, by name."""
+    """An immutable copy of the counts, sorted by name, without zeros."""
     return MappingProxyType({name: counts[name] for name in sorted(counts) if counts[name]})

@@ -1,20 +1,21 @@
-"""The partitions a window may go to, and the draw among them, as kafka-clients 4.4.0 does both.
+"""The candidates of a window, and the draw among them, exactly as kafka-clients 4.4.0 does both.
 
-Weights come in two tables, of all partitions and of those led from the client's rack; each is made
-from the sizes of its own partitions alone, and the rack's is used wherever it has an entry:
+There are two tables of weights: of all partitions, and of those with a leader in the client's rack.
+Each table uses only the sizes of its own partitions. The rack's table is used if it has an entry:
 
 ```
 sizes  0 3 1    all       4 5 8    of partitions 0 1 2
 racks  a b a    in a      2 3      of partitions 0 2       (4 and 7 with the maximum of all)
 ```
 
-There is no table where fewer than two partitions were counted, none is left, or all sizes are equal
-and none was left out; then the draw is uniform among partitions with a leader in the rack, else
-with a leader, else among all. A table is used as it is: leaders that changed since are not looked
-at, and a partition without leader is drawn until the next load.
+There is no table if fewer than two partitions were counted, no partition is left, or all sizes are
+equal and no partition was excluded. The draw is then uniform among partitions with a leader in the
+rack, else with any leader, else among all. A table is used as it is: later changes of leaders are
+ignored, and a partition that has lost its leader is drawn until the next load.
 
-What differs from the text of KIP-1123: everything nearby excluded leads to the table of all
-partitions, everything excluded to a uniform draw among the nearby ones, dead ones too.
+Two points differ from the text of KIP-1123. If all nearby partitions are excluded, the table of all
+partitions is used. If all partitions are excluded, the draw is uniform among the nearby ones,
+including those of dead brokers.
 
 Source: `BuiltInPartitioner.nextPartition`, `updatePartitionLoadStats` of kafka-clients 4.4.0.
 """
@@ -47,12 +48,12 @@ class LoadTable:
 
     @classmethod
     def of(cls, sizes: tuple[int, ...], partitions: tuple[int, ...]) -> LoadTable:
-        """From queue sizes, each weighing the greatest + 1 less itself."""
+        """The table of queue sizes; each size weighs the greatest size + 1 minus itself."""
         full = max(sizes, default=0) + 1
         return cls(tuple(accumulate(full - size for size in sizes)), partitions)
 
     def at(self, number: int) -> int:
-        """The partition that a number of 31 bits falls on."""
+        """The partition at a number of 31 bits."""
         return self.partitions[bisect_right(self.sums, number % self.sums[-1])]
 
 
@@ -65,7 +66,7 @@ class LoadTables:
 
 
 def load_tables(load: UpstreamLoad | None, rack: str | None) -> LoadTables | None:
-    """The tables of a load; None = there are no weights. `rack`: None = not rack-aware."""
+    """The tables of a load; None = no weights. `rack`: None = not rack-aware."""
     if load is None or load.length < 1 or len(load.queue_sizes) < 2:  # noqa: PLR2004 (partitions)
         return None
     sizes, ids = load.queue_sizes[: load.length], load.partition_ids[: load.length]
@@ -89,11 +90,11 @@ class UpstreamChoice:
         self._leaders = leaders
 
     def set_leaders(self, leaders: LeadersByRack) -> None:
-        """Look at other leaders."""
+        """Use other leaders."""
         self._leaders = leaders
 
     def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
-        """Look at another load. Raises `TypeError` for one of the other semantics."""
+        """Use another load. Raises `TypeError` for a load of the other semantics."""
         if load is not None and not isinstance(load, UpstreamLoad):
             raise TypeError(
                 f"semantics upstream: expected an UpstreamLoad, got {type(load).__name__}"
@@ -102,7 +103,7 @@ class UpstreamChoice:
         self._tables = load_tables(load, rack) if self._config.adaptive else None
 
     def set_split(self, shares: Mapping[str, float] | None, *, phase: int, stale: bool) -> None:  # noqa: ARG002
-        """Refuse shares, which upstream does not have: `PartitionerConfigError`."""
+        """Reject shares, which upstream does not have: `PartitionerConfigError`."""
         if shares is not None:
             raise PartitionerConfigError(
                 "invalid semantics: expected kip because a split is set, got upstream",
@@ -113,14 +114,14 @@ class UpstreamChoice:
             )
 
     def leaves(self, partition: int) -> bool:  # noqa: ARG002
-        """Never: upstream stays to the window's end."""
+        """False: upstream never leaves a partition before the window's end."""
         return False
 
     def window_done(self, size: int) -> None:
-        """Nothing is charged to anybody."""
+        """Do nothing: upstream has no schedule of shares."""
 
     def candidates(self) -> Candidates:
-        """Where the next window may go; changes nothing."""
+        """The candidates of the next window; changes nothing."""
         table, leaders = self._table(), self._leaders
         if table is not None:
             is_local = self._tables is not None and table is self._tables.in_rack
@@ -132,7 +133,7 @@ class UpstreamChoice:
         return Candidates(tier, partitions, self._reason(tier))
 
     def draw(self, among: Candidates, number: int) -> int:
-        """The candidate that a number of 31 bits falls on."""
+        """The candidate at a number of 31 bits."""
         table = self._table()
         if table is not None:
             return table.at(number)

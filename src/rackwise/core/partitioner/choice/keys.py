@@ -1,12 +1,12 @@
-"""Where a record with a key goes: Kafka's murmur2 over all partitions; and how long a record is.
+"""The partition of a record with a key, by Kafka's murmur2 over all partitions; record sizes.
 
 ```
 partition_for_key(b"foobar", 12)    murmur2 -790332482, masked 1357151166, modulo 12 = 6
 partition_for_key(b"", 12)          an empty key is a key: 9
 ```
 
-The hash is signed, and is masked with 0x7fffffff, not made absolute. Every partition counts, also
-one without leader: a key's partition may not hang on which broker is up.
+The hash is signed. It is masked with 0x7fffffff; the absolute value is not used. Every partition
+counts, also one without a leader: a key's partition must not depend on which brokers are up.
 
 Source: `Utils.murmur2` and `BuiltInPartitioner.partitionForKey` of kafka-clients 4.4.0.
 """
@@ -20,13 +20,13 @@ MIX = 0x5BD1E995
 MASK = 0xFFFFFFFF
 POSITIVE = 0x7FFFFFFF
 RECORD_OVERHEAD = 12
-"""Bytes of a record beside key, value and headers: an estimate, without arithmetic of varints."""
+"""Bytes of a record without key, value and headers: an estimate, without varint arithmetic."""
 BATCH_OVERHEAD = 61
-"""Bytes of a batch's header."""
+"""Bytes of a batch header."""
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The partition of a key among so many."""
+    """The partition of a key among `partition_count` partitions."""
     return (murmur2(key) & POSITIVE) % partition_count
 
 
@@ -47,5 +47,5 @@ def murmur2(data: bytes) -> int:
 
 
 def record_bytes(key: bytes | None, value: bytes | None, header_bytes: int = 0) -> int:
-    """What a record counts for: the lengths of its parts and 12; uncompressed, None = 0."""
+    """The counted size: the lengths of the parts plus 12; uncompressed, None = 0."""
     return len(key or b"") + len(value or b"") + header_bytes + RECORD_OVERHEAD

@@ -1,6 +1,6 @@
-"""The partitions a window may go to, and the draw among them, by the text of KIP-1123.
+"""The candidates of a window, and the draw among them, by the text of KIP-1123.
 
-Goals, in order: a partition that can take records; near the producer; the less behind the likelier.
+Goals, in order: a partition that can take records; near the producer; smaller backlogs likelier.
 
 A partition is usable when it has a leader, the leader's node is not excluded, and fewer than
 `backlog_cap_windows` windows are outstanding there. The candidates are the first tier that has any:
@@ -60,15 +60,15 @@ if TYPE_CHECKING:
 DRAW_BITS = 31
 NO_LOAD = PartitionLoad({})
 FEW = 4
-"""Where fewer than one candidate in so many is behind, those alone are looked at."""
+"""If fewer than one candidate in this many has a backlog, only those with one are scanned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Where the next window may go.
+    """The partitions that the next window may use.
 
-    `tier`: local, level-N, all, any-leader or no-leader; split where shares name the rack.
-    `partitions`: rising. `reason`: why it is not what was wished, None = it is.
+    `tier`: local, level-N, all, any-leader or no-leader; split if shares name the rack.
+    `partitions`: in rising order. `reason`: the reason of a fallback, None = no fallback.
     """
 
     tier: str
@@ -112,20 +112,20 @@ class KipChoice:
         self.set_leaders(leaders)
 
     def set_leaders(self, leaders: LeadersByRack) -> None:
-        """Look at other leaders."""
+        """Use other leaders."""
         self._leaders = leaders
         self._look_at_load()
         self._renew_schedule()
 
     def set_load(self, load: PartitionLoad | UpstreamLoad | None) -> None:
-        """Look at another load. Raises `TypeError` for one of the other semantics."""
+        """Use another load. Raises `TypeError` for a load of the other semantics."""
         if load is not None and not isinstance(load, PartitionLoad):
             raise TypeError(f"semantics kip: expected a PartitionLoad, got {type(load).__name__}")
         self._load = load or NO_LOAD
         self._look_at_load()
 
     def set_split(self, shares: Mapping[str, float] | None, *, phase: int, stale: bool) -> None:
-        """Give windows to leader racks by share; None: no longer. Raises `SplitError`."""
+        """Give windows to leader racks by share; None: no shares. Raises `SplitError`."""
         schedule = None if shares is None else self._scheduled(shares, phase)
         self._has_split, self._phase, self._is_stale = shares is not None, phase, stale
         self._shares, self._schedule = shares, schedule
@@ -137,12 +137,12 @@ class KipChoice:
         return not is_usable and len(self._blocked) < len(self._leaders.led)
 
     def window_done(self, size: int) -> None:
-        """Charge the window that was drawn last to the rack that got it, unless shares changed."""
+        """Charge the last drawn window to the rack that got it, unless shares have changed."""
         if self._schedule is not None and self._schedule is self._charged:
             self._schedule.window_done(self._window_rack, size)
 
     def candidates(self) -> Candidates:
-        """Where the next window may go; changes nothing."""
+        """The candidates of the next window; changes nothing."""
         leaders = self._leaders
         if not leaders.led:
             return Candidates("no-leader", leaders.all, "no-leader")
@@ -158,7 +158,7 @@ class KipChoice:
         return Candidates("any-leader", leaders.led, stale or self._reason("any-leader"))
 
     def draw(self, among: Candidates, number: int) -> int:
-        """The candidate that a number of 31 bits falls on."""
+        """The candidate at a number of 31 bits."""
         partitions, windows = among.partitions, self._load.windows
         if self._config.adaptive and windows and among.tier != "no-leader":
             drawn = weighted(partitions, windows, number, self._fall)
@@ -173,7 +173,7 @@ class KipChoice:
         return tuple(p for p in partitions if p not in self._blocked)
 
     def _look_at_load(self) -> None:
-        """Which partitions have a leader and are not usable."""
+        """Find the partitions that have a leader and are not usable."""
         cap, leaders = self._config.backlog_cap_windows, self._leaders
         windows, nodes = self._load.windows, self._load.excluded_nodes
         if not nodes and (not cap or not windows or max(windows.values()) < cap):
@@ -184,7 +184,7 @@ class KipChoice:
         self._blocked = self._excluded.union(p for p in behind if leaders.has_leader(p))
 
     def _reason(self, tier: str) -> str | None:
-        """Why rule by rule it is not the local tier; a schedule without its rack comes first."""
+        """Why the tier is not local; a schedule without a usable rack is checked first."""
         if self._schedule is not None:
             return "split-rack-unavailable"
         if tier == "local" or not self._config.rack_aware:
@@ -199,7 +199,7 @@ class KipChoice:
         return "local-excluded" if is_excluded else "local-backlog"
 
     def _renew_schedule(self) -> None:
-        """One number for all: a part stays local, the rest goes by weight."""
+        """Renew the schedule; `max_skew` keeps one fixed part local, the rest goes by weight."""
         if self._has_split:
             return
         shares = self._grade_a_shares()
@@ -224,7 +224,7 @@ class KipChoice:
 
 
 def fall_evenly(number: int, total: int) -> int:
-    """Where a number of 31 bits falls, of so many places: below 0.5 in the first half."""
+    """The place of a number of 31 bits among `total` places: below 0.5 in the first half."""
     return number * total >> DRAW_BITS
 
 
@@ -234,10 +234,10 @@ def weighted(
     number: int,
     fall: Callable[[int, int], int] = mod,
 ) -> int:
-    """The partition that a number falls on, each weighing the greatest backlog + 1 less its own.
+    """The partition at a number; each weighs the greatest backlog + 1 minus its own backlog.
 
-    `partitions`: rising. `windows`: partition -> backlog, absent = 0; others are passed over.
-    `fall`: number and sum of weights -> place.
+    `partitions`: in rising order. `windows`: partition -> backlog, absent = 0; other keys are
+    ignored. `fall`: number and sum of weights -> place.
     """
     count = len(partitions)
     if len(windows) * FEW < count:
@@ -256,7 +256,7 @@ def _weighted_few(
     number: int,
     fall: Callable[[int, int], int],
 ) -> int:
-    """The same where few are behind: `place` weighs the full `most + 1` up to the next of those."""
+    """The same if few have a backlog: `place` skips full weights up to the next one of those."""
     count = len(partitions)
     behind = sorted(_places(partitions, windows.items()))
     if not behind:

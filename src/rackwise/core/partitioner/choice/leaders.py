@@ -1,4 +1,4 @@
-"""The leaders of a topic as a producer in one rack groups them; made anew when metadata changes.
+"""A topic's leaders grouped for a producer in one rack; rebuilt when metadata changes.
 
 ```
 client /eu/a/r7, leaders in  0 /eu/a/r7   1 /eu/a/r8   2 /eu/b/r7   3 none, 4 no leader
@@ -6,7 +6,7 @@ common levels                3            2            1            -1      -1
 tiers    local 0 | level-2 0 1 | level-1 0 1 2 | all 0 1 2 3
 ```
 
-A draw then costs the same for 6 partitions and for 1000, for it looks up a tuple.
+A draw costs the same for 6 partitions and for 1000, because it looks up a tuple.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, int | None)
 UNKNOWN = -1
-"""Common levels where the client, the leader or its broker has no rack."""
+"""The number of common levels if the client, the leader or its broker has no rack."""
 
 
 class LeadersByRack:
-    """The leaders of one view, grouped.
+    """The leaders of one view, in groups.
 
-    `all`: every partition. `led`: those with a leader. `local`: those led from the client's rack.
-    `tiers`: name and partitions, nearest first, empty ones left out, the last one `all`. `by_rack`:
-    rack's text, empty = none -> partitions; `by_node`: node -> partitions. `is_matched`: whether a
-    broker is in the client's rack.
+    `all`: every partition. `led`: partitions with a leader. `local`: partitions with a leader in
+    the client's rack. `tiers`: name and partitions, nearest first, without empty ones, `all` last.
+    `by_rack`: rack's text, empty = none -> partitions; `by_node`: node -> partitions. `is_matched`:
+    whether a broker is in the client's rack.
     """
 
     __slots__ = (
@@ -77,11 +77,11 @@ class LeadersByRack:
         return 0 <= partition < len(leaders) and leaders[partition] is not None
 
     def rack(self, partition: int) -> str | None:
-        """The rack of the partition's leader; None where it is not known."""
+        """The rack of the partition's leader; None if it is unknown."""
         return self._view.leader_rack(partition)
 
     def common(self, partition: int) -> int:
-        """How many leading levels the leader's rack shares with the client's; -1 = not known."""
+        """How many leading levels the leader's rack shares with the client's; -1 = unknown."""
         return self._common[partition] if 0 <= partition < len(self._common) else UNKNOWN
 
     def _at_least(self, level: int) -> tuple[int, ...]:

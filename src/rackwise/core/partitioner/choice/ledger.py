@@ -1,16 +1,16 @@
-"""How far behind each partition is, and which nodes answer too late: one callback per window.
+"""The backlog of each partition, and the nodes that answer too late: one callback per window.
 
-A producer library tells when a record is acknowledged, at a price: a callback for each record is
-slow. Here the last record of a window carries one, and stands for the window, for a partition keeps
+A producer library reports when a record is acknowledged, but a callback for each record is slow.
+Here only the last record of a window has one. It represents the window, because a partition keeps
 its order. So
 
 ```
 windows[p] = windows of p that ended and are not yet acknowledged, those in flight too
 ```
 
-With an availability timeout T > 0 the first record of a window carries one as well: where traffic
-is slow a window stays open for minutes, and only its first record sees a dead leader in time. A
-record that carries a callback is marked. Each node is in one state:
+With an availability timeout T > 0 the first record of a window has a callback as well: with slow
+traffic a window stays open for minutes, and only its first record shows a dead leader in time. A
+record with a callback is marked. Each node is in one state:
 
 ```
 state      becomes    when
@@ -24,8 +24,8 @@ the last   in use     any marked record of it is acknowledged; k = 0
 three
 ```
 
-Late and waiting nodes are excluded with all their partitions, idle ones too; a probing one is
-usable, so that one window finds out. The longest wait is T for the probe and 32 T for its retry.
+Late and waiting nodes are excluded with all their partitions, idle ones too. A probing node is
+usable, so that one window tests it. The longest wait is T for the probe and 32 T for its retry.
 
 ```
 T = 100    0 opened   101 late, retry 201   201 probing   202 opened: waiting   250 acknowledged
@@ -43,13 +43,13 @@ from dataclasses import dataclass, field
 from rackwise.core.partitioner.choice.view import PartitionLoad
 
 LONGEST_WAIT = 5
-"""The greatest k: a node that stays dead is asked again after 32 times the timeout."""
+"""The greatest k: a dead node is tried again after 32 times the timeout."""
 IN_USE, LATE, PROBING, WAITING = "in use", "late", "probing", "waiting"
 
 
 @dataclass(slots=True)
 class _NodeState:
-    """`marks`: token -> when it was marked, oldest first. `due_ms`: of the retry."""
+    """`marks`: token -> time of the mark, oldest first. `due_ms`: time of the retry."""
 
     marks: dict[int, int] = field(default_factory=dict)
     state: str = IN_USE
@@ -63,10 +63,10 @@ _NO_NODES: frozenset[int] = frozenset()
 
 
 class WindowLedger:
-    """The windows of one producer and topic that are not acknowledged; not thread-safe.
+    """The unacknowledged windows of one producer and topic; not thread-safe.
 
     `availability_timeout_ms`: T, 0 = no node is ever excluded. `exclusions`, `readmissions`,
-    `probes`: of nodes, so far. `acknowledged`, `failed`: windows, so far.
+    `probes`: number of nodes so far. `acknowledged`, `failed`: number of windows so far.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class WindowLedger:
         self.acknowledged = self.failed = 0
 
     def open_window(self, partition: int, node: int, now_ms: int) -> int:  # noqa: ARG002
-        """The first record of a window is sent: the token to give to `done`."""
+        """Note that a window's first record is sent; returns the token for `done`."""
         token = self._mark(node, now_ms)
         if self._timeout_ms:
             self._advance(node, now_ms)
@@ -105,14 +105,14 @@ class WindowLedger:
         return token
 
     def end_window(self, partition: int, node: int, now_ms: int) -> int:
-        """The last record of a window is sent: the token to give to `done`."""
+        """Note that a window's last record is sent; returns the token for `done`."""
         token = self._mark(node, now_ms)
         self._ends[token] = partition
         self._windows[partition] = self._windows.get(partition, 0) + 1
         return token
 
     def done(self, token: int, now_ms: int, *, ok: bool) -> None:
-        """The record of a token is acknowledged, or failed; a token counts once."""
+        """Note that a token's record is acknowledged, or failed; a token counts once."""
         partition = self._ends.pop(token, None)
         if partition is not None:
             self.acknowledged += ok
@@ -125,11 +125,11 @@ class WindowLedger:
             self._answered(self._nodes[node], token, now_ms, ok=ok)
 
     def load(self, now_ms: int) -> PartitionLoad:
-        """The load of now, for `TopicPartitioner.set_load`."""
+        """The current load, for `TopicPartitioner.set_load`."""
         return PartitionLoad(dict(sorted(self._windows.items())), self.excluded_nodes(now_ms))
 
     def excluded_nodes(self, now_ms: int) -> frozenset[int]:
-        """The nodes that are late or waited for."""
+        """The nodes in the states late and waiting."""
         if not self._nodes:
             return _NO_NODES
         for node in self._nodes:
@@ -140,7 +140,7 @@ class WindowLedger:
 
     @property
     def next_deadline_ms(self) -> int | None:
-        """When `excluded_nodes` may change next if nothing is answered; None: not by itself."""
+        """The next time when `excluded_nodes` may change without an answer; None: never."""
         dues = (self._due_ms(found) for found in self._nodes.values())
         return min((due for due in dues if due is not None), default=None)
 
@@ -161,7 +161,7 @@ class WindowLedger:
         return None
 
     def _advance(self, node: int, now_ms: int) -> None:
-        """Let time pass for a node."""
+        """Update a node's state to the current time."""
         found = self._nodes[node]
         due = self._due_ms(found)
         if due is None or now_ms < due:
@@ -175,7 +175,7 @@ class WindowLedger:
             self.exclusions += 1
 
     def _miss(self, found: _NodeState, now_ms: int) -> None:
-        """The probe was for nothing."""
+        """Note that the probe failed."""
         found.doublings = min(LONGEST_WAIT, found.doublings + 1)
         found.state, found.due_ms = LATE, now_ms + (self._timeout_ms << found.doublings)
 

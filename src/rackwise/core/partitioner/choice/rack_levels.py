@@ -1,7 +1,7 @@
-"""Racks as a producer meets them: texts of clients and brokers that nothing may be raised for.
+"""Levels of the rack texts of clients and brokers; no text raises an error.
 
-A text that `core.racks` reads as a path has that path's levels; any other text is one level, also
-one that a snapshot would refuse, for Kafka takes every text.
+A text that `core.racks` reads as a path has the levels of that path. Any other text is one level,
+also a text that a snapshot would reject, because Kafka accepts every text.
 
 ```
 /eu/a/r7    eu, a, r7        use1-az1    use1-az1        /eu//a    one level: /eu//a
@@ -18,12 +18,12 @@ _BLANK = "".join(map(chr, range(0x21)))
 
 
 def is_blank(rack: str | None) -> bool:
-    """Whether a client's rack is absent or only characters up to U+0020, as Java trims them."""
+    """Whether a client's rack is absent or has only characters up to U+0020, as Java trims them."""
     return rack is None or not rack.strip(_BLANK)
 
 
 def levels_of(rack: str, *, whole: bool = False) -> tuple[str, ...]:
-    """The levels of a rack's text, coarsest first; never none. `whole`: the text is one level."""
+    """The levels of a rack's text, coarsest first, at least one. `whole`: the text is one level."""
     if whole or not rack.startswith("/"):
         return (rack,)
     try:

@@ -23,8 +23,8 @@ The leak makes the response gradual: no penalty switches a rack from everything 
 would oscillate. (A controller that integrates the local share itself oscillates to load factors of
 1.3 to 1.9.) Nothing leaks while no rack has a penalty.
 
-What this does not do: use rack levels, for it separates only the own rack from all others; reach
-the optimum exactly, for it stays about one percent away.
+What this does not do: use rack levels, because it separates only the own rack from all others;
+reach the optimum exactly, because it stays about one percent away.
 
 Source: KIP-1123, bounded; dual ascent.
 """

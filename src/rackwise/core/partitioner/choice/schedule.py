@@ -1,24 +1,24 @@
-"""Which leader rack takes the next window: shares kept without a coin.
+"""The leader rack of each window: a deterministic schedule that keeps the shares.
 
 Goals, in order: after any number of windows each rack has had its share of the bytes, to within
 about one window; the same shares give the same windows; a draw costs one pass over the racks.
 
-A coin per window would need about 2500 windows until a share is right to one percent; credits need
-three. Each rack has a credit in bytes, 0 at first. The next window goes to the greatest
+Random draws need about 2500 windows until a share is right to one percent; credits need three.
+Each rack has a credit in bytes, 0 at first. The next window goes to the greatest
 `credit + share * sticky_bytes`, ties to the first rack in the order of their texts. After a window
-of B bytes every rack gains `share * B`, and the rack that got it loses B, so the credits keep to
-a sum of 0. No credit goes beyond `OWED` windows either way: a rack that could not be had for long
-is not owed all of it when it comes back.
+of B bytes every rack gains `share * B`, and the rack that got it loses B, so the credits keep a sum
+of 0. No credit exceeds `OWED` windows in either direction: a rack that was unavailable for long
+does not get all of its missed bytes when it returns.
 
 ```
 shares a 11/15, c 4/15     windows   a c a a a c a a a c a a a c a     a 11, c 4
 ```
 
-`phase`: producers that start at the same moment with the same shares would all go the same way, so
-each skips some windows of its own.
+`phase`: producers that start at the same moment with the same shares would all use the same racks
+at the same time. So each one skips a different number of windows.
 
-What this does not do: know whether the rack has a partition that can be had. Who takes another one
-charges that one, also where it has no share. Source: smooth weighted round robin, in bytes.
+What this does not do: know whether the rack has a usable partition. A caller that uses another rack
+charges that rack, even if it has no share. Source: smooth weighted round robin, in bytes.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SHARE_SUM_TOLERANCE = 1e-6
-"""So far from 1 the shares of a row may add up, since files hold decimal texts."""
+"""The greatest difference of a row's sum from 1, because files hold decimal texts."""
 
 OWED = 8
-"""A credit's most, in windows: far from the 3 that shares kept from the start come to."""
+"""The greatest credit in windows; shares kept from the start reach only about 3."""
 
 
 class SplitSchedule:
     """The windows of one producer and topic; not thread-safe.
 
     `shares`: leader rack -> share of the bytes, adding up to 1. `sticky_bytes`: bytes of a window.
-    `phase`: so many windows are skipped at first. Raises `SplitError`.
+    `phase`: number of windows to skip at first. Raises `SplitError`.
     """
 
     __slots__ = ("_credits", "_shares", "_sticky_bytes")
@@ -64,7 +64,7 @@ class SplitSchedule:
         return max(self._shares, key=lambda rack: had[rack] + self._shares[rack] * size)
 
     def window_done(self, rack: str, size: int) -> None:
-        """Charge a window of so many bytes to the rack that got it."""
+        """Charge a window of `size` bytes to the rack that got it."""
         had = self._credits
         bound = OWED * max(self._sticky_bytes, size)
         for each, share in self._shares.items():
@@ -73,7 +73,7 @@ class SplitSchedule:
 
 
 def check_shares(shares: Mapping[str, float]) -> None:
-    """Refuse shares that are no shares, or do not add up to 1: `SplitError`."""
+    """Reject invalid shares, or shares that do not add up to 1: `SplitError`."""
     for rack in sorted(shares):
         if not (math.isfinite(shares[rack]) and shares[rack] >= 0):
             raise SplitError(

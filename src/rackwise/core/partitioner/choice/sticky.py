@@ -19,12 +19,12 @@ S = 100     add 60   add 60 (not yet: the batch is open)   add 90: 210 >= 200, e
 S = 100     add 60   add 60 (may switch): 120 >= 100, ends
 ```
 
-When the next partition is drawn: under `kip` by the `peek` after, so that a load set in between
+When the next partition is drawn: under `kip` at the next `peek`, so that a load set in between
 counts; under `upstream` at once when a window ends, as `updatePartitionInfo` does it.
 
-A client that asks twice for the record that opens a batch (kafka-python: `partition`,
-`on_new_batch`, `partition`) uses `defer` and `new_batch`: a record is held and counted when the
-next one comes; `new_batch` drops it, for it will be asked for again.
+Some clients ask twice for the record that opens a batch (kafka-python: `partition`,
+`on_new_batch`, `partition`). They use `defer` and `new_batch`. `defer` holds a record and counts it
+at the next call. `new_batch` drops the held record, because the client will ask for it again.
 
 ```
 defer 112     held 112, window 0
@@ -67,9 +67,9 @@ NONE = -1
 class TopicPartitioner:
     """The choice for one topic; not thread-safe.
 
-    `rng` gives one `getrandbits(31)` per draw; of even draws the first alone is random.
-    `on_window_end`: called with the partition whose window ended by its size, before the next draw;
-    the load it gives is set, None leaves it.
+    `rng` gives one `getrandbits(31)` per draw; with even draws only the first one is random.
+    `on_window_end`: called before the next draw, with the partition whose window ended by its size.
+    The load that it returns is set; None keeps the old load.
     """
 
     __slots__ = (
@@ -133,7 +133,7 @@ class TopicPartitioner:
         self._refused = self._draws = self._ended = 0
 
     def peek(self) -> int:
-        """The partition of the next record; draws if there is none."""
+        """The partition of the next record; draws one if there is none."""
         return self._current if self._quiet_below else self._look()
 
     def ends_window(self, size: int, *, may_switch: bool = True) -> bool:
@@ -141,9 +141,10 @@ class TopicPartitioner:
         return self._ends(self._window_bytes + size, may_switch=may_switch)
 
     def add(self, size: int, *, may_switch: bool = True) -> bool:
-        """Count the bytes of a record that goes to the current partition, 0 = no record.
+        """Count the bytes of a record for the current partition, 0 = no record.
 
-        `may_switch`: the client's last batch there is absent or full. True: the window ended.
+        `may_switch`: the client's last batch there is absent or full. Returns True if the window
+        ended.
         """
         window_bytes = self._window_bytes + size
         if window_bytes < self._quiet_below:
@@ -157,12 +158,12 @@ class TopicPartitioner:
         return self._count(size, may_switch=may_switch)
 
     def add_many(self, size: int, records: int) -> None:
-        """Count records of the current partition at once, whose bytes all together end nothing."""
+        """Count records of the current partition whose total size does not end the window."""
         self._window_bytes += size
         self._records += records
 
     def defer(self, size: int, *, may_switch: bool = False) -> int:
-        """The partition of a record of `size` >= 1, which is held and counted by the next call.
+        """The partition of a record of `size` >= 1; the record is held, the next call counts it.
 
         `may_switch`: counting it may end the window before twice the sticky size.
         """
@@ -181,7 +182,7 @@ class TopicPartitioner:
         return partition
 
     def hold(self, size: int) -> int:
-        """`defer` where nothing ends and nothing is drawn; else nothing is done, and it is -1."""
+        """`defer` if no window ends and no draw is needed; else do nothing and return -1."""
         window_bytes = self._window_bytes + self._held
         if window_bytes >= self._hold_below:
             return NONE
@@ -191,13 +192,13 @@ class TopicPartitioner:
         return self._current
 
     def new_batch(self) -> None:
-        """The client opens a batch: drop the held record, switch if due, count a batch's header."""
+        """Note a new batch: drop the held record, switch if due, count a batch's header."""
         self.drop()
         self._count(0, may_switch=True)
         self._window_bytes += BATCH_OVERHEAD
 
     def drop(self) -> None:
-        """Drop the held record, which is asked for again or never sent."""
+        """Drop the held record; the client asks for it again or never sends it."""
         if self._held:
             self._held = 0
             self._records -= 1
@@ -211,14 +212,14 @@ class TopicPartitioner:
         return self.peek()
 
     def set_view(self, view: TopicView) -> None:
-        """Look at other leaders; never draws."""
+        """Use other leaders; never draws."""
         self._attribute()
         self._leaders = LeadersByRack(self._config, view)
         self._choice.set_leaders(self._leaders)
         self._look_again()
 
     def set_load(self, load: Load) -> None:
-        """Look at another load; never draws. Raises `TypeError` for the other semantics' one."""
+        """Use another load; never draws. Raises `TypeError` for the other semantics' load."""
         self._choice.set_load(load)
         self._look_again()
 
@@ -227,18 +228,18 @@ class TopicPartitioner:
     ) -> None:
         """This client's shares of its windows: leader rack -> share, adding up to 1; None = none.
 
-        `phase`: so many windows of the schedule are skipped. `stale`: the split is older than it
-        may be, or of other leaders; with None, it was given up for that: each window is counted as
+        `phase`: number of windows of the schedule to skip. `stale`: the split is too old, or for
+        other leaders; with shares None it was dropped for that reason. Each window then counts as
         `stale-split`. Raises `SplitError`, and `PartitionerConfigError` under semantics `upstream`.
         """
         self._choice.set_split(shares, phase=phase, stale=stale)
 
     def candidates(self) -> Candidates:
-        """Where the next window may go; changes nothing."""
+        """The candidates of the next window; changes nothing."""
         return self._choice.candidates()
 
     def counters(self, ledger: WindowLedger | None = None) -> PartitionerCounters:
-        """A snapshot, with what the topic's ledger counted; a held record is counted as sent."""
+        """A snapshot with the counters of the topic's ledger; a held record counts as sent."""
         self._steered.records = self._records
         left = self._window_bytes - self._attributed + self._held
         is_placed = self._current != NONE
@@ -258,21 +259,21 @@ class TopicPartitioner:
         )
 
     def count_unsteered(self, partition: int, size: int) -> None:
-        """Count a record that went where its key or its sender said."""
+        """Count a record that its key or its sender placed."""
         self._unsteered.records += 1
         self._unsteered.add(self._leaders.common(partition), size)
 
     def count_refused(self) -> None:
-        """Count a record that the client refused after it had its partition."""
+        """Count a record that the client refused after its partition was chosen."""
         self._refused += 1
 
     def count_internal(self) -> None:
-        """Count a window that went anywhere because a callback of ours failed."""
+        """Count a window that went to any partition because a plug-in's callback failed."""
         self._fallbacks["internal"] += 1
 
     @property
     def current(self) -> int | None:
-        """The partition of the window, None between two windows."""
+        """The partition of the current window, None between two windows."""
         return None if self._current == NONE else self._current
 
     @property
@@ -282,17 +283,17 @@ class TopicPartitioner:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the held record, 0 = none."""
+        """Bytes of the held record, 0 = no record is held."""
         return self._held
 
     @property
     def draws(self) -> int:
-        """Draws so far: windows begun."""
+        """Number of draws so far, which is the number of windows begun."""
         return self._draws
 
     @property
     def windows_ended(self) -> int:
-        """Windows that ended by their size so far."""
+        """Number of windows so far that ended by their size."""
         return self._ended
 
     def _ends(self, window_bytes: int, *, may_switch: bool) -> bool:
@@ -300,7 +301,7 @@ class TopicPartitioner:
         return window_bytes >= size and (may_switch or window_bytes >= 2 * size)
 
     def _count(self, size: int, *, may_switch: bool) -> bool:
-        """Count bytes of the window, and end it if that is due."""
+        """Count bytes of the window, and end it if it is due."""
         self._window_bytes += size
         if self._current == NONE or not self._ends(self._window_bytes, may_switch=may_switch):
             return False
@@ -323,7 +324,7 @@ class TopicPartitioner:
         self._look_again()
 
     def _look(self) -> int:
-        """End the window if its partition can no longer be used and another can; draw if none."""
+        """End the window if its partition is unusable and another is usable; draw if needed."""
         if self._current != NONE and self._choice.leaves(self._current):
             self._close("unusable")
         if self._current == NONE:
@@ -332,7 +333,7 @@ class TopicPartitioner:
         return self._current
 
     def _look_again(self) -> None:
-        """Let the next `peek` look whether the partition can still be used."""
+        """Let the next `peek` check whether the partition is still usable."""
         self._quiet_below = self._hold_below = 0
 
     def _hold_on(self, *, may_switch: bool) -> None:
@@ -349,7 +350,7 @@ class TopicPartitioner:
         self._tell(among, 1)
 
     def _number(self) -> int:
-        """The next draw, of 31 bits. `rng` is asked every time: who counts draws sees them all."""
+        """The next draw, of 31 bits. Every draw calls `rng`, so that a counting `rng` sees it."""
         drawn = self._rng.getrandbits(DRAW_BITS)
         if self._config.draws == "even":
             if self._last_number is not None:
@@ -363,7 +364,7 @@ class TopicPartitioner:
             self._fallbacks[among.reason] += windows
 
     def _attribute(self) -> None:
-        """Count the bytes of the window so far as going to the leader of now."""
+        """Count the bytes of the window so far as sent to the current leader."""
         if self._current != NONE:
             size = self._window_bytes - self._attributed
             self._steered.add(self._leaders.common(self._current), size)

@@ -1,4 +1,4 @@
-"""What a producer sees: a topic's leaders and their racks, and how far behind its partitions are.
+"""A producer's view of a topic: leaders, their racks, and the backlog of each partition.
 
 Two kinds of load, one for each semantics:
 
@@ -10,9 +10,9 @@ UpstreamLoad     queue_sizes   5 1 0                           what RecordAccumu
 ```
 
 `upstream_load` does what `RecordAccumulator.partitionReady` does with the queues, one entry after
-the other. A partition of a late node is left out by taking its slot back, and the next partition
-takes that slot; where its queue is empty it does not write a size, and inherits the one that is
-there:
+the other. It excludes a partition of a late node by releasing its slot, and the next partition uses
+that slot. If the next partition's queue is empty, no size is written, and the partition inherits
+the size in the slot:
 
 ```
 entry             slot   sizes       ids
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """What metadata says of one topic.
+    """The metadata of one topic.
 
     `leaders`: partition -> leader node, None = no leader; at least one partition. `racks`: node ->
     rack, None or empty = broker without rack; a node that is not listed has none. Raises
@@ -59,12 +59,12 @@ class TopicView:
             )
 
     def leader_rack(self, partition: int) -> str | None:
-        """The rack of a partition's leader; None where partition, leader or rack is missing."""
+        """The rack of a partition's leader; None if partition, leader or rack is missing."""
         leader = self.leaders[partition] if 0 <= partition < len(self.leaders) else None
         return (self.racks.get(leader) or None) if leader is not None else None
 
     def leader_weights(self) -> Mapping[str, int]:
-        """Rack -> number of partitions led from it, in the order of the racks' texts."""
+        """Rack -> number of partitions with a leader there, in the order of the racks' texts."""
         found: dict[str, int] = {}
         for partition in range(len(self.leaders)):
             rack = self.leader_rack(partition)
@@ -78,7 +78,7 @@ class PartitionLoad:
     """The load under semantics `kip`.
 
     `windows`: partition -> windows that ended and are not acknowledged, absent = 0.
-    `excluded_nodes`: nodes whose partitions are not to be chosen.
+    `excluded_nodes`: nodes whose partitions must not be chosen.
     """
 
     windows: Mapping[int, int]
@@ -89,8 +89,8 @@ class PartitionLoad:
 class UpstreamLoad:
     """The load under semantics `upstream`: the arguments of `updatePartitionLoadStats`.
 
-    `queue_sizes`, `partition_ids`, `leader_racks`: a slot each, of which the first `length` count.
-    Raises `ViewError` where they are not of one length.
+    `queue_sizes`, `partition_ids`, `leader_racks`: one entry per slot; the first `length` count.
+    Raises `ViewError` if their lengths differ.
     """
 
     queue_sizes: tuple[int, ...]
@@ -112,10 +112,10 @@ class UpstreamLoad:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One queue of `RecordAccumulator`: batches that wait for a partition that had a record.
+    """One queue of `RecordAccumulator`: waiting batches of a partition that had a record.
 
-    `node`: the partition's leader, None = no leader. `rack`: the leader's. `queue`: batches.
-    `excluded`: the node is late, by partitioner.availability.timeout.ms.
+    `node`: the partition's leader, None = no leader. `rack`: the leader's. `queue`: number of
+    batches. `excluded`: the node is late, by partitioner.availability.timeout.ms.
     """
 
     partition: int
@@ -126,9 +126,9 @@ class QueueEntry:
 
 
 def upstream_load(entries: Sequence[QueueEntry], partition_count: int) -> UpstreamLoad | None:
-    """The load that upstream makes of its queues, in their order; None: no weights.
+    """The load that upstream computes from its queues, in their order; None: no weights.
 
-    There are weights only when every partition has had a record, that is, has an entry.
+    There are weights only if every partition has had a record, that is, has an entry.
     """
     if len(entries) < partition_count:
         return None

@@ -1,1 +1,1 @@
-"""A simulation: producers replayed in time, to see what a way of choosing partitions does."""
+"""A simulation: producers are replayed in time to show the effect of a way to choose partitions."""

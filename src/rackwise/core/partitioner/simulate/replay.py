@@ -1,12 +1,13 @@
-"""What a mode of choosing partitions would do to racks and brokers: producers replayed in time.
+"""Simulates the effect of a mode of choosing partitions on racks and brokers.
 
-Goals, in order: the very code that chooses for a real producer chooses here, one `TopicPartitioner`
-and one `WindowLedger` per producer; faults change what it sees, by the same load signal; the same
-numbers and seed give the same result.
+Goals, in order: the code that chooses for a real producer also chooses here, with one
+`TopicPartitioner` and one `WindowLedger` per producer; faults change the code's view through the
+same load signal; the same numbers and seed give the same result.
 
 The model. One producer per client rack sends its free bytes at an even rate. A window is one event,
-at its last record: its bytes go to the FIFO of the leader's broker, which works them off at
-`broker_bytes_per_s` and answers `rtt_ms` later. Pinned bytes go round the partitions of their rack.
+at its last record. Its bytes enter the FIFO of the leader's broker. The broker processes them at
+`broker_bytes_per_s` and answers `rtt_ms` later. Pinned bytes use the partitions of their rack in
+turn.
 
 ```
         producer a, 100 kB/s, windows of 17 kB              broker 1, rtt 2
@@ -15,8 +16,8 @@ at its last record: its bytes go to the FIFO of the leader's broker, which works
 ```
 
 Modes: `uniform`, not rack-aware (KIP-794); `kip`, KIP-1123 by its text; `upstream`, as released in
-Kafka 4.4; `bounded`, `kip` with each producer's row of the split. Faults: `down`, a broker works
-nothing off for a while, and its leaders stay where they are; `slow`, it answers later.
+Kafka 4.4; `bounded`, `kip` with each producer's row of the split. Faults: `down`, a broker
+processes nothing for a while, and its leaders do not move; `slow`, it answers later.
 
 What this does not do: elect leaders, batch, compress, time out, or decide anything. Source:
 KIP-1123, KIP-794.
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["uniform", "kip", "upstream", "bounded"]
 MODES: tuple[Mode, ...] = ("uniform", "kip", "upstream", "bounded")
 PHASES = 16
-"""Producers skip 0 to 15 windows of their schedule, so that they do not march in step."""
+"""Producers skip 0 to 15 windows of their schedule, so that they do not use one rack at once."""
 
 _ABOVE_0 = {
     "sticky_bytes": "use the producer's batch.size",
@@ -62,7 +63,7 @@ _ABOVE_0 = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFault:
-    """A broker that from `at_ms` on for `for_ms` does nothing, or answers after `rtt_ms`."""
+    """A broker that, from `at_ms` for `for_ms`, does nothing, or answers after `rtt_ms`."""
 
     broker: int
     at_ms: float
@@ -71,16 +72,17 @@ class BrokerFault:
     rtt_ms: float = 0.0
 
     def covers(self, now_ms: float) -> bool:
-        """Whether it is on."""
+        """Whether the fault is active."""
         return self.at_ms <= now_ms < self.at_ms + self.for_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerScenario:
-    """What is replayed: a topic, what is sent, how partitions are chosen, and what goes wrong.
+    """The input of a replay: a topic, the rates, the mode, and the faults.
 
-    `weights`: leader rack -> what it should take. `sticky_bytes`: of a window; `record_bytes`: of a
-    record, as the partitioner counts it. `eps`: for the mode `bounded` alone. Raises `SplitError`.
+    `weights`: leader rack -> the load that it should take, as a ratio. `sticky_bytes`: of a window;
+    `record_bytes`: of a record, as the partitioner counts it. `eps`: only for mode `bounded`.
+    Raises `SplitError`.
     """
 
     view: TopicView
@@ -116,25 +118,25 @@ class ProducerScenario:
 
     @property
     def window_bytes(self) -> int:
-        """Whole records, `sticky_bytes` at least."""
+        """Bytes of a window: whole records, at least `sticky_bytes`."""
         return math.ceil(self.sticky_bytes / self.record_bytes) * self.record_bytes
 
     @property
     def windows(self) -> int:
-        """How many windows there will be, about."""
+        """The approximate number of windows."""
         rates = (*self.rates.free.values(), *self.rates.pinned.values())
         return int(math.fsum(rates) * self.duration_ms / 1000 / self.window_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
-    """What became of it.
+    """The result of a replay.
 
     `local_share`: of the free bytes, 1 if there were none. `cross_bytes_per_s`: free bytes to other
-    racks. `rack_load`: bytes_per_s; `partition_load`: partition -> bytes_per_s, pinned ones too.
+    racks. `rack_load`: bytes_per_s; `partition_load`: partition -> bytes_per_s, with pinned bytes.
     `load_factor`: the greatest load / mean of a rack with weight; `partition_load_factor`: of a
-    partition. `undelivered_bytes`: not answered at the end, what was under way too. `windows`: of
-    free bytes; `fallbacks`: why -> windows.
+    partition. `undelivered_bytes`: unanswered at the end, including bytes in flight. `windows`: of
+    free bytes; `fallbacks`: reason -> windows.
     """
 
     mode: Mode
@@ -155,7 +157,7 @@ def simulate_producers(
     rng: Random,
     advance: Callable[[int], None] | None = None,
 ) -> SimulationResult:
-    """Replay a scenario. `advance` receives the windows that are done. Raises `SplitError`."""
+    """Replay a scenario. `advance` receives the number of windows done. Raises `SplitError`."""
     columns = RackColumns.of(scenario.rates, scenario.weights)
     brokers = _Brokers(scenario)
     senders: list[_Producer | _Pinned] = [*_producers(scenario, rng), *_pinned(scenario)]
@@ -174,7 +176,7 @@ def simulate_producers(
 
 
 class _Brokers:
-    """The FIFOs, and what each partition got; `load`: partition -> bytes."""
+    """The FIFOs of the brokers, and the bytes of each partition; `load`: partition -> bytes."""
 
     def __init__(self, scenario: ProducerScenario) -> None:
         self.load = [0] * len(scenario.view.leaders)
@@ -185,7 +187,7 @@ class _Brokers:
         self._slow = self._faults("slow")
 
     def send(self, partition: int, now: float) -> float:
-        """Put a window into the leader's FIFO: when it is answered; never without a leader."""
+        """Put a window into the leader's FIFO; returns the answer's time, infinity if no leader."""
         scenario, size = self._scenario, self._scenario.window_bytes
         self.load[partition] += size
         node = scenario.view.leaders[partition]
@@ -216,7 +218,7 @@ class _Brokers:
 
 
 class _Producer:
-    """All clients of a rack as one producer."""
+    """All clients of a rack, modelled as one producer."""
 
     def __init__(
         self,
@@ -256,7 +258,7 @@ class _Producer:
         self._tokens.clear()
 
     def _ended(self, partition: int) -> PartitionLoad | UpstreamLoad | None:
-        """The load as of the end of a window."""
+        """The load at the end of a window."""
         node, now = self._view.leaders[partition], int(self._now)
         if node is not None:
             self._tokens.append(self._ledger.end_window(partition, node, now))
@@ -282,7 +284,7 @@ class _Producer:
 
 
 class _Pinned:
-    """The pinned bytes of a rack, to its partitions in turn."""
+    """The pinned bytes of a rack, sent to its partitions in turn."""
 
     def __init__(self, partitions: list[int], window_ms: float) -> None:
         self.window_ms = window_ms

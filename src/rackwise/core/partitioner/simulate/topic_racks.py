@@ -1,4 +1,4 @@
-"""What a cluster's metadata says to producers of one topic: leaders, their racks, what racks weigh.
+"""A topic's leaders, their racks and the racks' weights, from a cluster's metadata.
 
 ```
 orders   0 led by 1, 1 by 2, 2 by 1       broker 1 in a, 2 in b, 3 in b
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rackwise.core.model import Cluster
 
 WeightBasis: TypeAlias = Literal["leaders", "brokers"]
-"""What a rack's weight counts: its leaders of the topic, or its live brokers."""
+"""The basis of a rack's weight: its leaders of the topic, or its live brokers."""
 
 
 def topic_view(cluster: Cluster, topic: str) -> TopicView:
@@ -49,7 +49,7 @@ def topic_view(cluster: Cluster, topic: str) -> TopicView:
 
 
 def rack_weights(cluster: Cluster, view: TopicView, capacity: WeightBasis) -> Mapping[str, int]:
-    """Rack -> what it weighs, in the order of the racks; every rack with a live broker is there."""
+    """Rack -> weight, in the order of the racks; includes every rack with a live broker."""
     racks = [
         broker.rack.text
         for broker in cluster.brokers
@@ -61,7 +61,7 @@ def rack_weights(cluster: Cluster, view: TopicView, capacity: WeightBasis) -> Ma
 
 
 def leaders_without_rack(view: TopicView) -> int:
-    """How many partitions have a leader whose rack is not known."""
+    """The number of partitions with a leader whose rack is unknown."""
     return sum(
         leader is not None and view.leader_rack(partition) is None
         for partition, leader in enumerate(view.leaders)

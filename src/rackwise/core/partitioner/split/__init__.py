@@ -1,1 +1,1 @@
-"""The split of a topic's bytes over racks: local, and no rack overloaded."""
+"""The split of a topic's bytes over racks: local, with no rack overloaded."""

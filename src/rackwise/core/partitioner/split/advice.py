@@ -1,7 +1,7 @@
-"""What a bound on the racks' load would give a topic, and where its leaders would make it free.
+"""The effect of each bound on a topic's rack loads, and the leader counts that remove its cost.
 
-Goals, in order: the price of each bound in bytes that cross, beside what is paid where nobody looks
-at racks; the numbers of leaders per rack at which nothing need cross.
+Goals, in order: the price of each bound in bytes that cross, beside the price of rack-blind
+partitioning; the numbers of leaders per rack with which no bytes need to cross.
 
 ```
 rates a 1, b 1, c 0; 12 partitions, 4 leaders in each rack
@@ -12,10 +12,11 @@ no bound, KIP-1123    local 1       load factor 1.5
 leaders to have       a 6, b 6, c 0: local 1 at load factor 1
 ```
 
-The advice is the share of partitions that each rack's rates are of all, in whole numbers by largest
-remainder, equal remainders to the first rack. Only racks with live brokers are advised.
+The advice gives each rack a share of the partitions equal to its share of all rates. Whole numbers
+come from the largest remainder, equal remainders go to the first rack. Only racks with live brokers
+are advised.
 
-What this does not do: move leaders, or ask whether a rack's replicas allow it.
+What this does not do: move leaders, or check whether a rack's replicas allow it.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ if TYPE_CHECKING:
     from rackwise.core.partitioner.split.split import Split
 
 BOUNDS = (0.0, 0.05, 0.1, 0.2, math.inf)
-"""The bounds that are shown beside the one that is asked for; the last is KIP-1123."""
+"""The bounds that are shown beside the requested one; the last is KIP-1123."""
 _PARTS = 10**12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPrice:
-    """What a bound gives and costs, per 30 days; `eps` None: racks are not looked at."""
+    """The effect and the cost of a bound, per 30 days; `eps` None: racks are ignored."""
 
     eps: float | None
     split: Split
@@ -59,7 +60,7 @@ class BoundPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAdvice:
-    """The prices of bounds, rack-blind first, then rising; `leaders`: rack -> leaders to have.
+    """The prices of bounds, rack-blind first, then rising; `leaders`: rack -> advised leaders.
 
     `leaderless`: racks with clients whose weight is 0.
     """
@@ -85,9 +86,9 @@ def split_advice(
     broker_racks: Collection[str],
     usd_per_gib: float,
 ) -> SplitAdvice:
-    """What each bound gives, `eps` among them, and the leaders to have. Raises `SplitError`.
+    """The effect of each bound, including `eps`, and the advised leaders. Raises `SplitError`.
 
-    `broker_racks`: racks that can lead.
+    `broker_racks`: racks that can have leaders.
     """
     columns = RackColumns.of(rates, weights)
     blind = _blind(columns, weights)
@@ -114,9 +115,9 @@ def split_advice(
 def advised_leaders(
     rates: RackRates, partitions: int, broker_racks: Collection[str]
 ) -> Mapping[str, int]:
-    """Rack -> leaders in proportion to all that its clients send and that is pinned there.
+    """Rack -> leaders in proportion to the bytes that its clients send and that are pinned there.
 
-    Nothing is advised, and the result empty, where no rack that can lead has a rate.
+    The result is empty if no rack that can have leaders has a rate.
     """
     sent = {
         rack: rates.free.get(rack, 0.0) + rates.pinned.get(rack, 0.0)
@@ -140,7 +141,7 @@ def advised_leaders(
 
 
 def _blind(columns: RackColumns, weights: Mapping[str, float]) -> Split:
-    """All by weight, for each sender."""
+    """The split by weight, the same for each sender."""
     row = uniform_shares(weights, "", 0.0)
     return split_of(
         columns,

@@ -1,4 +1,4 @@
-"""What the bytes that cross racks cost: those of a split, and those of a cluster of even racks.
+"""The cost of bytes that cross racks: of a split, and of a cluster of even racks.
 
 ```
 a split                       free bytes whose two ends are in different racks, on the finest level
@@ -6,9 +6,9 @@ even racks, nothing known     produce P (1 - 1/R)   replicate P (RF - 1)   consu
 ```
 
 P bytes_per_s come in, R racks, replication factor RF <= R, G consumer groups. A month is 30 days,
-a GiB 2^30 bytes; the price is an input, both sides of a crossing in it.
+a GiB 2^30 bytes; the price is an input and includes both sides of a crossing.
 
-What this does not do: price levels apart, or read bills (the pipeline does, exactly, in integers).
+What this does not do: use a price per level, or read bills (the pipeline does, in exact integers).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CrossCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvenCross:
-    """Bytes_per_s between even racks, by who sends them."""
+    """Bytes_per_s between even racks, by kind of traffic."""
 
     produce: float
     replicate: float
@@ -47,7 +47,7 @@ class EvenCross:
 
 
 def cross_cost(bytes_per_s: float, *, usd_per_gib: float) -> CrossCost:
-    """The price of that many crossing bytes. Raises `SplitError` for a price not of 0 to 2^63."""
+    """The price of these crossing bytes. Raises `SplitError` for a price not of 0 to 2^63."""
     if not 0 <= usd_per_gib <= GREATEST:
         raise SplitError(
             f"invalid price: expected 0 to 2^63 usd per GiB, got {usd_per_gib}",
@@ -62,10 +62,10 @@ def cross_cost(bytes_per_s: float, *, usd_per_gib: float) -> CrossCost:
 
 
 def produce_cost(split: Split, rates: RackRates, *, usd_per_gib: float) -> CrossCost:
-    """What free bytes at these rates cross when they go by the split's shares.
+    """The crossing free bytes at these rates with the split's shares, and their cost.
 
-    Pinned bytes are left out: where they come from is not known. Raises `SplitError` for a rack
-    with free bytes that the split has no row for.
+    Pinned bytes are left out, because their origin is unknown. Raises `SplitError` for a rack with
+    free bytes and no row in the split.
     """
     crossing = 0.0
     for rack, rate in rates.free.items():
@@ -88,7 +88,7 @@ def produce_cost(split: Split, rates: RackRates, *, usd_per_gib: float) -> Cross
 def even_cross(
     bytes_per_s: float, *, racks: int, replication_factor: int, groups: int
 ) -> EvenCross:
-    """What crosses where nobody looks at racks and each rack has as much of everything.
+    """The crossing bytes if racks are ignored and each rack has an equal part of everything.
 
     >>> even_cross(300.0, racks=3, replication_factor=3, groups=2).replicate
     600.0

@@ -1,4 +1,4 @@
-"""What producers of each rack send, and what each rack of leaders should take of it.
+"""The rates that producers of each rack send, and the even load of each rack of leaders.
 
 ```
 free     bytes_per_s of records that may go anywhere, by the rack of their producers
@@ -7,7 +7,7 @@ weight   what a rack should take: its leaders of the topic, or its brokers; only
 mean     (all free + all pinned) * weight / all weights: what an even load would give the rack
 ```
 
-A rack that one of them does not name has 0 of it there. All racks are paths of one depth.
+A rack that is missing in one of them has 0 there. All racks are paths of one depth.
 
 What this does not do: measure rates, or judge which weights are right.
 """
@@ -61,7 +61,7 @@ class RackColumns:
 
     @classmethod
     def of(cls, rates: RackRates, weights: Mapping[str, float]) -> RackColumns:
-        """Raises `SplitError`: weights that are 0 or no numbers, pinned bytes without leaders."""
+        """Raises `SplitError` for weights all 0 or not numbers, pinned bytes without leaders."""
         check_weights(weights)
         racks = tuple(sorted({*rates.free, *rates.pinned, *weights}))
         column = tuple(float(weights.get(rack, 0)) for rack in racks)
@@ -80,7 +80,7 @@ class RackColumns:
 
     @property
     def depth(self) -> int:
-        """Levels of every rack."""
+        """The number of levels of every rack."""
         return len(self.paths[0])
 
 
@@ -101,11 +101,11 @@ def rack_paths(racks: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 GREATEST = 2.0**63
-"""The greatest rate, weight or price: what adds them up or multiplies them stays finite."""
+"""The greatest rate, weight or price, so that sums and products stay finite."""
 
 
 def check_number(noun: str, rack: str, value: float) -> None:
-    """Refuse what is no number of 0 to 2^63: `SplitError` with the rack and the value."""
+    """Reject a value outside 0 to 2^63: `SplitError` with the rack and the value."""
     if not 0 <= value <= GREATEST:
         raise SplitError(
             f"invalid {noun} of {escaped(rack)}: expected 0 to 2^63, got {value}",
@@ -117,7 +117,7 @@ def check_number(noun: str, rack: str, value: float) -> None:
 
 
 def check_eps(eps: float) -> None:
-    """Refuse a bound that is negative or no number: `SplitError`."""
+    """Reject a bound that is negative or not a number: `SplitError`."""
     if not eps >= 0:
         raise SplitError(
             f"invalid eps: expected 0 or more, got {eps}",
@@ -128,7 +128,7 @@ def check_eps(eps: float) -> None:
 
 
 def check_weights(weights: Mapping[str, float]) -> None:
-    """Refuse weights that are no numbers, or all 0: `SplitError`."""
+    """Reject weights that are not numbers, or all 0: `SplitError`."""
     for rack in sorted(weights):
         check_number("weight", rack, weights[rack])
     if not any(weights.values()):

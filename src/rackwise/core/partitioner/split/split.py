@@ -1,20 +1,20 @@
-"""Which share of each rack's bytes goes to the leaders of which rack: near, and no rack too full.
+"""The share of each client rack's bytes for each leader rack: near, with no rack overloaded.
 
 KIP-1123 sends every byte to its own rack, and warns that racks with more producers than leaders are
-then overloaded, "leaving the third one empty". Here a bound `eps` is given, and as much stays near
-as it lets.
+then overloaded, "leaving the third one empty". Here a bound `eps` limits the load of each rack, and
+as many bytes as the bound allows stay near.
 
-Goals, in order: no rack takes more than `1 + eps` times its even part, unless what is pinned there
-already is more; of all such splits the bytes that cross are fewest, coarsest level first; racks
-that are alike give and take alike, in proportion; the same numbers give the same split.
+Goals, in order: no rack takes more than `1 + eps` times its even part, unless its pinned bytes
+already exceed that; of all such splits the bytes that cross are fewest, coarsest level first; equal
+racks give and take equally, in proportion; the same numbers give the same split.
 
 Constraints. The even part of rack r is `mean_r`, its room for free bytes
 `max(0, (1 + eps) * mean_r - pinned_r)`. The rooms add up to at least all free bytes, so a split
 always exists.
 
-The algorithm. From the deepest level up: in each subtree the smaller of the supply left and the
-room left is matched, each rack giving and taking its proportional part. What is left over goes one
-level up.
+The algorithm. From the deepest level up: in each subtree the smaller of the remaining supply and
+the remaining room is matched, and each rack gives and takes its proportional part. The remainder
+goes one level up.
 
 ```
 one level, rates a 1, b 1, c 0, even weights, eps 0.1        mean 0.667, room 0.733 each
@@ -23,15 +23,15 @@ one level, rates a 1, b 1, c 0, even weights, eps 0.1        mean 0.667, room 0.
    rows             a: a 0.733, c 0.267     b: b 0.733, c 0.267       load factor 1.1, without 1.5
 ```
 
-Why it is optimal: a byte matched deep saves all crossings above it, a subtree can match no more
-than the smaller of its sums, and what is matched below takes as much from both sums. So each level
-reaches its own most, for any prices that grow with the level that is crossed.
+Why it is optimal: a byte matched at a deep level saves all crossings above it, a subtree cannot
+match more than the smaller of its sums, and each match below reduces both sums equally. So each
+level reaches its own maximum, for any prices that grow with the level that is crossed.
 
 With `eps` infinite every rack has room for all: KIP-1123 itself, where clients of a rack without
 leaders go by weight to the nearest racks that have some.
 
-What this does not do: move leaders, which makes locality free where their counts follow the rates;
-steer keyed records; decide when a split is old. Source: KIP-1123, bounded.
+What this does not do: move leaders, which makes locality free if their counts follow the rates;
+steer keyed records; decide when a split is too old. Source: KIP-1123, bounded.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ RENEWED = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Where the free bytes of each rack's clients go, and what that makes of the racks.
+    """The destination of each client rack's free bytes, and the resulting load of the racks.
 
     `shares`: client rack -> leader rack -> share; a row for each rack with free bytes, with every
-    leader rack in it, adding up to 1. `rack_load`: rack -> bytes_per_s, pinned ones too.
+    leader rack in it, adding up to 1. `rack_load`: rack -> bytes_per_s, including pinned bytes.
     `bytes_by_common_levels[n]`: free bytes_per_s whose two ends share n levels. `overfull`: racks
     whose pinned bytes alone exceed the bound. `local_share`: of the free bytes, 1 if there are
     none. `load_factor`: the greatest load / mean of a rack with weight, 1 if there is no load.
@@ -75,7 +75,7 @@ class Split:
 def split_by_balance(rates: RackRates, weights: Mapping[str, float], eps: float) -> Split:
     """The split with the fewest crossing bytes that loads no rack over `1 + eps` times its part.
 
-    `weights`: leader rack -> what it should take, only ratios count. Raises `SplitError`.
+    `weights`: leader rack -> the load that it should take, as a ratio. Raises `SplitError`.
     """
     check_eps(eps)
     columns = RackColumns.of(rates, weights)
@@ -83,12 +83,12 @@ def split_by_balance(rates: RackRates, weights: Mapping[str, float], eps: float)
 
 
 def kip_load_factor(rates: RackRates, weights: Mapping[str, float]) -> float:
-    """The load factor where every record stays as near as it can: KIP-1123. Raises `SplitError`."""
+    """The load factor if every record stays as near as possible: KIP-1123. Raises `SplitError`."""
     return split_by_balance(rates, weights, math.inf).load_factor
 
 
 def least_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
-    """The least bound that pinned bytes leave possible. Raises `SplitError`."""
+    """The least bound that the pinned bytes allow. Raises `SplitError`."""
     columns = RackColumns.of(rates, weights)
     factors = [
         pinned / mean for pinned, mean in zip(columns.pinned, columns.mean, strict=True) if mean
@@ -97,20 +97,20 @@ def least_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
 
 
 def full_locality_eps(rates: RackRates, weights: Mapping[str, float]) -> float:
-    """A bound from which on nothing crosses that need not: what KIP-1123 makes of the racks.
+    """A bound from which on only unavoidable bytes cross: the load factor of KIP-1123 minus 1.
 
-    The least one where the fullest rack of KIP-1123 takes free bytes of its own clients alone;
-    where pinned bytes or clients of racks without leaders fill it, a smaller one may do. Raises
-    `SplitError`.
+    It is the least such bound if the fullest rack of KIP-1123 takes free bytes of its own clients
+    only. If the rack also has pinned bytes or bytes of clients without leaders in their rack, a
+    smaller bound may suffice. Raises `SplitError`.
     """
     return max(0.0, kip_load_factor(rates, weights) - 1)
 
 
 def uniform_local_weight(max_skew: float, eps: float) -> float:
-    """The share to keep local where nothing is known but the greatest rate / mean of a rack.
+    """The share to keep local if only the greatest rate / mean of a rack is known.
 
-    The rest goes by weight. Safe for any rates of that skew, and far from the best of them. Raises
-    `SplitError`.
+    The rest goes by weight. The share is safe for any rates of that skew, but far from the best
+    split of them. Raises `SplitError`.
     """
     check_eps(eps)
     if not max_skew >= 1:
@@ -129,7 +129,7 @@ def uniform_shares(
 ) -> Mapping[str, float]:
     """Leader rack -> share: `local_weight` for the own rack and the rest by weight.
 
-    All goes by weight where the own rack has none. Raises `SplitError`.
+    All bytes go by weight if the own rack has no weight. Raises `SplitError`.
     """
     check_weights(weights)
     near = local_weight if weights.get(own_rack) else 0.0
@@ -143,7 +143,7 @@ def uniform_shares(
 def largest_change(
     before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]]
 ) -> float:
-    """How far the share that moved most has moved, from 0 to 1; a row that came or went counts 1.
+    """The greatest change of any share, from 0 to 1; an added or removed row counts as 1.
 
     `before`, `after`: client rack -> leader rack -> share.
     """
@@ -160,7 +160,7 @@ def largest_change(
 
 
 def split_of(columns: RackColumns, shares: Mapping[tuple[int, int], float], eps: float) -> Split:
-    """What shares, (client rack, leader rack) -> share, make of the racks."""
+    """The split that results from shares, (client rack, leader rack) -> share."""
     racks, depth = columns.racks, columns.depth
     by_levels = [0.0] * (depth + 1)
     load = list(columns.pinned)
@@ -193,7 +193,7 @@ def split_of(columns: RackColumns, shares: Mapping[tuple[int, int], float], eps:
 
 
 def common_levels(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many of their first levels two racks share."""
+    """The number of leading levels that two racks share."""
     for level, (left, right) in enumerate(zip(a, b, strict=False)):
         if left != right:
             return level
@@ -201,11 +201,11 @@ def common_levels(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 _ROUNDING = 1e-12
-"""Sums in floating point are right to this part."""
+"""The relative error that sums in floating point may have."""
 
 
 def _shares(columns: RackColumns, eps: float) -> dict[tuple[int, int], float]:
-    """(client rack, leader rack) -> share of the client rack's free bytes, 0 left out."""
+    """(client rack, leader rack) -> share of the client rack's free bytes, without zeros."""
     match = _Match(columns, eps)
     for level in range(columns.depth, 0, -1):
         for subtree in _subtrees(columns.paths, level):
@@ -222,10 +222,10 @@ def _subtrees(paths: Sequence[tuple[str, ...]], level: int) -> list[list[int]]:
 
 
 class _Match:
-    """What is matched so far.
+    """The bytes matched so far.
 
-    `left`: rack -> part of its free bytes without a place; `room`: rack -> bytes_per_s that it has
-    room for, or its weight where room has no end.
+    `left`: rack -> part of its free bytes without a destination; `room`: rack -> bytes_per_s that
+    it can still take, or its weight if the room is infinite.
     """
 
     def __init__(self, columns: RackColumns, eps: float) -> None:
@@ -241,7 +241,7 @@ class _Match:
         self._room = room if self._is_bounded else list(columns.weights)
 
     def within(self, subtree: Sequence[int]) -> None:
-        """Match the smaller of what a subtree's racks have left and have room for."""
+        """Match the smaller of the remaining supply and the remaining room of a subtree's racks."""
         givers = [i for i in subtree if self._left[i]]
         takers = [j for j in subtree if self._room[j]]
         if not givers or not takers:
@@ -255,7 +255,7 @@ class _Match:
             self._give(givers, takers, room / supply, 1.0)
 
     def rest(self) -> None:
-        """Place all that is left: there is room for it, though rounding may hide that."""
+        """Place the remainder: there is room for it, although rounding may hide the room."""
         givers = [i for i, left in enumerate(self._left) if left]
         if givers and not any(self._room):
             self._room = list(self._weights)
@@ -264,7 +264,7 @@ class _Match:
     def _give(
         self, givers: Sequence[int], takers: Sequence[int], given: float, taken: float
     ) -> None:
-        """Each giver gives that part of what it has left, each taker takes its part of that."""
+        """Give that part of each giver's supply, and divide it among the takers by their part."""
         room = math.fsum(self._room[j] for j in takers)
         for i in givers:
             part = self._left[i] * given
