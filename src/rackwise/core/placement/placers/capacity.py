@@ -1,11 +1,12 @@
-"""Least possible load of the fullest broker, and the room that it leaves below each rack.
+"""The lowest possible load of the fullest broker, and the room that it leaves below each rack.
 
-Goals: know, before any replica is placed, the smallest load M that a level-optimal placement can
-keep every broker within, and how many replicas each rack can then take in all.
+Goals: compute, before any replica is placed, the smallest M so that a level-optimal placement
+exists in which no broker holds more than M replicas; and the total number of replicas that each
+rack can then take.
 
-Level-optimal: in each partition the children of a node share its replicas as water filling says.
-So a node that holds x replicas over all partitions holds x div P in each, one more in x mod P of
-them, and each child has a least and a greatest total, `low(x)` and `high(x)`.
+Level-optimal: in each partition, water filling splits the replicas of a node among its children.
+Therefore a node that holds x replicas over all partitions holds x div P in each, one more in x mod
+P of them, and each child has a smallest and a largest total, `low(x)` and `high(x)`.
 
 The room of a node below M:
 
@@ -15,8 +16,8 @@ other node   the greatest x with low(x) <= room of each child, and
              the sum of min(high(x), room) over the children >= x
 ```
 
-Both conditions fall once as x grows, so x is found by bisection; M likewise, from the mean. Where
-racks force nothing, the mean fits at once.
+If x fails one of the two conditions, every larger x fails it, too. Therefore bisection finds x.
+Bisection also finds M, starting at the mean. If the racks force no share, M is the mean.
 
 ```
 3 racks of 2, 2 and 1 brokers, 50 partitions
@@ -24,10 +25,10 @@ racks force nothing, the mean fits at once.
 2 replicas   M = 20, the mean
 ```
 
-Shares in proportion to the brokers below a rack do not do: a rack that looks large may have to give
-a lone broker in it more than the mean (67 where 63 is possible).
+Shares in proportion to the brokers below a rack are not sufficient. A large rack can contain a
+small rack with one broker, and that broker then gets more than necessary (67 where 63 is possible).
 
-What this does not do: split a total over children (see `apportion`), or place anything.
+This module does not split a total among children (see `apportion`), and places no replicas.
 """
 
 from __future__ import annotations

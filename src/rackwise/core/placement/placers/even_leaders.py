@@ -1,28 +1,31 @@
-"""Even leaders inside given replica sets, and even heirs.
+"""Selects leaders within given replica sets so that leaders and heirs are even.
 
 Goals, in order: no chain of swaps of preferred leaders inside the sets lowers the greatest number
-of leaderships or raises the least; ties go to the broker that leads less of other topics; the
-brokers that take over from a dead leader are many.
+of leaderships or raises the least; ties go to the broker that leads less of other topics; many
+different brokers take over from a failed leader.
 
-1. Choice. In blocks of half as many rows as there are brokers: the replica that leads least so far,
-   then least elsewhere, then by a hash of the broker and the turn. (By `broker - turn` instead of a
-   hash, the first of two neighbours would win most ties.)
-2. Repair. An edge u -> v stands for rows that u leads and v holds: v could lead them. A path from a
-   broker to one with at least two leaderships fewer evens both when rows on it move one step. The
-   broker that leads most looks for such a path, breadth first. Where it finds none, all it reached
-   lead as many or one fewer, nobody who leads as few gets out of there, and it is closed for good.
-   The choice when no path is left is even: this is the augmenting-path theorem.
+1. Choice. A block has half as many rows as there are brokers. In each block, a row selects the
+   replica that leads least so far, then the one that leads least of other topics. A hash of the
+   broker and the turn decides remaining ties. (With `broker - turn` instead of a hash, the first of
+   two neighbours would win most ties.)
+2. Repair. An edge u -> v stands for rows that u leads and v holds: v could lead them. If a path
+   leads from a broker to a broker with at least two leaderships fewer, moving one row along each
+   edge makes both more even. A breadth-first search from the broker that leads most finds such a
+   path. If there is none, all brokers that the search reached lead equally many rows or one fewer.
+   No edge leaves this set, so the search never visits these brokers again. When no path is left,
+   the choice is even, by the augmenting-path theorem.
 
 ```
 rows          1 2   1 2   2 3        leaders 1 1 2: broker 1 leads 2, broker 2 one, 3 none
 edges         1 -> 2 -> 3            path 1 2 3: rows become 2 1   1 2   3 2, one each
 ```
 
-3. Order. The leader, then the others cyclic. With three replicas or more the second is the follower
-   that was second to this leader in the fewest blocks so far, a block being as many rows as there
-   are brokers: who inherits what a dead leader led is many.
+3. Order. The leader is first, and the others follow in cyclic order. With three or more replicas,
+   the second replica is the follower that was second to this leader in the fewest blocks so far.
+   Here a block has as many rows as there are brokers. Then many brokers share the leaderships of a
+   failed leader.
 
-What this does not do: change a set, or look at racks.
+This module does not change a replica set, and ignores racks.
 """
 
 from __future__ import annotations

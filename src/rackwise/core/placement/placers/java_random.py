@@ -1,7 +1,7 @@
-"""Draws that equal Java's: `java.util.Random`, and the generator of Kafka's own placement tests.
+"""Java's random numbers: `java.util.Random`, and the generator of Kafka's own placement tests.
 
-Goals: for a seed, the very integers that upstream draws, so that placers can be compared with it
-row by row and Kafka's test expectations become ours.
+Goal: a seed gives exactly the integers that Kafka draws. Then tests can compare placers with Kafka
+row by row, and can use the expected rows of Kafka's own tests.
 
 ```
 JavaRandom(42)   s = 42 ^ 0x5DEECE66D
@@ -10,11 +10,11 @@ MockRandom(17)   s = 17
                  next(bits): s = (s * 2862933555777941757 + 3037000493) mod 2^64, its highest bits
 ```
 
-A draw below b takes r = next(31): b a power of two, the highest bits of b * r; else r mod b, drawn
-again where r lies in the last, incomplete run of b. From 2^31 on, two words make a draw, as in
-`nextLong(bound)` of Java 17.
+A draw below b uses r = next(31). If b is a power of two, the result is the highest bits of b * r.
+Otherwise the result is r mod b, and r is drawn again if it lies in the last, incomplete run of b.
+From 2^31 on, a draw uses two words, as in `nextLong(bound)` of Java 17.
 
-What this does not do: give good randomness. A few draws reveal the state of either.
+The random numbers are not of good quality. A few draws reveal the state of either generator.
 
 Source: `java.util.Random`; `MockRandom` in Kafka's tests of its placers.
 """

@@ -1,15 +1,15 @@
-"""Kafka's own rack-aware rule, bit for bit, and the same rule without racks.
+"""Kafka's own rack-aware algorithm, bit for bit, and the same algorithm without racks.
 
-Goals, in order: the rows that `AdminUtils` of Kafka 0.10 to 3.9 makes, for any cluster and any
-start; a million of them in a tenth of a second; memory that does not grow with intermediate arrays.
+Goals, in order: the same rows as `AdminUtils` of Kafka 0.10 to 3.9, for any cluster and any start;
+a million rows in a tenth of a second; intermediate arrays of limited size.
 
-Constraints. Start and shift are given or drawn, start first. All arithmetic is on int64 arrays;
-blocks of about 65,536 partitions bound what is held at once.
+Constraints. The caller sets start and shift, or they are drawn, start first. All arithmetic uses
+int64 arrays. Blocks of about 65,536 partitions limit the memory.
 
-The rule. Brokers stand on a ring, alternating by rack. Partition p is led by the broker at
-(p + start) mod n. Its followers are swept up from a place after the leader that moves by the number
-of racks with each round over the ring. A place is passed over while its rack has a replica and
-another rack has none, or while its broker has one.
+The algorithm. The brokers form a ring, alternating by rack. The leader of partition p is the broker
+at place (p + start) mod n. A sweep along the ring selects the followers. It starts at a place after
+the leader, and this place moves by the number of racks with each round of the ring. The sweep skips
+a place if its rack has a replica and another rack has none, or if its broker has a replica.
 
 ```
 rack1 0 5     rack2 3 4     rack3 1 2          ring = 0 3 1 5 4 2
@@ -22,20 +22,22 @@ p   leader  sweep from             followers
 7   3       2                      2 0
 ```
 
-Here without loops over partitions. A block is some whole rounds: arrays [replicas, rounds, n], for
-a round has one shift and every place leads once. From a place of the ring the first m brokers of m
-different racks (m = racks, or replicas if fewer) are always the same: a table [m, n]. The followers
-of a partition are its column without the entry in the leader's rack, or, if that rack is not in it,
-without the last. Once every rack holds a replica only brokers are passed over, and the rest of the
-sweep is arithmetic. Ring and table are held twice over, which spares a modulo for each replica.
+This implementation has no loops over partitions. A block consists of whole rounds: arrays
+[replicas, rounds, n], because a round has one shift and every place leads once. From each place of
+the ring, the first m brokers of m different racks (m = racks, or replicas if fewer) are always the
+same: a table [m, n]. The followers of a partition are its column without the entry in the leader's
+rack. If that rack is not in the column, they are the column without its last entry. Once every rack
+holds a replica, the sweep skips only brokers, and the rest of the sweep is arithmetic. Ring and
+table are stored twice in a row, which avoids a modulo for each replica.
 
-Adding partitions. `upstream`: Kafka looks the first leader up in the list sorted by id and uses
-that index on the ring, a flaw that is kept; the round is counted anew. `aligned`: the place of the
-first leader on the ring, the round as if all had been made at once, so that what is created in two
-steps equals what is created in one. Both leave `start` and `shift` unused.
+Adding partitions. `upstream`: Kafka finds the index of the first leader in the list sorted by id
+and uses this index on the ring. This flaw is kept. The count of rounds starts again. `aligned`: the
+placer uses the place of the first leader on the ring, and counts rounds as if all partitions had
+been created at once. Then a topic created in two steps equals a topic created in one. Both ignore
+`start` and `shift`.
 
-What this does not do: balance replicas over uneven racks (a lone broker in a rack takes a replica
-of most partitions), know levels of racks (a path is an opaque name), or look at any load.
+This placer does not balance replicas over uneven racks: a single broker in a rack takes a replica
+of most partitions. It ignores levels of racks (a path is an opaque name), and ignores loads.
 
 Source: KIP-36; `org.apache.kafka.admin.AdminUtils`, `kafka.zk.AdminZkClient` (Kafka 3.9).
 """

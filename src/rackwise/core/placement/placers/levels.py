@@ -1,16 +1,18 @@
-"""Levels: replicas as far apart as the racks allow at every level, and as even as that leaves.
+"""Levels: spreads replicas as far as the racks allow at every level, then as evenly as possible.
 
-Goals, in order. Each is kept before the next is looked at:
+Goals, in order. An earlier goal always takes priority over a later one:
 
-1. Level-optimal. In every partition, at every node of the rack tree, the children's replicas are a
-   water filling of the node's: no child has two more than another that still has a free broker. So
-   a partition survives the loss of any rack, at any level, that it could survive at all.
-2. Even replicas. With `balance="brokers"` the fullest broker holds as few as any level-optimal
-   placement allows, and inside that each node's total is shared in proportion to the brokers below
-   its children, rounded up or down. With `balance="racks"` it is shared evenly over the children
-   whatever their size. On racks of unequal size the two exclude each other; both keep goal 1.
+1. Level-optimal. In every partition, at every node of the rack tree, water filling splits the
+   replicas of the node among its children: no child has two more than another child that still has
+   a free broker. Therefore a partition survives the loss of any rack, at any level, if any
+   placement of it can survive that loss.
+2. Even replicas. With `balance="brokers"` the fullest broker holds as few replicas as a
+   level-optimal placement allows. Within this limit, the total of each node is split in proportion
+   to the brokers below its children, rounded up or down. With `balance="racks"`, the total is split
+   evenly among the children, regardless of their size. On racks of unequal size, only one of the
+   two is possible. Both keep goal 1.
 3. Even leaders: no chain of preferred-leader swaps inside the sets makes them more even.
-4. What brokers hold of other topics, and randomness, decide ties only; no state is kept.
+4. The replicas of other topics and random numbers decide ties only. The placer keeps no state.
 
 Constraints: no broker twice in a row; the same request gives the same rows.
 
@@ -24,15 +26,16 @@ columns       each rack's run laid on 50 columns, round and round: no partition 
 below a       its 40 partitions hold one replica each: broker 0 takes 20, broker 1 takes 20
 ```
 
-Totals are shared by `apportion` within the bounds that goal 1 sets and the rooms that the least
-possible greatest load leaves (`rooms`); `columns` says which partitions get the odd replicas; then
-`leaders` picks who leads. Adding partitions is the same with what is there counted in. Loops run
-over nodes and blocks; what concerns single partitions is numpy.
+`apportion` splits the totals within the bounds of goal 1 and within the rooms that the lowest
+possible maximum load leaves (`capacity`). `column_runs` selects the partitions that get the odd
+replicas. Then `even_leaders` selects the leaders. Adding partitions works in the same way and
+counts the existing replicas. Loops run over nodes and blocks. Operations on single partitions use
+numpy.
 
-What this does not do: move replicas that exist (a planner does), weigh partitions by bytes, or
-promise anything over rows that other placers made.
+This placer does not move existing replicas (a planner does), does not weigh partitions by bytes,
+and guarantees nothing for rows of other placers.
 
-Source: KIP-36 and KIP-879 (goals), the walk is Rackwise's own.
+Source: KIP-36 and KIP-879 (goals). The algorithm is Rackwise's own.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The tree of racks that the placers of many levels walk: root, racks, brokers.
+"""The tree of racks that multi-level placers use: root, racks, brokers.
 
-Goals: one tree for the placement and for who judges it; an order of children that hangs on ids and
-texts alone, never on the order in which brokers were given.
+Goals: placers and the checks of placements use the same tree; the order of children depends only on
+ids and texts, and never on the order of the input.
 
-One node for each prefix of a rack path, one leaf for each broker. Children stand in order: brokers
-by id, then racks by UTF-16 code units, as Java orders texts. Inner nodes are numbered in pre-order,
-leaves from left to right, so that the brokers below a node are one run of leaves:
+Each prefix of a rack path is a node, and each broker is a leaf. Children are ordered: brokers by
+id, then racks by UTF-16 code units, as Java orders texts. Inner nodes are numbered in pre-order,
+and leaves from left to right. Therefore the brokers below a node are a contiguous range of leaves:
 
 ```
 1 /eu/a    2 /eu/b    3 /eu/a    4 /us          leaves  0  1  2  3
@@ -16,12 +16,13 @@ root 0 ─┬─ /eu 1 ─┬─ /eu/a 2 ─┬─ broker 1       /eu: leaves 0.
         └─ /us 4 ─── /us/us 5 ── broker 4       padded: /us is as deep as the others
 ```
 
-Padding repeats the last segment of a short path, as the audit's tree does. Without it a node may
-hold brokers and racks side by side. A broker whose rack is `/` stands directly below the root.
-Where nobody has a rack, all do. Where some have none, those share one unnamed child of the root,
-before the named ones: KRaft's own rule.
+Padding repeats the last segment of a short path, as in the tree of the audit. Without padding, a
+node can have brokers and racks as children. A broker with the rack `/` is a child of the root. If
+no broker has a rack, all brokers are children of the root. If only some brokers have no rack, these
+brokers share one unnamed child of the root, which comes before the named children. This is KRaft's
+rule.
 
-What this does not do: decide how many replicas a child takes.
+This module does not decide how many replicas a child takes.
 
 Source: KIP-879 (the tree of rack definitions), KIP-36 (`broker.rack`).
 """

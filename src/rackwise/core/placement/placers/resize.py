@@ -1,28 +1,29 @@
-"""More or fewer replicas for rows that exist: the old rows stay, one replica at a time is changed.
+"""Adds replicas to existing rows or removes them, one replica at a time.
 
 Goals, in order: leaders and the replicas that stay keep their places; a row that was level-optimal
-stays so; brokers become as even as one look ahead makes them.
+stays so; brokers become as even as a greedy choice allows.
 
-For each partition in order, and each replica to add, those nodes may take it that have, among their
-siblings with a free broker, the fewest replicas of the partition, and whose parents may. Of their
-brokers the one takes it that holds least of the topic; then the rack with the least of it for its
-weight; then the one whose turn it is. Removing is the mirror image: most replicas of the partition,
-most of the topic. The leader is never removed. With racks to be even instead of brokers, racks are
-compared first, from the root down.
+The partitions are processed in order, one added replica at a time. A node is allowed if its parent
+is allowed and if it has the fewest replicas of the partition among its siblings with a free broker.
+Among the brokers below allowed nodes, the one that holds least of the topic takes the replica. Ties
+go to the rack with the least of the topic for its weight, then to the broker whose turn it is.
+Removing is the mirror image: most replicas of the partition, most of the topic. The leader is never
+removed. If racks shall be even instead of brokers, racks are compared first, from the root down.
 
 ```
 racks a {1, 2}  b {3}      row 1       to 3 replicas: b has none: 3; then b is full: 2    row 1 3 2
 racks a {1, 2}  b {3, 4}   row 1 3 2   to 2 replicas: a holds two, 1 leads: 2 goes        row 1 3
 ```
 
-To choose the rack by its own total first would fill it with a broker that is full already where the
-partition holds the empty one: up to 19 replicas apart after 80 partitions on 3 racks of 2.
+Comparing the totals of racks first makes brokers uneven: if the partition already holds the emptier
+broker of the selected rack, the fuller broker takes the replica. Brokers then differ by up to 19
+replicas after 80 partitions on 3 racks of 2.
 
-Load for weight is compared in whole numbers: a load times the least common multiple of the
-siblings' weights, divided by its own.
+Loads per weight are compared in whole numbers: the load times the least common multiple of the
+siblings' weights, divided by the node's own weight.
 
-What this does not do: repair a row that is not level-optimal (`explain` reports it), or find the
-most even way (a planner does; a fixed prefix may cost a replica or two).
+This module does not repair a row that is not level-optimal (`explain` reports it). It does not find
+the most even result (a planner does); fixed existing replicas can cost a replica or two.
 
 Source: KIP-879 (increasing the replication factor); the rule is Rackwise's own.
 """

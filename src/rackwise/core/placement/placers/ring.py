@@ -1,11 +1,12 @@
-"""Ring: the multi-level rule of KIP-879 as its text says, for reference.
+"""Ring: the multi-level algorithm of KIP-879 exactly as its text describes it, for reference.
 
-Goals, in order: the rows of the KIP's algorithm; where that text would put a broker twice in a row,
-one of three ways on, chosen and never silent.
+Goals, in order: the rows of the KIP's algorithm; if the algorithm repeats a broker in a row, one of
+three reactions, which the caller selects.
 
-The algorithm. Every node of the rack tree has a pointer to one of its children. A pick goes down
-from the root: take the child at the pointer, move the pointer on by one, go on in that child until
-a broker is reached. Row p is the next picks, one for each replica; pointers live on over rows.
+The algorithm. Every node of the rack tree has a pointer to one of its children. A pick descends
+from the root: it selects the child at the pointer, advances the pointer by one, and continues in
+that child until it reaches a broker. Each row takes the next picks, one for each replica. The
+pointers keep their positions from row to row.
 
 ```
 racks /a {1, 2}  /b {3}      root points to a, a to 1, b to 3
@@ -14,10 +15,11 @@ pick 2  root b, b 3   -> 3        pick 4  root b, b 3 -> 3                    2 
 ```
 
 Closed form: pick q at a node of c children whose pointer starts at s goes to child (q + s) mod c,
-and is pick q div c there. So a child's picks are every c-th of its parent's, and rows are filled by
-strided writes, node by node.
+and is pick q div c there. Therefore a child gets every c-th pick of its parent, and strided writes
+fill the rows, node by node.
 
-A node must give one child more than it holds once racks are uneven enough. Then `skip` decides:
+If racks are uneven enough, a node assigns more replicas to a child than the child has brokers. Then
+`skip` decides:
 
 ```
 none      DuplicateReplica: the text, taken at its word
@@ -25,16 +27,18 @@ subtree   a child without a free broker is passed over where it stands, its turn
 root      a repeated broker is dropped and the pick starts again at the root; levels lose evenness
 ```
 
-More replicas continue from where the last partition left the pointers; more partitions likewise.
-Kafka's controller would keep that state; here it is replayed.
+Added replicas and added partitions continue with the pointers after the last partition. In the KIP,
+Kafka's controller keeps that state. This placer computes it again from the start.
 
-Known faults of the rule, kept: on even trees only every gcd(brokers, replicas)-th broker ever
-leads; there are few different sets; what a dead broker led goes to one other; on uneven trees a
-broker's share is the product of 1/children on its way.
+The placer keeps the known faults of the algorithm. On even trees, only every
+gcd(brokers, replicas)-th broker ever leads. There are few different replica sets. One other broker
+inherits all leaderships of a failed broker. On uneven trees, a broker's share is the product of
+1/children along its path.
 
-What this does not do: look at loads, or pad short paths; a node may hold brokers and racks.
+This placer ignores loads and does not pad short paths. A node can have brokers and racks as
+children.
 
-Source: KIP-879 (multi-level rack assignment); never shipped by Kafka.
+Source: KIP-879 (multi-level rack assignment), never released in Kafka.
 """
 
 from __future__ import annotations

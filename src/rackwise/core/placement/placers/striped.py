@@ -1,14 +1,15 @@
-"""KRaft's own placer, bit for bit: the leader's rack moves on by one with each partition.
+"""KRaft's placer, bit for bit: the leader's rack advances by one with each partition.
 
-Goals, in order: the rows that `StripedReplicaPlacer` of Kafka 3.0 to 4.x makes from the same draws;
-its quirks kept; a million rows in seconds.
+Goals, in order: the same rows as `StripedReplicaPlacer` of Kafka 3.0 to 4.x for the same draws,
+including its quirks; a million rows in seconds.
 
-The algorithm. Every rack has a list of unfenced and a list of fenced brokers, each in id order and
-begun at a drawn offset. Partition by partition the leader is the next unfenced broker of the rack
-whose turn it is; the other replicas come from the racks in turn, the leader's rack passed over
-once, each giving its next unfenced broker, else its next fenced one, round and round. With the next
-partition the turn goes to the next rack, and a list that is asked starts one broker further on.
-When as many partitions are made as there are unfenced brokers, racks and lists are shuffled.
+The algorithm. Every rack has a list of unfenced brokers and a list of fenced brokers. Each list is
+in id order and starts at a random offset. The leader of a partition is the next unfenced broker of
+the current rack. The racks supply the other replicas in turn, and the leader's rack is skipped
+once. Each rack supplies its next unfenced broker, or else its next fenced broker. With the next
+partition, the next rack becomes the current one, and each list that is used starts one broker
+further. After as many partitions as there are unfenced brokers, the racks and the lists are
+shuffled.
 
 ```
 a: 0 1 2    b: 3 4    c: 5           offsets 0, no shuffle yet
@@ -17,15 +18,15 @@ p=1  turn b   4 5 1
 p=2  turn c   5 2 3
 ```
 
-No rack is one more rack, before the others. Draws are made for the racks in the order of a Java
-`HashMap` keyed by rack name, so that order is computed here too; names that fall into one bucket
-keep the order in which the brokers bring them.
+Brokers without a rack form one more rack, before the others. Kafka draws random numbers for the
+racks in the order of a Java `HashMap` with the rack names as keys. This module computes the same
+order. Names in the same bucket keep the order in which they first appear among the brokers.
 
-A quirk: a list that was last asked in epoch e before a shuffle, and is asked first in epoch e after
-it, goes on where it was instead of starting anew.
+A quirk: if a list was last used in epoch e before a shuffle, and is first used in epoch e after the
+shuffle, it continues at its old position instead of starting again.
 
-What this does not do: know earlier rows, of this topic or of others, or a start. Nine names in one
-bucket, which Java turns into a tree or a larger table, are kept in a list.
+This placer ignores existing rows, of this topic and of others, and has no start. If nine names are
+in one bucket, Java uses a tree or a larger table, and this module keeps a list.
 
 Source: `org.apache.kafka.metadata.placement.StripedReplicaPlacer`.
 """
