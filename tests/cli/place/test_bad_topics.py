@@ -112,7 +112,7 @@ class TestBadInput:
         ("words", "message", "hint"),
         [
             (sized(0, 1), "invalid partitions: expected at least 1, got 0", None),
-            (sized(1, -1), "replication must be at least 1; -1 was given", None),
+            (sized(1, -1), "invalid replication: expected at least 1, got -1", None),
             (
                 sized(1, 5),
                 "replication 5 needs 5 unfenced brokers; the cluster has {brokers}",
@@ -121,7 +121,7 @@ class TestBadInput:
             (
                 [*sized(1, 1), "--broker-list", "9"],
                 "invalid --broker-list: expected a broker of the cluster, got 9",
-                "the cluster has {ids}",
+                "brokers: {ids}",
             ),
             (
                 [*sized(1, 1), "--placer", "ring"],
@@ -135,8 +135,8 @@ class TestBadInput:
             ),
             (
                 ["--replica-assignment", "0:9"],
-                "expected brokers of the cluster, got the row of partition 0 names 9",
-                "the cluster has {ids}",
+                "invalid row of partition 0: expected a broker of the cluster, got 9",
+                "brokers: {ids}",
             ),
             (
                 ["--replica-assignment", "0:1,1:1"],
@@ -208,13 +208,14 @@ class TestBadInput:
             check_refused(
                 [*command, "--partitions", count],
                 f"invalid --partitions: expected more than the 2 of topic {NAME}, got {count}",
-                "the partitions of a topic can only become more",
+                "the number of partitions can only increase",
             )
         for text, number in (("0:1,1:2,2:0", 3), ("0:1,1:2,2:0,0:1,1:2", 5)):
             check_refused(
                 [*command, "--partitions", 4, "--replica-assignment", text],
-                f"expected rows for all 4 partitions, got {number}",
-                f"the first 2 are those that topic {NAME} has; they are skipped",
+                "invalid --replica-assignment: expected a row for each of 4 partitions, "
+                f"got {number}",
+                f"include the 2 rows that topic {NAME} has; they are skipped",
             )
         check_refused(
             [*command, "--partitions", 3, "--placer", "stuck"],

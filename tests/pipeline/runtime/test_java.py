@@ -80,6 +80,6 @@ def test_one_that_lacks_the_module_of_spark_is_wrapped_and_starts(tmp_path):
 def test_a_cache_that_cannot_be_written_is_told(tmp_path):
     home = pretended(tmp_path / "own", "17")
     (tmp_path / "file").write_text("")
-    with pytest.raises(JavaMissing, match="a folder to start") as refused:
+    with pytest.raises(JavaMissing, match="expected a writable folder to start") as refused:
         find_java({"JAVA_HOME": str(home), "PATH": "", "RACKWISE_CACHE": str(tmp_path / "file")})
     assert "RACKWISE_CACHE" in refused.value.hint
