@@ -63,10 +63,10 @@ class Starter:
         starter = self
 
         class Traced(run.Run):
-            def _done(self, action):
+            def _perform(self, action):
                 name = type(action).__name__
                 starter.reach(f"{name}<")
-                event = super()._done(action)
+                event = super()._perform(action)
                 if isinstance(action, actions.Commit) and self.state.phase == "committing":
                     starter.tell("tried", outcome=event.outcome, s=starter.seconds())
                 starter.reach(f"{name}>")

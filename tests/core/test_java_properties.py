@@ -90,7 +90,7 @@ class TestEscapes:
         "data", [rb"a=\u12", rb"a=\u12g4", rb"a=\u", rb"\u00=1", rb"a=\uu0041"]
     )
     def test_four_digits_or_an_error(self, data):
-        with pytest.raises(InvalidProperties, match="four hex digits are wanted after"):
+        with pytest.raises(InvalidProperties, match="expected four hex digits after"):
             parse_properties(data)
 
     @pytest.mark.parametrize("data", [rb"a=\ud800", rb"\udc00=a", rb"a=\ude00\ud83d"])

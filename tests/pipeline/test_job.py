@@ -360,7 +360,7 @@ class TestUnhappy:
     def test_bytes_lost_behind_the_facts_stop_the_run(self, spark, tmp_path, monkeypatch):
         from rackwise.pipeline.bill import gold
 
-        whole = gold.priced
+        whole = gold.price_traffic
         monkeypatch.setattr(
             gold, "price_traffic", lambda *a, **k: whole(*a, **k).where("kind <> 'fetch'")
         )

@@ -76,7 +76,7 @@ class TestLoads:
         made = plan(cluster, slack)
         assert check(cluster, slack, made).is_proved
         group = replace(made.fair.groups[0], high=(4,) * 6)
-        assert "expected groups of the fair loads widened by the slack, got others" in (
+        assert "expected groups of the fair loads plus the slack, got others" in (
             check(cluster, slack, with_certificate(made, groups=(group,))).problems
         )
 
