@@ -420,7 +420,7 @@ def test_a_folder_for_tables_that_a_server_does_not_see(spark, tmp_path, monkeyp
         check_shared(spark, unseen)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     if ON_CONNECT:
-        assert f"it does not see {unseen}: [PATH_NOT_FOUND]" in str(refused.value)
+        assert f"got {unseen}: [PATH_NOT_FOUND]" in str(refused.value)
         assert refused.value.hint.startswith("set --tables to a URI")
 
 
