@@ -27,11 +27,13 @@ settings.register_profile(
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
 settings.load_profile(PROFILE)
 
-# A shell starts background jobs and `nohup` commands with SIGINT ignored, and children inherit it.
-# The tests send SIGINT to the commands that they start, so those must have its default action:
-# exec resets a caught signal to the default, and leaves an ignored one ignored.
+# A shell starts background jobs with SIGINT ignored, `nohup` a command with SIGHUP ignored, and
+# children inherit it. The tests send both to the commands that they start, so those must have the
+# default action: exec resets a caught signal to the default, and leaves an ignored one ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SERVERS = ("java", "kafka", "zookeeper", "spark")
 
