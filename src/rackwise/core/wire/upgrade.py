@@ -10,8 +10,8 @@ step   is done when                                                          the
 
 The next step is the first that is not done; None when all four are done.
 
-Goals, in order: guess nothing; do not ask for what a registration proves; report who would break
-before it happens.
+Goals, in order: guess nothing; do not ask for a version that a registration proves; report which
+broker or client the next step breaks, before that step.
 
 Software and IBP are not in ZooKeeper: the caller gives them for each broker, or they are not known.
 A registration proves a lowest version of both, as only such a broker writes it:
@@ -112,7 +112,7 @@ class UpgradeAdvice:
 def upgrade_findings(
     members: Sequence[UpgradeMember], clients: Sequence[str] = (), *, to: str | None = None
 ) -> UpgradeAdvice:
-    """The next step of the upgrade to the IBP `to`, and who would break.
+    """The next step of the upgrade to the IBP `to`, and the findings about brokers and clients.
 
     `clients`: versions of clients that read ZooKeeper. `to`: None = check the steps for the first
     IBP with racks, and readers against existing registrations only. Raises `InvalidConfig` for a
