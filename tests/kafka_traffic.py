@@ -11,6 +11,7 @@ from kafka.errors import KafkaError
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 from kafka.protocol.metadata import MetadataRequest
 
+from rackwise.adapters.kafka import read_cluster
 from rackwise.adapters.kafka.connect import send_to_each
 from rackwise.adapters.sandbox.ready import wait_until_true
 
@@ -31,6 +32,24 @@ def first(ask, is_wanted, what):
     answers = []
     until(lambda: answers.append(ask()) or is_wanted(answers[-1]), what)
     return answers[-1]
+
+
+def described_topic(admin, name):
+    """A new topic with its configs, as `read_cluster` gives it.
+
+    One broker knows a topic when its creation returns; another one may be asked next, and leaves
+    the topic or its configs out until it knows them as well.
+    """
+
+    def read():
+        topics = read_cluster(admin, taken_at="2026-11-01T00:00:00Z", topics=(name,)).topics
+        return topics.get(name)
+
+    return first(
+        read,
+        lambda topic: topic is not None and topic.min_insync_replicas is not None,
+        f"the configs of {name} to be described",
+    )
 
 
 def create(admin, name, placement, **configs):

@@ -19,7 +19,7 @@ from kafka.errors import (
     for_code,
 )
 
-from kafka_traffic import delete, first, until
+from kafka_traffic import delete, described_topic, first, until
 from rackwise import Kip36, Levels, Placement, Rack, add_partitions, place
 from rackwise.adapters.kafka import (
     add_to_topic,
@@ -27,7 +27,6 @@ from rackwise.adapters.kafka import (
     create_topic,
     ensure_topic,
     read_brokers,
-    read_cluster,
 )
 from rackwise.core.errors import (
     InputError,
@@ -44,7 +43,6 @@ from rackwise.core.errors import (
 from rackwise.core.placement import JavaRandom, Ring, Striped, Unaware, parse_assignment
 
 PLACERS = [Kip36(), Unaware(), Striped(), Ring(), Levels()]
-TAKEN_AT = "2026-11-01T00:00:00Z"
 
 
 @pytest.fixture
@@ -93,8 +91,7 @@ class TestRows:
     def test_configs_are_those_of_the_topic(self, admin, topic):
         rows = Placement.of({0: [1, 2]})
         create_topic(admin, topic, rows, configs={"min.insync.replicas": "2"})
-        seen = read_cluster(admin, taken_at=TAKEN_AT, topics=(topic,))
-        assert seen.topics[topic].min_insync_replicas == 2
+        assert described_topic(admin, topic).min_insync_replicas == 2
 
     def test_brokers_are_read_with_their_racks(self, cluster, admin):
         assert [(b.id, b.rack) for b in read_brokers(admin)] == [

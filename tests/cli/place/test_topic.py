@@ -12,9 +12,9 @@ import pytest
 from kafka import TopicPartition
 
 from kafka_topics import NAME, described, document, shows, sized, topic
-from kafka_traffic import first, until
+from kafka_traffic import described_topic, first, until
 from rackwise.adapters import kafka
-from rackwise.adapters.kafka import connect, read_cluster
+from rackwise.adapters.kafka import connect
 from refusals import called, check_refused
 
 DISTRIBUTION = Path(__file__).parents[2] / "placer_distribution"
@@ -50,7 +50,7 @@ class TestCreateAndAlter:
     def test_configs_go_with_it(self, cluster, admin):
         words = ["--config", "min.insync.replicas=2", "--config", "retention.bytes=123456"]
         assert topic(cluster, "create", *sized(1, 2), *words)[0] == 0
-        seen = read_cluster(admin, taken_at="2026-11-01T00:00:00Z", topics=(NAME,)).topics[NAME]
+        seen = described_topic(admin, NAME)
         assert (seen.min_insync_replicas, seen.retention_bytes) == (2, 123456)
 
     def test_rows_by_hand(self, cluster, admin):
