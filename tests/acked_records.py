@@ -1,4 +1,4 @@
-"""Who writes all the while with acks from all, and the law that nothing acknowledged is lost."""
+"""A producer with `acks=all` during a test, and the law that no acknowledged record is lost."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FEW = 5
 
 
 class Writing:
-    """Writes to every partition of a topic until the block ends; then all of it is to be there.
+    """Writes to every partition of a topic until the block ends; then checks that nothing is lost.
 
-    What else is in the topic is passed over.
+    Records of other writers in the topic are ignored.
     """
 
     def __init__(self, bootstrap, topic, partitions):
@@ -38,7 +38,7 @@ class Writing:
 
     @property
     def acked(self):
-        """Values that were acknowledged, by partition, in the order of sending."""
+        """Acknowledged values by partition, in the order of sending."""
         return {
             TopicPartition(self.topic, partition): [
                 value for value, told in list(sent) if told.succeeded()
@@ -47,7 +47,7 @@ class Writing:
         }
 
     def check(self):
-        """Stop, and judge."""
+        """Stop writing and check the law."""
         self._is_over.set()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "the producer does not come to its end"

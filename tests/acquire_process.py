@@ -1,9 +1,9 @@
-"""`acquire` as a process of its own: `python acquire_process.py JSON [-- COMMAND...]`.
+"""`acquire` in its own process: `python acquire_process.py JSON [-- COMMAND...]`.
 
-JSON: the fields of `AcquireOptions`. On stdout: what was acquired, as JSON, before the command
-starts; on stderr a line per phase. It ends with the status of the command, or with that of the
-error, whose name is the last line on stderr. `STOP_AT` in the environment: it stops itself
-(SIGSTOP) once a line that begins so was told.
+JSON holds the fields of `AcquireOptions`. stdout: the acquired id as JSON, before the command
+starts. stderr: one line per phase. The process exits with the status of the command or of the
+error; the name of the error is the last line on stderr. If `STOP_AT` is set in the environment, the
+process stops itself (SIGSTOP) after it printed a line that starts with that text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Acquiring:
         return self.err.read_text()
 
     def acquired(self):
-        """What was acquired; None until then."""
+        """What was acquired; None before that."""
         lines = [line for line in self.out.read_text().splitlines() if line.startswith("{")]
         return json.loads(lines[0]) if lines else None  # noqa: TID251 (our own text)
 
@@ -55,12 +55,12 @@ class Acquiring:
         return self.process.wait(timeout_s)
 
     def is_stopped(self):
-        """Whether it stands still."""
+        """Whether the process is stopped."""
         state = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
         return state == "T"
 
     def close(self):
-        """End it and its command."""
+        """End the process and its command."""
         self.process.send_signal(signal.SIGCONT)
         if self.process.poll() is None:
             self.process.terminate()

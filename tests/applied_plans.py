@@ -1,4 +1,4 @@
-"""Plans to execute, and the driver of the tests: it executes the actions of a run on the model."""
+"""Plans to execute, and a driver that executes the actions of a run on the modelled cluster."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def move(
 
 
 def plan_of(*moves: Move, sha256: str = "5" * 64) -> Plan:
-    """A plan with these moves; nothing else of it is read by a run."""
+    """A plan with these moves; a run reads no other field of it."""
     return Plan(
         cluster_id="c",
         made_from=MadeFrom(snapshot_sha256="", brokers={}, policy="", policy_sha256=""),
@@ -89,10 +89,11 @@ def run(
     *,
     signal: Callable[[ApplyState, Action], bool] = _never,
 ) -> Outcome:
-    """Carry a run out to its end.
+    """Execute a run to its end.
 
-    `meddle` is called before each action; it may change the world, and says what becomes of it. An
-    observation instead of a fate is what the run is told. `signal`: one comes before this action.
+    `meddle` is called before each action. It may change the cluster, and returns the outcome of the
+    action, or an observation that the run gets in place of the outcome. `signal`: a signal arrives
+    before this action.
     """
     state, due = step(state, Begun(at_ms=world.now_ms))
     for _ in range(MOST_STEPS):
@@ -112,12 +113,12 @@ def run(
 
 
 def kinds(world: ModelledKafka) -> list[str]:
-    """Types of the journal's lines."""
+    """The types of the journal's lines."""
     return [line.type for line in world.journal]
 
 
 def journalled_classes(world: ModelledKafka) -> list[tuple[str, str]]:
-    """Journalled partitions with their class: `("t-0", "done")`."""
+    """The journalled partitions with their class: `("t-0", "done")`."""
     return [
         (f"{line.partition[0]}-{line.partition[1]}", line.class_)
         for line in world.journal
@@ -126,27 +127,27 @@ def journalled_classes(world: ModelledKafka) -> list[tuple[str, str]]:
 
 
 def cluster(plan: Plan, **options: Any) -> ModelledKafka:
-    """Five brokers, all partitions as before, and 10 bytes per ms."""
+    """Five brokers, all partitions as before the run, 10 bytes per ms."""
     return ModelledKafka.before(plan.moves, range(1, 6), **{"speed": 10, **options})
 
 
 def alters(world: ModelledKafka) -> list[Alter]:
-    """Requests of that kind that arrived."""
+    """The requests of that kind that arrived."""
     return [each for each in world.requests if isinstance(each, Alter)]
 
 
 def pauses(world: ModelledKafka) -> list[tuple[str, ...]]:
-    """The journalled reasons of pauses."""
+    """The reasons of the journalled pauses."""
     return [line.reasons for line in world.journal if isinstance(line, Pause)]
 
 
 def before(kind: type[Action]) -> Callable[[ApplyState, Action], bool]:
-    """A signal before every action of this kind."""
+    """Send a signal before every action of this kind."""
     return lambda _state, action: isinstance(action, kind)
 
 
 def blind(world: ModelledKafka) -> Meddle:
-    """Throttles that were set stay invisible while the run sets them."""
+    """Hide the throttles that the run sets while it sets them."""
 
     def meddle(state: ApplyState, action: Action) -> RequestFate | Observation:
         if isinstance(action, ReadThrottles) and state.phase in {"reading", "verifying"}:

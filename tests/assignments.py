@@ -1,4 +1,4 @@
-"""Consumer groups in the form of their vectors: `golden/vectors-consumer.json`."""
+"""Consumer groups in the form of the golden vectors: `golden/vectors-consumer.json`."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def consumer_vectors(section: str) -> Any:
 
 
 def pairs(told: Iterable[Sequence[Any]]) -> tuple[TopicPartition, ...]:
-    """From [topic, partition]."""
+    """Pairs from [topic, partition]."""
     return tuple(TopicPartition(topic, partition) for topic, partition in told)
 
 
 def tps(text: str) -> tuple[TopicPartition, ...]:
-    """From `t-0 t-1 u-0`."""
+    """Partitions from `t-0 t-1 u-0`."""
     found = (name.rpartition("-") for name in text.split())
     return tuple(TopicPartition(topic, int(partition)) for topic, _, partition in found)
 
 
 def members_of(told: Iterable[Mapping[str, Any]]) -> Members:
-    """From `{"id", "topics", "rack", "instance", "owned", "generation"}`."""
+    """Members from `{"id", "topics", "rack", "instance", "owned", "generation"}`."""
     return {
         member["id"]: Member(
             topics=tuple(member["topics"]),
@@ -66,12 +66,12 @@ def members_of(told: Iterable[Mapping[str, Any]]) -> Members:
 
 
 def group_of(topics: Sequence[str], **racks: str | None) -> Members:
-    """Members of these ids in these racks; all list the same topics."""
+    """Members with these ids in these racks; all subscribe to the same topics."""
     return {member: Member(topics=tuple(topics), rack=rack) for member, rack in racks.items()}
 
 
 def replicas_in(**topics: str) -> dict[str, list[list[str]]]:
-    """From t="ab bc -": a word for each partition, a letter for the rack of each replica."""
+    """Replica racks from t="ab bc -": one word per partition, one letter per replica."""
     return {
         topic: [[rack for rack in word if rack != "-"] for word in words.split()]
         for topic, words in topics.items()
@@ -79,17 +79,17 @@ def replicas_in(**topics: str) -> dict[str, list[list[str]]]:
 
 
 def given(told: Mapping[str, Iterable[Sequence[Any]]]) -> dict[str, tuple[TopicPartition, ...]]:
-    """What a vector expects of each member."""
+    """The assignment that a vector expects, by member."""
     return {member: pairs(told[member]) for member in told}
 
 
 def assignment_of(told: Mapping[str, Iterable[Sequence[Any]]]) -> Assignment:
-    """An assignment of a vector."""
+    """The assignment of a vector."""
     return Assignment.of(given(told))
 
 
 def members_after(case: Mapping[str, Any]) -> Members:
-    """The members of a vector once each has what is expected of it, no generation known."""
+    """The members of a vector after they got what it expects; no generation is known."""
     expected = given(case["expected"])
     return {
         name: replace(member, owned=expected[name], generation=-1)
@@ -100,7 +100,7 @@ def members_after(case: Mapping[str, Any]) -> Members:
 def mismatches(
     assignment: Assignment, members: Members, racks: Mapping[str, Sequence[Sequence[str | None]]]
 ) -> int:
-    """Partitions of members that have a rack which no replica has."""
+    """The number of partitions whose member has a rack that no replica has."""
     return sum(
         1
         for member, found in assignment.partitions.items()
@@ -110,14 +110,14 @@ def mismatches(
 
 
 def hide_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if ortools were not installed."""
+    """Hide ortools, as if it were not installed."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "ortools"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ortools", None)
 
 
 def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
-    """What we answer to a case of the oracle, in the oracle's form."""
+    """Our answer to a case of the oracle, in the oracle's form."""
     made = ASSIGNORS[operation](members_of(case["members"]), case["topics"])
     told = {
         member: [list(tp) for tp in made.partitions[member]]
@@ -129,7 +129,7 @@ def our_assignment(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
 def verbatim_sticky(
     members: Members, racks: Mapping[str, Sequence[Sequence[str | None]]]
 ) -> Mapping[str, tuple[TopicPartition, ...]] | None:
-    """What upstream's sticky algorithm gives, valid or not; None where it throws or has no end."""
+    """Upstream's sticky answer, valid or not; None if it throws or does not end."""
     group = NumberedGroup.of(members, racks)
     owned = Owned.of(group)
     if _subscriptions_look_equal(group):
@@ -142,9 +142,9 @@ def verbatim_sticky(
 def check_sticky_answers(
     case: Mapping[str, Any], ask: Callable[[str], Mapping[str, Any]], where: object
 ) -> None:
-    """Our sticky and cooperative assignments are upstream's where those are valid.
+    """Check that our sticky and cooperative assignments equal upstream's wherever those are valid.
 
-    `ask`: operation of the oracle -> what upstream gives each member. Ours withholds more.
+    `ask`: operation of the oracle -> upstream's answer by member. Ours withholds more.
     """
     members, racks = members_of(case["members"]), case["topics"]
     ours, careful = assign_sticky(members, racks), assign_cooperative(members, racks)

@@ -1,13 +1,13 @@
-"""Which records a group reads and commits under load, and the law of at-least-once delivery.
+"""What a group reads and commits under load, and the law of at-least-once delivery.
 
-A stay is the time from when a member is given a partition until it is taken away. The law: in a
-stay no record is read twice, and none that was committed before the stay began. So what is read
-twice was not committed when its reader lost it.
+A stay is the time between the assignment of a partition to a member and its revocation. The law:
+within a stay no record is read twice, and no record is read that was committed before the stay
+began. A record that is read twice was therefore not committed when its reader lost it.
 
 ```
 offsets of t-0         0 1 2 3 4 5
 a: reads, commits 3    r r r r r        a is killed
-b: is given t-0              r r r      may begin with 3, not with 2
+b: is assigned t-0           r r r      may begin with 3, not with 2
 ```
 """
 
@@ -32,7 +32,7 @@ LOAD_PAUSE_S = 0.02
 
 
 class Ledger:
-    """What members of one group were given, read and committed, as they tell it."""
+    """What members of one group were assigned, read and committed, as they report it."""
 
     def __init__(self):
         self.read_at = {}
@@ -42,13 +42,13 @@ class Ledger:
         self._lock = threading.Lock()
 
     def given(self, member, partitions):
-        """A member begins a stay in each of these."""
+        """A member begins a stay in each of these partitions."""
         with self._lock:
             for where in partitions:
                 self._stays[member, where] = self._done.get(where, 0)
 
     def read(self, member, where, records):
-        """A member has (offset, id) of these records."""
+        """A member has read these (offset, id) records."""
         with self._lock:
             for offset, identity in records:
                 wanted = self._stays.get((member, where), 0)
@@ -58,13 +58,13 @@ class Ledger:
                 self.read_at.setdefault(identity, []).append((where, offset))
 
     def committed(self, _member, offsets):
-        """A member's commit of the next offsets to read was accepted."""
+        """A broker accepted a member's commit of the next offsets to read."""
         with self._lock:
             for where, offset in offsets:
                 self._done[where] = max(offset, self._done.get(where, 0))
 
     def absorb(self, path):
-        """What a member of another process wrote down before it was killed."""
+        """Add what a member in another process wrote down before it was killed."""
         other = Ledger()
         for kind, *told in noted(path):
             getattr(other, kind)(*told)
@@ -80,13 +80,13 @@ class Ledger:
             return self.read_at.keys() >= set(ids)
 
     def twice(self):
-        """How many records were read more often than once from the same place."""
+        """The number of records that were read more than once at the same place."""
         with self._lock:
             return sum(len(places) > len(set(places)) for places in self.read_at.values())
 
 
 class Notes:
-    """The same, written down line by line: what a process says that is to be killed."""
+    """The ledger of a process that will be killed, written line by line."""
 
     def __init__(self, path):
         self._file = path.open("ab", buffering=0)
@@ -105,19 +105,19 @@ class Notes:
 
 
 def noted(path):
-    """What was written down whole; nothing where nothing was."""
+    """The lines that were written completely; an empty ledger if there are none."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [literal_eval(line) for line in lines if line.endswith("\n")]
 
 
 def has_uncommitted(path):
-    """Whether a member has committed something, and has read on."""
+    """Whether a member has committed something and has read more since."""
     kinds = [kind for kind, *_ in noted(path)]
     return "committed" in kinds and kinds[-1] == "read"
 
 
 class Stays(kafka.ConsumerRebalanceListener):
-    """Tells the ledger when a member of kafka-python is given partitions."""
+    """Records in the ledger when a member of kafka-python is assigned partitions."""
 
     def __init__(self, member, ledger):
         self.member = member
@@ -135,7 +135,7 @@ class LoopStays(Stays, aiokafka.ConsumerRebalanceListener):
 
 
 class CommittingReader(Reader):
-    """Commits after each poll what it has read; where that fails, with the next."""
+    """Commits what it has read after each poll; if a commit fails, with the next one."""
 
     def __init__(self, consumer, name, keep):
         self._next = {}
@@ -164,7 +164,7 @@ class CommittingReader(Reader):
 
 
 class OnceCommittingReader(CommittingReader):
-    """Commits no more once a commit was accepted: what it reads then is for others to read."""
+    """Commits nothing after the first accepted commit: other members read those records again."""
 
     has_committed = False
 
@@ -198,7 +198,7 @@ class CommittingLoop(AiokafkaReader):
 
 
 class CommittingCrew(Crew):
-    """A group whose members keep one ledger."""
+    """A group whose members share one ledger."""
 
     reader = CommittingReader
     loop = CommittingLoop
@@ -215,7 +215,7 @@ def told(record):
 
 @contextmanager
 def load(bootstrap, topic, partitions):
-    """Records are written until the block ends; the ids of those that brokers have taken so far."""
+    """Write records until the block ends; yields the ids that brokers have acknowledged so far."""
     acknowledged = set()
     is_over = threading.Event()
 
@@ -241,7 +241,7 @@ def load(bootstrap, topic, partitions):
 
 @contextmanager
 def committing(bootstrap, group, topic, *, rack, notes):
-    """A member in a process of its own, which commits once and writes down what it does."""
+    """A member in its own process that commits once and writes down what it does."""
     process = multiprocessing.get_context("spawn").Process(
         target=_commit_for_ever,
         args=(bootstrap, group, topic, rack, str(notes)),

@@ -1,4 +1,4 @@
-"""Documents of `rackwise broker-id` against their schema."""
+"""Checks documents of `rackwise broker-id` against their schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = parse(FILE.read_bytes(), where=FILE.name, error=InvalidConfig)
 
 
 def check_document(document):
-    """Law: a document has a schema, which is that of its format, and keeps to it."""
+    """Law: a document names a format that has a schema, and conforms to that schema."""
     schema = SCHEMA["$defs"].get(document["format"])
     assert schema is not None, f"no schema for {document['format']}"
     check(document, schema, SCHEMA)

@@ -26,7 +26,7 @@ COLUMNS = {
 
 
 def flow(kind, broker, bytes_, **more):
-    """One row; `more`: what differs from a day of topic `orders` of the demo cluster."""
+    """One row; `more`: the fields that differ from a day of topic `orders` of the demo cluster."""
     return {
         "cluster": "demo",
         "window_start": AT,
@@ -40,7 +40,7 @@ def flow(kind, broker, bytes_, **more):
 
 
 def demo_flows():
-    """A producer in a writes 3 GiB to each partition; readers sit in b, a and c."""
+    """A producer in a writes 3 GiB to each partition; readers are in b, a and c."""
     for number, (leader, follower) in enumerate(((1, 2), (2, 3), (3, 1))):
         reader = f"10.1.0.{(2, 1, 3)[number]}"
         place = {"partition": number}
@@ -50,7 +50,7 @@ def demo_flows():
 
 
 def write_flows(folder, rows, name="flows.parquet"):
-    """Write rows to a file of a folder, which is made; gives its path."""
+    """Write rows to a file in a new folder; returns its path."""
     import pyarrow as pa
     from pyarrow import parquet
 

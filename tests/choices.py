@@ -1,4 +1,4 @@
-"""What our partitioner answers to the oracle's questions: `choice.*`."""
+"""Answers of our partitioner to the oracle's questions: `choice.*`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def frozen_choices(operation: str) -> list[dict[str, Any]]:
 
 
 def our_choice(operation: str, case: dict[str, Any]) -> dict[str, Any]:
-    """The case with our answer, in the form that upstream's is frozen in."""
+    """The case with our answer, in the form of upstream's frozen answer."""
     answer = {
         "choice.key": _key,
         "choice.load": _load,
@@ -92,7 +92,7 @@ def _sticky(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ready(case: dict[str, Any]) -> dict[str, Any]:
-    """Unkeyed records of a window each, then queues of the sizes that are asked for."""
+    """One unkeyed window per partition, then queues of the requested sizes."""
     view, draws = view_of(case), Draws(case["draws"])
     partitioner = TopicPartitioner(_config(case, 1), view, rng=draws)
     queues: dict[int, int] = {}

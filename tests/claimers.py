@@ -1,10 +1,10 @@
 """Many processes that claim ids in one store at once: `claimers.py URL COUNT [rounds]`.
 
-Forked from one process that has done the imports, each a process and a session of its own. A
-claimer takes its mapped id or draws one of COUNT that is free, and commits; on a conflict or an
-unknown outcome it looks again. With `rounds` the id is a new number, and it gives its claim up and
-takes it again until there is something on standard input. Then it tells what became of it, a line
-of JSON, and holds the claim until standard input is closed.
+All are forked from one process that has done the imports; each is a process with its own session.
+A claimer takes its mapped id, or draws a free one of COUNT, and commits. On a conflict or an
+unknown outcome it reads the store again. With `rounds`, the id is a new number, and the claimer
+releases and takes it again until standard input has data. Then it prints its result as a line of
+JSON and holds the claim until standard input is closed.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Claimer:
 
 
 def hears(descriptor, event, timeout_s):
-    """Whether an event comes to a pipe; the end of its writers is always one."""
+    """Whether a pipe gets data or is closed by all its writers."""
     poll = select.poll()
     poll.register(descriptor, event)
     return bool(poll.poll(timeout_s * 1000))

@@ -1,4 +1,4 @@
-"""Metadata of a cluster in the clients' own objects, and members as the coordinator tells them."""
+"""Cluster metadata in the clients' own objects, and members as the coordinator describes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOPICS = {"t": [[1, 2], [2, 3], [3, 1]]}
 def answer(brokers, topics, in_sync=None):
     """A metadata response: broker -> rack, topic -> partition -> brokers, the leader first.
 
-    `in_sync`: topic -> partition -> brokers; else all are.
+    `in_sync`: topic -> partition -> brokers; all replicas if it is omitted.
     """
     topic = MetadataResponse.MetadataResponseTopic
     partition = topic.MetadataResponsePartition
@@ -71,7 +71,7 @@ def metadata(brokers, topics, in_sync=None):
 
 
 def aiokafka_metadata(brokers, topics, in_sync=None):
-    """aiokafka's view of it."""
+    """aiokafka's view of a cluster."""
     made = AiokafkaMetadata()
     made.update_metadata(aiokafka_answer(brokers, topics, in_sync))
     return made
@@ -103,7 +103,7 @@ def aiokafka_answer(brokers, topics, in_sync=None):
 
 
 def joined(member_id, data, instance_id=None):
-    """A member as kafka-python's coordinator hands it to the assignor."""
+    """A member as kafka-python's coordinator passes it to the assignor."""
     return JoinGroupResponse.JoinGroupResponseMember(
         member_id=member_id,
         group_instance_id=instance_id,
@@ -112,13 +112,13 @@ def joined(member_id, data, instance_id=None):
 
 
 def given(partitions):
-    """What a member was given, as kafka-python hands it to the assignor."""
+    """A member's assignment as kafka-python passes it to the assignor."""
     return ConsumerProtocolAssignment.decode(encode_assignment(3, partitions))
 
 
 @contextmanager
 def consumer(*assignors, **configs):
-    """A consumer of kafka-python that never meets a broker."""
+    """A consumer of kafka-python that connects to no broker."""
     made = KafkaConsumer(
         "t",
         bootstrap_servers=NOWHERE,
@@ -132,17 +132,17 @@ def consumer(*assignors, **configs):
 
 
 def read(answers):
-    """Member -> partitions, of what an assignor answered."""
+    """Member -> partitions, from an assignor's answer."""
     return {member: decode_assignment(data).partitions for member, data in answers.items()}
 
 
 def said(assignor, topics=("t",)):
-    """What an assignor tells its group."""
+    """The text that an assignor sends to its group."""
     return decode_subscription(assignor.metadata(set(topics)))
 
 
 def lead(assignor, *others, brokers=BROKERS, topics=TOPICS):
-    """One round in which the assignor leads `m0`, and others are members by id."""
+    """One round in which the assignor leads as `m0`; the other members are given by id."""
     members = [joined("m0", assignor.metadata({"t"}))]
     members += [joined(f"m{i}", data) for i, data in enumerate(others, 1)]
     return read(assignor.assign(metadata(brokers, topics), members))

@@ -1,4 +1,4 @@
-"""A member of a group in a process of its own, to be killed."""
+"""A member of a group in its own process, to be killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every suite shares: Hypothesis profiles, server markers, real servers."""
+"""Fixtures of every suite: Hypothesis profiles, server markers, real servers."""
 
 from __future__ import annotations
 

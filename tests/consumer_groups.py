@@ -1,4 +1,4 @@
-"""Groups of real consumers on a cluster of the sandbox, each polled in a thread of its own."""
+"""Groups of real consumers on a cluster of the sandbox; a thread polls each consumer."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ QUICK = {
 
 
 class Reader:
-    """A consumer in a thread of its own that polls it until told to stop.
+    """A consumer and the thread that polls it until it is told to stop.
 
-    Polls are long: kafka-python throws a join away that ends between two polls.
+    Polls are long: kafka-python discards a join that ends between two polls.
     """
 
     poll_ms = POLL_MS
@@ -67,14 +67,14 @@ class Reader:
             raise AssertionError(message) from self.error
 
     def join(self):
-        """Wait until it ends by itself."""
+        """Wait until the thread ends."""
         self._thread.join()
 
     def partitions(self):
         return [TopicPartition(*tp) for tp in self.consumer.assignment() or ()]
 
     def generation(self):
-        """None while it is joining."""
+        """The member's generation; None while it is joining."""
         joining = self.consumer._coordinator.need_rejoin()
         return None if joining else self.consumer.group_metadata().generation_id
 
@@ -85,7 +85,7 @@ class Reader:
 
 
 class ConfluentReader(Reader):
-    """The same for confluent-kafka, which hides its generation and is asked by one thread alone."""
+    """The same for confluent-kafka, which hides its generation and is used by one thread only."""
 
     has = ()
 
@@ -130,7 +130,7 @@ class AiokafkaReader(Reader):
             await made.stop()
 
     def prepare(self, made):
-        """What is to be done before it starts."""
+        """Called before the consumer starts."""
 
     async def take(self, _made, batches):
         for where, records in batches.items():
@@ -225,7 +225,7 @@ class Crew:
         self.assignors[name] = tuple(assignors)
 
     def leave(self, name):
-        """End a member, which tells its group."""
+        """Stop a member, which leaves its group."""
         self.readers.pop(name).close()
         del self.racks[name], self.assignors[name]
 
@@ -237,7 +237,7 @@ class Crew:
         return Assignment.of({name: each.partitions() for name, each in self.readers.items()})
 
     def generation(self):
-        """Of all members that show theirs; None while they are not of one."""
+        """The generation of all members that show one; None while they differ."""
         found = {reader.generation() for reader in self.readers.values()}
         shown = found - {ANY} or found
         return shown.pop() if len(shown) == 1 else None
@@ -246,7 +246,7 @@ class Crew:
         return {name: Member(topics=self.topics, rack=rack) for name, rack in self.racks.items()}
 
     def is_whole(self, partitions):
-        """Whether all are of one generation, and each partition is read by one of them."""
+        """Whether all members have one generation and each partition has exactly one reader."""
         for reader in self.readers.values():
             reader.check()
         given = self.assignment().partitions.values()
@@ -257,7 +257,7 @@ class Crew:
         )
 
     def rest(self, racks):
-        """Wait until the group is whole, hold the laws against it, and tell its generation."""
+        """Wait until the group is whole, check the laws, and return its generation."""
         counts = {topic: len(partitions) for topic, partitions in racks.items()}
         until(lambda: self.is_whole(sum(counts.values())), f"{self.group} to rest", 60)
         check_assignment(self.assignment(), self.as_members(), counts)
@@ -276,7 +276,7 @@ class Crew:
 
 @contextmanager
 def topic_on(admin, name, placement, **configs):
-    """A topic with these brokers per partition, gone after the block."""
+    """A topic with these brokers per partition, deleted after the block."""
     create(admin, name, placement, **configs)
     try:
         yield

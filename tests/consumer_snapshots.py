@@ -21,7 +21,7 @@ RACKS = {1: "use1-az1", 2: "use1-az2", 3: "use1-az3"}
 
 
 def member(member_id, rack, partitions, **known):
-    """A member that reads those partitions of `orders`; rack None is one that shows none."""
+    """A member that reads those partitions of `orders`; with rack None it shows no rack."""
     told = {"client_id": f"app-{member_id}", "topics": ("orders",), **known}
     return GroupMember(
         member_id=member_id,
@@ -32,13 +32,13 @@ def member(member_id, rack, partitions, **known):
 
 
 def group(*members, name="billing", **known):
-    """A stable group of the classic protocol, by range."""
+    """A stable group of the classic protocol, assigned by range."""
     told = {"protocol": "classic", "assignor": "range", "state": "Stable", **known}
     return Group(group=name, members=members, **told)
 
 
 def cluster(leaders, *groups, notes=()):
-    """Three brokers in three racks; partition i of `orders` is on broker `leaders[i]` alone."""
+    """Three brokers in three racks; partition i of `orders` is on broker `leaders[i]` only."""
     return Cluster(
         cluster_id="demo",
         taken_at="2026-11-21T08:30:00Z",
@@ -56,7 +56,7 @@ def cluster(leaders, *groups, notes=()):
 
 
 def eighty_five():
-    """60 partitions, 6 members with 10 each; 51 of them are local, and all could be."""
+    """60 partitions, 6 members with 10 each; 51 partitions are local, and all could be."""
     leaders = [1] * 20 + [2] * 20 + [3] * 20
     dealt = [list(range(start, start + 10)) for start in range(0, 60, 10)]
     for number in range(3):
@@ -90,7 +90,7 @@ def document(text):
 
 
 def written(folder, value):
-    """The options that name its snapshot as source."""
+    """The options that name the cluster's snapshot as source."""
     path = folder / "s.json.gz"
     write_snapshot(value, path)
     return ["--snapshot", str(path)]

@@ -1,4 +1,4 @@
-"""A TCP relay that loses answers: requests of the client arrive, answers do not."""
+"""A TCP relay that drops answers: requests of the client arrive, answers do not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHUNK = 65536
 
 
 class CutProxy:
-    """Relays to `port` of this machine; `connect` is its own host:port."""
+    """Relays to `port` of this machine; `connect` is the relay's own host:port."""
 
     def __init__(self, port):
         self.target = port
@@ -26,15 +26,15 @@ class CutProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_next_answer(self):
-        """Pass on the next request; take the connection down in place of its answer."""
+        """Forward the next request; close the connection in place of its answer."""
         self.is_cutting = True
 
     def cut_answer_to(self, request):
-        """The same for the first request that holds these bytes."""
+        """The same for the first request that contains these bytes."""
         self.cut_after = request
 
     def drop(self):
-        """Take every connection down now."""
+        """Close every connection now."""
         for pair in self.pairs:
             self._end(*pair)
         self.pairs.clear()

@@ -47,7 +47,7 @@ class Nodes:
         self.put(f"{HOSTS}/{key}", format_mapping(KeyMapping(key=key, broker_id=broker_id)))
 
     def registration(self, broker_id, host="h1", *, told=True):
-        """As a broker of 3.9 registers itself; `told`: False = its field host is null."""
+        """A registration as a broker of 3.9 writes it; `told`: False = its field host is null."""
         self.put(
             f"{IDS}/{broker_id}",
             json.dumps(
@@ -65,7 +65,7 @@ class Nodes:
         )
 
     def owner(self, broker_id, key):
-        """Who registered this id last, of the registration that stands."""
+        """The session that wrote the present registration of this id."""
         incarnation = self.read(f"{IDS}/{broker_id}").czxid
         told = Owner(broker_id=broker_id, key=key, incarnation=incarnation)
         self.put(f"{OWNERS}/{broker_id}", format_owner(told))
@@ -79,7 +79,7 @@ class Nodes:
         )
 
     def state(self, topic, partition, *, leader, isr):
-        """Who is in sync of one partition."""
+        """The in-sync replicas of one partition."""
         path = f"{TOPICS}/{topic}"
         for name in ("partitions", str(partition)):
             path += f"/{name}"
@@ -102,7 +102,7 @@ class Nodes:
         }
 
     def age(self, path, older_ms):
-        """As if a node had been made so long before it was."""
+        """Set back the creation time of a node."""
         file = self.path / "state.json"
         state = parse(file.read_bytes(), where="state.json", error=InvalidConfig)
         state["nodes"][path]["created_ms"] -= older_ms

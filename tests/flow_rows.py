@@ -1,4 +1,4 @@
-"""Flow rows as people write them down, and the fleet they run through, for the suites of facts."""
+"""Flow rows as short texts, and the fleet that they run through, for the suites of facts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def answer(**fields):
 
 
 def bronze(spark, rows, *, has_direction=True):
-    """BRONZE_VPC from rows that say what differs from `ROW`; `row_offset` is their place."""
+    """BRONZE_VPC from rows that give the differences from `ROW`; `row_offset` is their index."""
     from pyspark.sql import functions as F  # noqa: N812 (its name in every Spark text)
 
     from rackwise.pipeline.ingest.vpc_files import PARTIAL
@@ -77,7 +77,7 @@ def buckets_of(fleet):
 
 
 def at_once(df, name):  # noqa: ARG001 (the shape of `Persist`)
-    """The rows computed now, so that plans above them stay small."""
+    """Computes the rows now, so that plans above them stay small."""
     return df.localCheckpoint()
 
 

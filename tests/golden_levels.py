@@ -1,9 +1,9 @@
 """The frozen rows of `levels`: `python tests/golden_levels.py` writes them again.
 
-They freeze no upstream answer but our own, so that a change of rows is seen and said in the
-changelog. Line 1 of `golden/place.levels.jsonl` says what the file is; then one canonical JSON line
-per case. No JVM is asked. The script lists the cases whose rows changed and ends with 1 if there
-were any.
+They freeze our own answers, not upstream's, so that a change of rows is noticed and listed in the
+changelog. Line 1 of `golden/place.levels.jsonl` describes the file; then comes one canonical JSON
+line per case. No JVM is needed. The script lists the cases whose rows changed, and exits with 1 if
+there are any.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TREES = (
 
 
 def cases() -> list[dict[str, Any]]:
-    """The same at every call: trees of all depths, both balances, drawn and undrawn turns."""
+    """The same cases at every call: trees of all depths, both balances, drawn and undrawn turns."""
     random = Random(879)
     found: list[dict[str, Any]] = []
     for number in range(CASES):
@@ -54,7 +54,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with its rows, those of added partitions after the others."""
+    """The case with its rows; rows of added partitions come last."""
     brokers = [
         Broker(id=id_, rack=None if rack is None else Rack(rack)) for id_, rack in case["brokers"]
     ]
@@ -74,13 +74,13 @@ def answers() -> list[dict[str, Any]]:
 
 
 def frozen() -> list[dict[str, Any]]:
-    """The cases as the file has them; none where it is not there."""
+    """The cases in the file; none if the file does not exist."""
     lines = FILE.read_bytes().splitlines() if FILE.exists() else []
     return [strict_json.parse(line, where=FILE.name, error=InvalidSnapshot) for line in lines[1:]]
 
 
 def main() -> int:
-    """Write the file, tell what changed."""
+    """Write the file and list what changed."""
     old, new = frozen(), answers()
     changed = [i for i, answer in enumerate(new) if i >= len(old) or old[i] != answer]
     for number in changed:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what members of a group send each other."""
+"""Hypothesis strategies for the messages that members of a group exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of a running cluster, written by a test: partition -> target list."""
+"""Plans for a running cluster, written by a test: partition -> target list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_POLICY = 'format = "rackwise.policy/1"\n'
 
 
 def hand_made(admin, afters, **changes):
-    """A sealed plan: `afters[topic, partition]` is the list that it is to have."""
+    """A sealed plan; `afters[topic, partition]` is the target list."""
     cluster = read_cluster(admin, taken_at=TAKEN_AT)
     rows = {(row.topic, row.partition): row for row in cluster.partitions}
     moves = tuple(
@@ -62,7 +62,7 @@ def hand_made(admin, afters, **changes):
 
 
 def plan_file(path, admin, afters, **changes):
-    """The same, written; its path as text."""
+    """The path of a plan file that holds such a plan."""
     write_plan(hand_made(admin, afters, **changes), path)
     return str(path)
 
@@ -74,7 +74,7 @@ def lists(admin, topic):
 
 
 def shown(admin, topic, wanted):
-    """Law: soon every broker that is asked shows these replicas, in order."""
+    """Law: every broker soon shows these replicas, in order."""
     until(lambda: lists(admin, topic) == wanted, f"{topic} to be {wanted}")
 
 

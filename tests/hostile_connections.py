@@ -1,9 +1,10 @@
-"""Thousands of hostile connections against a server of its own process, and what they cost it.
+"""Thousands of hostile connections to a server in its own process, and what they cost it.
 
 Run `python tests/hostile_connections.py --connections 10000 --limit-mb 200`. It starts
-`rackwise serve` on a snapshot, opens connections from many loopback addresses that say nothing,
-begin a frame, send garbage or never read, and at the end looks whether a good client is served,
-whether descriptors are back at base, and how much memory the server takes. Exit 0 if all holds.
+`rackwise serve` on a snapshot and opens connections from many loopback addresses that send nothing,
+begin a frame, send garbage or never read. At the end it checks that a good client is served, that
+the number of descriptors is back at its base, and how much memory the server uses. It exits with 0
+if all of this holds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ KINDS = ("idle", "begun", "garbage", "cut", "deaf")
 
 @dataclass
 class Cost:
-    """What a server takes: open descriptors, resident bytes now and at most."""
+    """What a server uses: open descriptors, resident bytes now and at most."""
 
     descriptors: int
     resident: int
@@ -55,7 +56,7 @@ class Cost:
 
 @contextmanager
 def serving(folder, *options, descriptors=None):
-    """`rackwise serve` on a snapshot in a process of its own: the process and its port."""
+    """Run `rackwise serve` on a snapshot in its own process; yields the process and its port."""
     snapshot = Path(folder) / "snapshot.json"
     write_snapshot(small_cluster(dict(enumerate("abcabc")), {}), snapshot)
     words = [sys.executable, "-m", "rackwise.cli", "serve", "--snapshot", str(snapshot)]
@@ -78,7 +79,7 @@ def serving(folder, *options, descriptors=None):
 
 
 def attack(port, count, *, seed=0):
-    """Open so many connections, each of a kind, from many addresses; close all at the end."""
+    """Open so many connections of each kind, from many addresses; close all at the end."""
     rng = random.Random(seed)
     ours = []
     try:
@@ -124,7 +125,7 @@ def is_served(port):
 
 
 def settled(process, base):
-    """The cost once descriptors are back at base, or after a minute."""
+    """The cost when descriptors are back at base, or after a minute."""
     deadline = time.monotonic() + PATIENCE_S
     pause = threading.Event()
     while (cost := Cost.of(process.pid)).descriptors > base and time.monotonic() < deadline:

@@ -86,7 +86,7 @@ def live(*brokers):
 
 
 def told(decision):
-    """A decision in words: TAKE 7 a, WAIT, LOOK at_risk, GENERATE, or the code of a refusal."""
+    """A decision as text: TAKE 7 a, WAIT, LOOK at_risk, GENERATE, or the code of a refusal."""
     match decision:
         case Take():
             return f"TAKE {decision.id} {decision.how}"

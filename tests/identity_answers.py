@@ -1,7 +1,7 @@
-"""What Kafka 3.9 answers about files and registrations of brokers, held against what we read.
+"""Compares our reading of broker files and registrations with Kafka 3.9's answers.
 
-Where we refuse what Kafka takes, the reason is one of `STRICTER`; nothing that Kafka refuses is
-taken by us.
+Where we reject what Kafka accepts, the reason is one of `STRICTER`. We accept nothing that Kafka
+rejects.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def golden_answers(operation: str) -> list[dict[str, Any]]:
 
 
 def check_properties(case: dict[str, Any]) -> None:
-    """The same pairs, or an error of both."""
+    """The same pairs, or an error in both."""
     data = b64decode(case["in"]["base64"])
     try:
         ours = parse_properties(data)
@@ -74,7 +74,7 @@ def check_written(case: dict[str, Any]) -> None:
 
 
 def check_read(case: dict[str, Any]) -> None:
-    """The same fields of each dir, and the same rows refuse."""
+    """The same fields of each dir; the same rows reject."""
     log_dirs = tuple(_log_dir(name, text) for name, text in case["in"]["dirs"].items())
     answer = case["out"]
     for log_dir in log_dirs:
@@ -138,9 +138,9 @@ def _check_verified(
 
 
 def check_registration(case: dict[str, Any]) -> None:
-    """The same endpoints, but for those without host or port; what Kafka refuses is corrupt.
+    """The same endpoints, except those without host or port; what Kafka rejects is corrupt.
 
-    Kafka refuses a listener name that stands twice; its endpoints are told all the same.
+    Kafka rejects a repeated listener name; its endpoints are compared all the same.
     """
     data = case["in"]["json"].encode()
     node = StoredNode(data=data, version=0, created_ms=0, modified_ms=0, czxid=0)
@@ -157,7 +157,7 @@ def check_registration(case: dict[str, Any]) -> None:
 
 
 def check_config(case: dict[str, Any]) -> None:
-    """The same settings; what Kafka refuses is refused by us, or by the table's rows D6 and D7."""
+    """The same settings; we or rows D6 and D7 of the table reject what Kafka rejects."""
     from rackwise.adapters.launch.broker.server_properties import server_properties
 
     settings = case["in"]["settings"]
@@ -184,7 +184,7 @@ def check_config(case: dict[str, Any]) -> None:
 
 
 def _check_refused(ours: Any, said: str) -> None:
-    """No id at all is what the launcher puts right; the rest is a row of the table."""
+    """The launcher repairs a missing id; every other rejection is a row of the table."""
     if ours.configured is None and re.search("must be greater than or equal to 0$|Missing", said):
         return
     assert _row(ours) in {"D6", "D7"}, (ours, said)

@@ -1,4 +1,7 @@
-"""Events of one start: key h7 is mapped to 7, its one log dir is empty, nobody is registered."""
+"""Events of one start:
+
+key h7 is mapped to 7, its only log dir is empty, no broker is registered.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def seen(**changes):
 
 
 def played(*events, rules=None, launch=COMMAND):
-    """The state and the last action, after `Started` and these events."""
+    """The state and the last action after `Started` and these events."""
     state = Starting(rules=rules or Rules(), launch=launch)
     state, action = step(state, Started(at_ms=0))
     for event in events:

@@ -63,7 +63,7 @@ MARKERS = st.builds(
 
 
 def node(data: bytes | dict, *, version: int = 3, session: int | None = None) -> StoredNode:
-    """A node of these bytes, or of this object; made at 1, modified at 2, czxid 4."""
+    """A node with these bytes or this object; created at 1, modified at 2, czxid 4."""
     content = data if isinstance(data, bytes) else json.dumps(data).encode()
     return StoredNode(
         data=content, version=version, created_ms=1, modified_ms=2, czxid=4, session=session

@@ -1,8 +1,8 @@
-"""Starts, brokers, a watcher and an operator in a world, one atomic step at a time.
+"""Starts, brokers, a watcher and an operator in a modelled world, one atomic step at a time.
 
-Each is a generator that yields before it touches the world; whoever drives them chooses who goes
-on. Answers of commits may be lost. The look at a claim and the rename of the file that follows it
-are one step here: between the two a real session may end unseen, as is documented.
+Each is a generator that yields before it touches the world; the caller chooses which one continues.
+Answers of commits may be lost. Reading a claim and renaming the file afterwards are one step here.
+A real session may expire unseen between the two, as the documentation says.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Start:
-    """One start of a key. `lost`: whether the answer of the next commit is lost, and whether the
-    commit took effect: None, False, True."""
+    """One start of a key.
+
+    `lost`: None if the answer of the next commit arrives; else whether the lost commit took effect.
+    """
 
     world: World
     key: str
@@ -72,13 +74,13 @@ class Start:
         )
 
     def begin_again(self):
-        """A session was lost: the client has a new one."""
+        """The session was lost: the client opens a new one."""
         if self.session not in self.world.sessions:
             self.session = self.world.open_session()
             self.watched.clear()
 
     def go(self, turns=10_000):
-        """So many turns, fewer where it ends; booting brokers register at once, time passes."""
+        """Run so many steps, or until the start ends; booting brokers register, time passes."""
         for _ in range(turns):
             if next(self.turns, self) is self:
                 return self
@@ -88,7 +90,7 @@ class Start:
         return self
 
     def crash(self):
-        """SIGKILL; its session ends some time later, here at once."""
+        """SIGKILL; the session expires later, here at once."""
         self.turns.close()
         self.world.end_session(self.session)
 
@@ -174,7 +176,7 @@ class Start:
         return answers[type(ask)]()
 
     def _fired(self, paths):
-        """Those that were touched since their watch was set; all are watched from now on."""
+        """The nodes that changed since their watch was set; all are watched from now on."""
         touched = self.world.touched
         changed = {p for p in paths if p in self.watched and touched.get(p, 0) > self.watched[p]}
         self.watched |= dict.fromkeys(paths, self.world.zxid)
@@ -256,7 +258,7 @@ class Watcher:
         self.turns = self._run()
 
     def hear(self):
-        """Go on until there is nothing left to do."""
+        """Run until there is nothing left to do."""
         next(self.turns)
         while not self.is_asleep:
             next(self.turns)

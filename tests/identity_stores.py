@@ -15,7 +15,7 @@ CLAIMERS = Path(__file__).with_name("claimers.py")
 
 
 class Place:
-    """Where a store is: `open` gives one more session on it."""
+    """The location of a store; `open` opens one more session on it."""
 
     def __init__(self, url, running):
         self.url = url
@@ -31,7 +31,7 @@ class Place:
 
 @contextmanager
 def claimers(url, count, *options):
-    """Processes that claim; they end when their standard input does."""
+    """Processes that claim ids; they end when their standard input does."""
     command = [sys.executable, str(CLAIMERS), url, str(count), *options]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -44,7 +44,7 @@ def claimers(url, count, *options):
 
 
 def told_by(process, count):
-    """What each claimer says of itself."""
+    """The result that each claimer prints."""
     return [
         parse(process.stdout.readline().encode(), where="a claimer", error=InvalidConfig)
         for _ in range(count)

@@ -18,8 +18,9 @@ KEYS = ("g", "h", "x", "y")
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """What a story is about. `mapped`: key -> id; `up`: keys whose broker runs at first, the others
-    have an empty disk. `events`: what may happen beside the turns of starts, by weight."""
+    """The setting of a story. `mapped`: key -> id. `up`: keys whose broker runs first; the others
+    have an empty disk. `events`: the weight of each event beside the steps of starts.
+    """
 
     rules: Rules
     used: frozenset[int] = frozenset({1, 7})
@@ -34,7 +35,7 @@ class Plot:
 
 @dataclass
 class Story:
-    """One run of a plot; `tell` goes on to its end, and the laws are held after each event."""
+    """One run of a plot; `tell` runs it to its end and checks the laws after each event."""
 
     plot: Plot
     seed: int
@@ -99,7 +100,7 @@ class Story:
     # events
 
     def _turn(self):
-        """Some start goes on; where all sleep, time does."""
+        """One start makes a step; if all sleep, time passes."""
         awake = [s for s in self.starts.values() if not self._asleep(s)]
         if self.watcher is not None and not self.rng.randrange(4):
             next(self.watcher.turns)
@@ -112,7 +113,7 @@ class Story:
             self._start()
 
     def _pass(self, ms):
-        """Time passes; a watcher has heard by then of what happened before."""
+        """Time passes; a watcher has then heard of everything before."""
         if self.watcher is not None:
             self.watcher.hear()
         self.world.now_ms += ms
@@ -149,7 +150,7 @@ class Story:
         return self.rng.random() < 0.5
 
     def _boot(self):
-        """A broker that boots registers; or dies before."""
+        """A booting broker registers, or dies before that."""
         booting = [b for b in self.world.brokers if b.status is None and not b.is_registered]
         if booting:
             broker = self.rng.choice(booting)
@@ -159,7 +160,7 @@ class Story:
                 self.world.register(broker)
 
     def _kill(self):
-        """SIGKILL; the registration stays until its session expires. Perhaps the disk is lost."""
+        """SIGKILL; the registration stays until its session expires. The disk may be lost."""
         live = [b for b in self.world.brokers if b.status is None and b.is_registered]
         if live:
             broker = self.rng.choice(live)
@@ -181,19 +182,19 @@ class Story:
                 self._die(start.child)
 
     def _expire(self):
-        """A dead session ends, and time has passed."""
+        """The session of a dead broker expires after some time."""
         if self.dead_sessions:
             self._pass(self.rng.choice((1, 500, 6000)))
             at = self.rng.randrange(len(self.dead_sessions))
             self.world.end_session(self.dead_sessions.pop(at))
 
     def _lose_session(self):
-        """A session of a start that lives ends."""
+        """The session of a live start ends."""
         if self.starts:
             self.world.end_session(self.rng.choice(list(self.starts.values())).session)
 
     def _plain(self):
-        """A broker starts without us: with the id of its disk, or a number that it draws."""
+        """A broker starts without Rackwise, with the id of its disk or a number that it draws."""
         running = {b.key for b in self.world.brokers if b.status is None}
         idle = [k for k in KEYS if k not in self.starts and k not in running]
         if idle:
@@ -204,12 +205,12 @@ class Story:
             self.world.boot(key, self.world.disks[key], ours=False)
 
     def _lead(self):
-        """Another watcher leads."""
+        """Another watcher becomes the leader."""
         self.world.end_session(self.watcher.session)
         self.watcher.turns.close()
         self.watcher = Watcher(self.world)
 
     def _recreate(self):
-        """The sequence of numbers begins anew."""
+        """The sequence of numbers starts again."""
         self.world.nodes.pop(SEQUENCE, None)
         self.world.numbers = 0

@@ -1,6 +1,6 @@
-"""One vector for each of the 38 rows: what changes, what follows, and what the KIP's text says.
+"""One vector for each of the 38 rows: the change, the outcome, and what the KIP's text says.
 
-`row`: the row that answers; where a vector's own row only passes on, that is a later one.
+`row`: the row that answers. If a vector's own row only passes on, that is a later row.
 """
 
 from dataclasses import replace
@@ -302,6 +302,6 @@ VECTORS = [
 
 
 def literal_rules(vector):
-    """The KIP's rules for a vector: step b is off where the vector is of what comes after it."""
+    """The KIP's rules for a vector; step b is left out where the vector is about a later step."""
     is_after = vector.name in {"D35", "D36", "D37", "D38"} and vector.rules.spare == "never"
     return replace(Rules.literal_kip(step_b=not is_after), generation=vector.rules.generation)

@@ -1,8 +1,8 @@
 """A store, disks and brokers as plain values: the world in which starts of brokers interleave.
 
-One call is one atomic step, as one request is to ZooKeeper. Sessions end when they are told to;
-time passes when it is told to. The world keeps what the laws ask of it: every commit that took
-effect, every registration, and since when each id is absent.
+One call is one atomic step, as one request is in ZooKeeper. Sessions end and time passes only by a
+call. The world records what the laws need: every commit that took effect, every registration, and
+since when each id is absent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mapped_id(node):
 
 @dataclass
 class Broker:
-    """A broker process: of a start of ours, or a plain one. It registers after a while."""
+    """A broker process, started by us or a plain one; it registers after a while."""
 
     key: str
     id: int
@@ -47,9 +47,9 @@ class Broker:
 
 @dataclass
 class World:
-    """`used`: ids that replicas have. `disks`: key -> id on its one disk, None = an empty disk.
+    """The world. `used`: ids that have replicas. `disks`: key -> id on its one disk, None = empty.
 
-    `strip`: takes operations out of each commit, to see what they are good for.
+    `strip` removes operations from each commit, to show which failures they prevent.
     """
 
     used: frozenset[int] = frozenset()
@@ -182,7 +182,7 @@ class World:
         return broker
 
     def register(self, broker):
-        """One multi of Kafka's: the node must not be there. A broker that cannot, dies."""
+        """One multi of Kafka's: the node must not exist. A broker that cannot register dies."""
         path = f"{IDS}/{broker.id}"
         if path in self.nodes:
             self.kill(broker, clean=True)
@@ -193,7 +193,7 @@ class World:
         self.registrations.append((broker, self.zxid, mapping))
 
     def kill(self, broker, *, clean=False):
-        """`clean`: its session is closed; else it is left to expire."""
+        """Kill a broker; with `clean` its session is closed, otherwise it expires."""
         broker.status = 1
         if clean:
             self.end_session(broker.session)

@@ -22,7 +22,7 @@ KNOWN = {
 
 
 def check(value, schema, root, path="$"):
-    """Law: a value keeps to a schema; `root` holds the definitions."""
+    """Law: a value conforms to a schema; `root` holds the definitions."""
     assert set(schema) <= KNOWN, f"{path}: words that this checker does not know"
     if "$ref" in schema:
         check(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, path)
@@ -54,7 +54,7 @@ def _check_kind(value, schema, path):
 
 
 def fault(value, schema, root, path="$"):
-    """What is wrong, None where nothing is."""
+    """The fault of a value, None if there is none."""
     try:
         check(value, schema, root, path)
     except AssertionError as error:

@@ -1,6 +1,6 @@
-"""A certificate for 127.0.0.1 with its authority, its key bare and locked, and a stranger's.
+"""A certificate for 127.0.0.1, its authority, its key plain and encrypted, another authority.
 
-And one of the same authority that has expired, with its key.
+Also an expired certificate of the same authority, with its key.
 """
 
 from datetime import UTC, datetime

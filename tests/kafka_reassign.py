@@ -1,4 +1,4 @@
-"""Kafka's own `kafka-reassign-partitions`, run as an operator runs it: a judge of our files."""
+"""Kafka's own `kafka-reassign-partitions`, run as an operator runs it, to check our files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUN_S = 60
 
 
 def kafkas_tool(java_home, bootstrap, *words):
-    """What the tool prints; its exit code has to be 0."""
+    """What the tool prints; its exit code must be 0."""
     path = os.pathsep.join(map(str, [*resolve(TOOLS), *resolve(KAFKA_4_3)]))
     java = [java_home / "bin" / "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     done = subprocess.run(
@@ -29,7 +29,7 @@ def kafkas_tool(java_home, bootstrap, *words):
 
 
 def executed(java_home, bootstrap, file, names):
-    """Let the tool execute a reassignment file; it says that it started these partitions."""
+    """Let the tool execute a reassignment file; it reports that it started these partitions."""
     words = ("--reassignment-json-file", file, "--execute")
     said = kafkas_tool(java_home, bootstrap, *words)
     started = ",".join(names)
@@ -39,7 +39,7 @@ def executed(java_home, bootstrap, file, names):
 
 
 def verified(java_home, admin, bootstrap, file, names):
-    """The tool says of each partition that its reassignment is complete."""
+    """The tool reports that the reassignment of each partition is complete."""
     until(lambda: not admin.list_partition_reassignments(), "the reassignment to end")
     wanted = {f"Reassignment of partition {name} is completed." for name in names}
     asked = ("--reassignment-json-file", file, "--verify")

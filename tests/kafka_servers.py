@@ -2,13 +2,13 @@
 
 ```
 environment                 tests marked java, kafka, zookeeper
--                           run; where Java or a jar is missing they are left out
+-                           run; without Java or a jar they are left out
 KAFKA=0                     left out
 KAFKA_VERSION=4.3           brokers in KRaft mode are of Kafka 4.3, not of the default version
-RACKWISE_REQUIRE_KAFKA=1    run; what is missing fails them, and a skip among them fails the run
+RACKWISE_REQUIRE_KAFKA=1    run; whatever is missing fails them, and a skip fails the run
 ```
 
-What is left out is said, with its reason and number, in the first and the last lines of the run.
+The first and the last lines of a run name the tests that are left out, their number and the reason.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ CLIENTS_WARN = {
 
 
 class SelfClosing(socket.socket):
-    """kafka-python's connections: a client that closes while one is under way drops it open."""
+    """kafka-python's connections; a client that closes during a connect leaves the socket open."""
 
     def __del__(self):
         self.close()
 
 
 def close_connections_under_way():
-    """Close what kafka-python drops, whichever test the collector meets it in."""
+    """Close sockets that kafka-python leaves open, in whichever test they are collected."""
     try:
         from kafka.net.inet import KafkaNetSocket
     except ModuleNotFoundError:
@@ -58,7 +58,7 @@ def close_connections_under_way():
 
 @dataclass
 class Course:
-    """What this run does with tests that need a server, and what became of them."""
+    """What this run does with tests that need a server, and how they ended."""
 
     is_required: bool
     is_refused: bool
@@ -73,7 +73,7 @@ class Course:
         ]
 
     def reason(self, item):
-        """Why this test is left out; None where it runs, or fails for what is missing."""
+        """Why this test is left out; None if it runs or fails for what is missing."""
         needs = [name for name in LEFT_OUT if item.get_closest_marker(name)]
         if needs and self.is_refused:
             return "KAFKA=0"
@@ -81,7 +81,7 @@ class Course:
         return None if self.is_required else next(filter(None, reasons), None)
 
     def looked_for(self, need):
-        """What a marker's tests lack here, fetched or missed once a run, before any test's time."""
+        """What is missing for a marker's tests; looked up once a run, before any test."""
         if need not in self.missing:
             try:
                 find_java(os.environ)
@@ -135,7 +135,7 @@ def pytest_runtest_setup(item):
 
 
 class OwnSocket(socket.socket):
-    """Closes itself when it is dropped, and nobody is warned."""
+    """A socket that closes itself when it is dropped, without a warning."""
 
     def __del__(self):
         self.close()
@@ -143,7 +143,7 @@ class OwnSocket(socket.socket):
 
 @cache
 def let_dropped_sockets_close():
-    """kafka-python drops a socket when it is closed while it connects; others are still told of."""
+    """kafka-python drops a socket that it closes while connecting; others still warn."""
     from kafka.net.inet import KafkaNetSocket
 
     KafkaNetSocket.socket = lambda _self, *told: OwnSocket(*told)
@@ -171,7 +171,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """A file that skips itself hides its marks, so it counts."""
+    """A file that skips itself hides its marks, so it counts as a skip."""
     report = yield
     if report.skipped:
         collector.config.stash[COURSE].skipped.append(f"{report.nodeid}: {why(report)}")
@@ -206,13 +206,13 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="session")
 def java_home():
-    """The home of a Java of at least 17."""
+    """The home of a Java of at least version 17."""
     return or_failed(lambda: find_java(os.environ)).home
 
 
 @pytest.fixture(scope="session")
 def kraft_cluster(java_home, tmp_path_factory):
-    """Four brokers of Kafka 4.x in racks a, b, c, a; a test that takes one down brings it back."""
+    """Four brokers of Kafka 4.x in racks a, b, c, a; a test that stops one starts it again."""
     folder = tmp_path_factory.mktemp("kraft")
     with or_failed(
         lambda: Sandbox.kraft(version=KAFKA_VERSION, brokers=4, java_home=java_home, folder=folder)
@@ -232,7 +232,7 @@ def zookeeper_cluster(java_home, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def lone_zookeeper(java_home, tmp_path_factory):
-    """A ZooKeeper without brokers; who takes it down brings it back. Use a chroot per test."""
+    """A ZooKeeper without brokers; a test that stops it starts it again. Use a chroot per test."""
     folder = tmp_path_factory.mktemp("lone-zookeeper")
     with or_failed(lambda: LoneZooKeeper(java_home=java_home, folder=folder)) as server:
         yield server
@@ -240,7 +240,10 @@ def lone_zookeeper(java_home, tmp_path_factory):
 
 @pytest.fixture
 def make_lone_zookeeper(java_home, tmp_path):
-    """ZooKeepers of the test's own, as `make_lone_zookeeper(settings={...})`; all end with it."""
+    """ZooKeepers of the test's own:
+
+    `make_lone_zookeeper(settings={...})`; all end with the test.
+    """
     with ExitStack() as running:
         yield lambda **options: running.enter_context(
             or_failed(
@@ -264,13 +267,13 @@ def chroot(request):
     ]
 )
 def cluster(request):
-    """Each of the two, one after the other."""
+    """Each of the two clusters, one after the other."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
 def admin(cluster):
-    """An admin client of ours on it."""
+    """An admin client of ours on the cluster."""
     from rackwise.adapters.kafka import connect
 
     with closing(connect(cluster.bootstrap)) as made:
@@ -279,7 +282,7 @@ def admin(cluster):
 
 @pytest.fixture
 def make_kraft(java_home, tmp_path):
-    """Start clusters of the test's own, as in `make_kraft(brokers=1)`; all end with it."""
+    """Start clusters of the test's own, as in `make_kraft(brokers=1)`; all end with the test."""
     with ExitStack() as running:
         yield lambda **options: running.enter_context(
             or_failed(
@@ -311,7 +314,7 @@ def new_folder(parent, name):
 
 
 def or_failed(make):
-    """What `make` gives; a missing Java or jar fails the test in two lines."""
+    """The result of `make`; a missing Java or jar fails the test in two lines."""
     try:
         return make()
     except MissingDependency as error:

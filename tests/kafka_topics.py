@@ -1,4 +1,4 @@
-"""`rackwise topic` on one topic of a real cluster, and what the brokers then describe."""
+"""`rackwise topic` on one topic of a real cluster, and how the brokers describe the topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sized(partitions, replication):
 
 
 def described(admin):
-    """Replicas of each partition in order, and who leads each."""
+    """The replicas of each partition in order, and each leader."""
     (found,) = admin.describe_topics([NAME])
     told = sorted(found["partitions"], key=lambda each: each["partition_index"])
     return [each["replica_nodes"] for each in told], [each["leader_id"] for each in told]

@@ -1,4 +1,4 @@
-"""Real topics, real bytes, real consumers, made with kafka-python on a cluster of the sandbox."""
+"""Real topics, bytes and consumers, made with kafka-python on a cluster of the sandbox."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.ra
 
 
 def until(condition, what, timeout_s=PATIENCE_S):
-    """Wait for a condition; fail with `what` was waited for."""
+    """Wait for a condition; the failure names `what` was waited for."""
     if not wait_until_true(condition, timeout_s):
         message = f"waited {timeout_s:.0f} s for {what}"
         raise AssertionError(message)
 
 
 def first(ask, is_wanted, what):
-    """The first wanted answer; asked again, a broker that knows less yet may answer."""
+    """The first answer that satisfies `is_wanted`; a broker that is behind may answer earlier."""
     answers = []
     until(lambda: answers.append(ask()) or is_wanted(answers[-1]), what)
     return answers[-1]
@@ -53,7 +53,7 @@ def described_topic(admin, name):
 
 
 def create(admin, name, placement, **configs):
-    """A topic; partition i is on `placement[i]`; `min_insync_replicas="2"` is a config."""
+    """Create a topic with partition i on `placement[i]`; `min_insync_replicas="2"` is a config."""
     admin.create_topics(
         [
             NewTopic(
@@ -68,9 +68,10 @@ def create(admin, name, placement, **configs):
 
 
 def delete(admin, name):
-    """Delete a topic if it is there; wait until its name is free, which brokers show too early.
+    """Delete a topic if it exists, and wait until its name is free; brokers show that too early.
 
-    A client that is still closing may ask for it once more, and brokers then make it anew.
+    A client that is still closing may ask for the topic once more, and brokers then create it
+    again.
     """
     until(lambda: _is_free(admin, name), f"{name} to be free")
 
@@ -85,7 +86,7 @@ def _is_free(admin, name):
 
 
 def _is_served(admin, name, replicas):
-    """Whether all replicas are in sync, have a log on disk, and each broker knows it."""
+    """Whether all replicas are in sync and have a log on disk, and each broker knows the topic."""
     (topic,) = admin.describe_topics([name])
     found = topic["partitions"]
     in_sync = sum(len(each["isr_nodes"]) for each in found if not each["error_code"])
@@ -99,7 +100,7 @@ def _is_served(admin, name, replicas):
 
 
 def _knowledge(admin, name):
-    """How many replicas in sync brokers know of: those that answer may not agree yet."""
+    """How many replicas in sync the brokers know of; brokers that answer may not agree yet."""
     request = MetadataRequest(
         topics=[MetadataRequest.MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
     )
@@ -115,7 +116,7 @@ def _in_sync(topics):
 
 @contextmanager
 def producer(bootstrap, **options):
-    """A producer that keeps what it is given as it is: no compression, acks from all."""
+    """A producer without compression, with acks from all."""
     made = KafkaProducer(
         bootstrap_servers=bootstrap.split(","), acks="all", compression_type=None, **options
     )
@@ -138,7 +139,7 @@ def produce(bootstrap, records, size=1000):
 
 
 class RackRangeAssignor(RangePartitionAssignor):
-    """Range, with the member's rack in its subscription (KIP-881); kafka-python leaves it out."""
+    """Range with the member's rack in its subscription (KIP-881), which kafka-python leaves out."""
 
     rack = None
 
@@ -151,7 +152,7 @@ class RackRangeAssignor(RangePartitionAssignor):
 
 @contextmanager
 def consumer(bootstrap, group, topics, *, client_id, rack=None):
-    """A running member of a group that has its partitions; with a rack it fetches from there."""
+    """A running group member with its partitions; with a rack it fetches from that rack."""
     options = {}
     if rack is not None:
         assignor = type("Assignor", (RackRangeAssignor,), {"rack": rack})
@@ -175,7 +176,7 @@ def consumer(bootstrap, group, topics, *, client_id, rack=None):
 
 
 def read_all(member, records):
-    """Bytes of record values that a consumer reads until it has had so many records."""
+    """The bytes of record values that a consumer reads until it has so many records."""
     total = seen = 0
     while seen < records:
         for batch in member.poll(timeout_ms=1000).values():
@@ -204,7 +205,7 @@ def throttled_move(admin, topic, partition, after):
 
 
 def set_rates(admin, brokers, rate):
-    """Set or delete the replication throttle of each broker, and wait until all tell so."""
+    """Set or delete the replication throttle of each broker; wait until every broker shows it."""
     operation = ("DELETE", None) if rate is None else ("SET", rate)
     for broker in brokers:
         admin.alter_configs(

@@ -1,6 +1,6 @@
 """`python killed_command.py LINES SIGNAL WORDS...`: a command signals itself after so many lines.
 
-The lines are those that it appends to a journal: each is on the disk, its effect not begun.
+The lines are those that it appends to a journal: each is on the disk, its effect has not begun.
 """
 
 from __future__ import annotations

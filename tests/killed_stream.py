@@ -2,12 +2,12 @@
 
 ```
 sums          the messages of a batch are written, its sums are not
-commit:N      before step N of making a batch count: folder, mark aside, its name, sync, tidying
-end           a batch counts, and Spark has not written down that it is done
+commit:N      before step N of a commit: folder, mark aside, its name, sync, tidying
+end           a batch counts, and Spark has not recorded that it is done
 write:N:DIR   before the Nth file or folder that Python makes, renames or removes below DIR
 ```
 
-Start it as the leader of a session: what is killed is its process group.
+Start it as the leader of a session, since its process group is killed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def die(*_, **__):
 
 
 class CountingDisk(StoreDisk):
-    """Dies before a step."""
+    """A disk that kills the process before a step."""
 
     def __init__(self, step):
         self.left = step

@@ -1,4 +1,4 @@
-"""Real brokers of Kafka that are started by `rackwise broker-id acquire -- java ...`.
+"""Real Kafka brokers that are started by `rackwise broker-id acquire -- java ...`.
 
 ```
 ServerProcess (guard) -> rackwise broker-id acquire -> sh, writes its process id -> java kafka.Kafka
@@ -45,9 +45,9 @@ SESSION = {"zookeeper.session.timeout.ms": "6000"}
 
 
 class LaunchedBroker:
-    """`start` it, `kill` it, `wipe` its disks; `command` starts it without Rackwise.
+    """A broker to `start`, `kill` and `wipe`; `command` starts it without Rackwise.
 
-    All are on the host `host`, so `number` tells them apart; `options`: of each of its starts.
+    All brokers are on the host `host`, so `number` tells them apart; `options` go to each start.
     """
 
     def __init__(self, *, home, command, number, endpoint, options=()):
@@ -60,7 +60,7 @@ class LaunchedBroker:
         self.process = ServerProcess(name=f"broker of {self.key}", command=(), folder=home)
 
     def start(self, *options, key=None, plainly=False):
-        """Through `acquire`; as Kafka starts it, where `plainly`."""
+        """Start through `acquire`; with `plainly`, as Kafka starts it."""
         for file in (self.report, self.pid, self.process.log):
             file.unlink(missing_ok=True)
         command = ("sh", "-c", NOTE_PID, str(self.pid), *self.command)
@@ -77,13 +77,13 @@ class LaunchedBroker:
         return (*RACKWISE, "acquire", *files, *named, *self.options, *options, "--")
 
     def acquired(self):
-        """The report of the start that runs; fails where that start has ended."""
+        """The report of the running start; fails if that start has ended."""
         until(lambda: self.report.exists() or not self.process.is_running, self.key, START_S)
         assert self.report.exists(), self.told()
         return strict_json.parse(self.report.read_bytes(), where="report", error=InvalidConfig)
 
     def refused(self):
-        """Exit status and words of a start that ends without a broker."""
+        """Exit status and output of a start that ends without a broker."""
         until(lambda: not self.process.is_running, f"{self.key} to be refused", START_S)
         return self.process.exit_status, self.told()
 
@@ -98,11 +98,11 @@ class LaunchedBroker:
         assert self.process.exit_status == 128 + signal.SIGKILL, self.told()
 
     def stop(self):
-        """In order, by SIGTERM to the supervisor, which passes it on."""
+        """Stop in order, by SIGTERM to the supervisor, which passes it on."""
         self.process.stop()
 
     def wipe(self):
-        """New disks."""
+        """Give the broker empty disks."""
         for each in self.dirs:
             shutil.rmtree(each, ignore_errors=True)
             each.mkdir(parents=True)
@@ -112,7 +112,7 @@ class LaunchedBroker:
         return [(each / "meta.properties").read_text().splitlines() for each in self.dirs]
 
     def close(self):
-        """A supervisor that takes too long is killed, and then its broker lives on."""
+        """Kill a supervisor that takes too long; its broker then lives on."""
         self.process.close()
         if self.pid.exists():
             pid = int(self.pid.read_text())
@@ -133,14 +133,14 @@ class Launched:
         return ",".join(each.endpoint for each in self.brokers.values())
 
     def up(self, *numbers):
-        """Start these, or all; wait until each is confirmed; number -> id."""
+        """Start these, or all, and wait until each is confirmed; number -> id."""
         numbers = numbers or tuple(self.brokers)
         for each in numbers:
             self.brokers[each].start()
         return {each: self.confirmed(each) for each in numbers}
 
     def confirmed(self, number):
-        """Wait until a broker is registered and confirmed, and listens, which is later; its id."""
+        """Wait until a broker is registered, confirmed and listening, which comes last; its id."""
         broker = self.brokers[number]
 
         def is_up():
@@ -221,13 +221,13 @@ class ZooKeeperBrokers(Launched):
             each.wipe()
 
     def view(self):
-        """A store and what it says of brokers and replicas."""
+        """A store and its view of brokers and replicas."""
         store = stores.open_store(self.url, None, read_only=True)
         return closing(store), ZooKeeperView(store)
 
 
 class KraftBrokers(Launched):
-    """Kafka 4.x, a controller of its own and brokers without a node.id; silent ones have 9 s."""
+    """Kafka 4.x with its own controller and brokers without a node.id; a silent broker has 9 s."""
 
     def __init__(self, *, java_home, folder, url, brokers=3, overrides=None, options=()):
         super().__init__()
@@ -300,6 +300,6 @@ class KraftBrokers(Launched):
 
 
 def altered(properties, protocol):
-    """A broker of the sandbox gets a second log dir, and speaks that protocol alone."""
+    """Give a broker of the sandbox a second log dir and one protocol."""
     text = re.sub(r"(?m)^log\.dirs=(.*)$", r"log.dirs=\1/a,\1/b", properties.read_text())
     properties.write_text(text.replace("listeners=PLAINTEXT:", f"listeners={protocol}:"))

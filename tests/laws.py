@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 def check_findings(
     findings: Findings, cluster: Cluster, policy: Policy, fair: FairLoads | None = None
 ) -> None:
-    """Every finding and no other, in order, with the numbers that a slow audit counts; no gap.
+    """The findings equal those of a slow audit: all of them, in order, with the same numbers.
 
-    Every rule was judged or says why not, and no rule that was not judged at all finds anything.
+    Every rule was checked or gives a reason why not; a rule that was not checked finds nothing.
     """
     told = [
         PlainFinding(f.rule, f.topic, f.partition, f.broker, f.level, f.wanted, f.had)
@@ -59,7 +59,7 @@ def check_findings(
 
 
 def check_blast_radius(losses: Sequence[RackLoss], cluster: Cluster, policy: Policy) -> None:
-    """One loss for each rack at each level, in path order, with what a slow count finds."""
+    """One loss for each rack at each level, in path order, as a slow count finds it."""
     told = [
         Lost(
             rack=loss.rack,
@@ -80,7 +80,7 @@ def check_blast_radius(losses: Sequence[RackLoss], cluster: Cluster, policy: Pol
 
 
 def check_conserved(rows_in: int, rows_ok: int, rows_quarantined: int) -> None:
-    """No row is dropped: each one is let through or in quarantine."""
+    """No row is dropped: each is accepted or in quarantine."""
     assert rows_in == rows_ok + rows_quarantined, (
         f"law of rows: {rows_in} came in; {rows_ok} and {rows_quarantined} are there"
     )
@@ -89,7 +89,7 @@ def check_conserved(rows_in: int, rows_ok: int, rows_quarantined: int) -> None:
 def check_records(
     acked: Mapping[TopicPartition, Sequence[bytes]], read: Mapping[TopicPartition, Sequence[bytes]]
 ) -> None:
-    """What was acknowledged is read, in the order in which it was sent; twice only by retries."""
+    """Acknowledged records are read in the order of sending; repeats come only from retries."""
     for where, sent in acked.items():
         places: dict[bytes, int] = {}
         for place, value in enumerate(read.get(where, ())):
@@ -106,9 +106,9 @@ def check_records(
 def check_assignment(
     a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]
 ) -> None:
-    """Every partition of a listed topic once, to a subscriber, now or in the next round.
+    """Every partition of a subscribed topic goes once, now or next round, to a subscriber.
 
-    `topics`: topic -> number of partitions, of all that have metadata.
+    `topics`: topic -> number of partitions, of all topics that have metadata.
     """
     assert a.partitions.keys() == members.keys(), "law of members: every member is a key"
     given = [(tp, member) for member, tps in a.partitions.items() for tp in tps]
@@ -127,7 +127,7 @@ def check_assignment(
 def check_even_topics(
     a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]
 ) -> None:
-    """Of each topic no subscriber has more than one partition more than another."""
+    """No subscriber has two partitions of a topic more than another subscriber."""
     for topic in topics:
         loads = {
             member: len(a.by_topic(member).get(topic, ()))
@@ -140,7 +140,7 @@ def check_even_topics(
 
 
 def check_together(a: Assignment, members: Mapping[str, Member], topics: Mapping[str, int]) -> None:
-    """Topics with the same subscribers and as many partitions are dealt the same way."""
+    """Topics with the same subscribers and the same number of partitions are dealt the same way."""
     dealt: dict[tuple[frozenset[str], int], dict[str, tuple[int, ...]]] = {}
     for topic, count in topics.items():
         readers = frozenset(member for member in members if topic in members[member].topics)
@@ -152,7 +152,7 @@ def check_together(a: Assignment, members: Mapping[str, Member], topics: Mapping
 def check_racks_that_cannot_matter(
     assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
 ) -> None:
-    """Without any rack, with racks that never meet, with all racks everywhere: the same answer."""
+    """Without racks, with racks that never meet, or with all racks everywhere: the same answer."""
     rackless = {key: replace(member, rack=None) for key, member in members.items()}
     nowhere = {
         topic: [[None for _ in row] for row in partitions] for topic, partitions in racks.items()
@@ -193,7 +193,7 @@ def check_names_of_racks(
 def check_order_of_joining(
     assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
 ) -> None:
-    """Who joined first, and which topic is named first, changes nothing."""
+    """The order in which members join and topics are named changes nothing."""
     wanted = assign(members, racks)
     turned = {
         key: replace(member, topics=member.topics[::-1])
@@ -204,7 +204,7 @@ def check_order_of_joining(
 
 
 def check_one_reader(a: Assignment, members: Members) -> None:
-    """Nobody gets what another one alone claims in the newest generation, and may still read."""
+    """No member gets a partition that another one alone claims in the newest generation."""
     for member, tps in a.partitions.items():
         for tp in tps:
             claims = sorted(
@@ -228,9 +228,9 @@ def check_optimum(
     weights: Mapping[TopicPartition, int] | None = None,
     level_costs: Sequence[int] | None = None,
 ) -> None:
-    """Balance, then crossings, the coarsest level first, then moves: as small as they can be.
+    """Balance, then crossings with the coarsest level first, then moves: each is minimal.
 
-    For groups of a few partitions: all ways are tried.
+    For groups of a few partitions: all assignments are tried.
     """
     reading = Reading(
         members,
@@ -247,7 +247,7 @@ def check_optimum(
 def check_settled(
     assign: Callable[[Members, ReplicaRacks], Assignment], members: Members, racks: ReplicaRacks
 ) -> None:
-    """A cooperative group has its assignment in two rounds; the third changes nothing."""
+    """A cooperative group has its assignment after two rounds; the third changes nothing."""
     first = assign(members, racks)
     check_one_reader(first, members)
     members = next_members(members, first)
@@ -269,10 +269,11 @@ def _first_difference(told: Sequence[object], wanted: Sequence[object]) -> str:
 def check_choice(
     choice: int, config: PartitionerConfig, view: TopicView, load: PartitionLoad | None
 ) -> None:
-    """A draw by the text of KIP-1123: of a usable partition, in the nearest rack that has one.
+    """A draw by the text of KIP-1123: a usable partition in the nearest rack that has one.
 
-    Partition, leader and use: the partition exists, has a leader if any has, is usable if any is.
-    Nearness: no usable partition is led from a rack that shares more levels with the client's.
+    The partition exists, has a leader if any partition has one, and is usable if any is. Nearness:
+    no
+    usable partition is led from a rack that shares more levels with the client's rack.
     """
     assert 0 <= choice < len(view.leaders), "law of choice: the partition exists"
     led = {p for p, leader in enumerate(view.leaders) if leader is not None}

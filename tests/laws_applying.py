@@ -1,4 +1,4 @@
-"""The promises that every run keeps; no code of the decision is imported.
+"""The promises that every run keeps; imports no code of the decision.
 
 Each helper raises `AssertionError` naming the law.
 """
@@ -23,7 +23,7 @@ Moves: TypeAlias = "Mapping[PartitionId, Move]"
 
 
 def check_announced(moves: Moves, world: ModelledKafka, action: Action) -> None:
-    """Every effect is in the journal before it is asked for, and is what the plan says."""
+    """Every effect is in the journal before its request, and is what the plan says."""
     if isinstance(action, Alter):
         intent = world.journal[-1]
         assert isinstance(intent, BatchIntent), "a request is announced by the line before it"
@@ -58,9 +58,9 @@ def check_caps(
     action: Action,
     leaders: Mapping[PartitionId, int | None],
 ) -> None:
-    """With what is asked for, no limit is passed; `leaders`: as the run saw them last.
+    """No limit is passed, requests included; `leaders` are those that the run saw last.
 
-    A leader that dies may leave another with more than its limit; nothing is added to that one.
+    A leader that dies may leave another broker above its limit; nothing is added to that broker.
     """
     if not isinstance(action, Alter) or any(target is None for _, target in action.targets):
         return
@@ -88,7 +88,7 @@ def check_caps(
 
 
 def check_lists(moves: Moves, world: ModelledKafka) -> None:
-    """No partition is ever where neither before nor after has it."""
+    """No partition ever has a replica list that is neither its list before nor its list after."""
     for which, move in moves.items():
         held = world.partitions.get(which)
         if held is None:
@@ -99,7 +99,7 @@ def check_lists(moves: Moves, world: ModelledKafka) -> None:
 
 
 def check_throttled(world: ModelledKafka, action: Action) -> None:
-    """Nothing that copies is begun unthrottled_brokers."""
+    """No copy starts on brokers without a throttle."""
     if not isinstance(action, Alter):
         return
     for (topic, number), target in action.targets:
@@ -114,7 +114,7 @@ def check_throttled(world: ModelledKafka, action: Action) -> None:
 
 
 def check_final(moves: Iterable[Move], world: ModelledKafka) -> None:
-    """All lists are as the plan has them, in order, and nothing is under way."""
+    """All lists are those of the plan, in order, and no reassignment is running."""
     for move in moves:
         held = world.partitions[move.topic, move.partition]
         assert held.replicas == move.after, f"final is not the plan: {held}"
@@ -127,7 +127,7 @@ def check_restored(
     world: ModelledKafka,
     added: Mapping[ThrottleKey, str] | None = None,
 ) -> None:
-    """Throttles are as before, bit for bit; what others `added` meanwhile is still there."""
+    """Throttles are as before, bit for bit; entries that others `added` meanwhile are kept."""
     brokers, topics = world.configs()
     for key, entry in (added or {}).items():
         now = topics.setdefault(key.name, {}).pop(key.key, "")

@@ -1,4 +1,4 @@
-"""Laws of a decision about an id; none imports what it judges but the values it is made of."""
+"""Laws of a decision about an id; imports only the values of the code that it judges."""
 
 import re
 
@@ -10,7 +10,7 @@ NOT_SET = {None, -1}
 
 
 def check_decision(decision, observation: Observation, rules: Rules):
-    """Whatever was seen and wanted, what is decided keeps these."""
+    """Every decision keeps these laws, whatever was observed and requested."""
     assert ROW.fullmatch(decision.row), "law of rows: one of the 38"
     if isinstance(decision, Take) and not rules.literal:
         check_take(decision, observation)

@@ -1,6 +1,6 @@
-"""What may never happen to the ids of brokers, whatever interleaves: I1 to I7.
+"""What never happens to broker ids, whatever interleaves: I1 to I7.
 
-Each raises AssertionError naming the law. None asks the code that it judges.
+Each raises AssertionError naming the law, and calls none of the code that it judges.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def check_claims(world, *, grace_ms, moved=frozenset(), plain=frozenset()):
     """All laws, on a world of `identity_world`.
 
     `moved`: ids that an operator gave to another key. `plain`: keys whose broker also starts
-    without us, so that its id may be one that the store never heard of.
+    without
+    us, so that the store may not know its id.
     """
     check_one_live_broker(world)
     check_disks(world, moved)
@@ -47,7 +48,7 @@ def check_one_live_broker(world):
 
 
 def check_disks(world, moved):
-    """I2: no id on the disks of two keys."""
+    """I2: no id is on the disks of two keys."""
     on = Counter(id_ for id_ in world.disks.values() if id_ is not None)
     twice = [id_ for id_, number in on.items() if number > 1 and id_ not in moved]
     assert twice == [], f"I2: no id_ on the disks of two keys: {world.disks}"
@@ -62,7 +63,7 @@ def check_one_mapping(world, moved):
 
 
 def check_commit(world, by, before, ops, grace_ms):
-    """I3, I5, I7, on one commit that took effect."""
+    """I3, I5, I7, for one commit that took effect."""
     key, _action, state = by
     take, path = state.take, f"{HOSTS}/{key}"
     claims = [op for op in ops if isinstance(op, Create) and op.path.startswith(CLAIMS)]
@@ -85,7 +86,7 @@ def check_commit(world, by, before, ops, grace_ms):
 
 
 def check_mapped_before(broker, zxid, mapping, moved):
-    """I6: who registers by us was mapped before."""
+    """I6: a broker that registers through us was mapped before."""
     if broker.ours and broker.id not in moved:
         is_mapped = mapping is not None and mapped_id(mapping) == broker.id
         assert is_mapped, f"I6: {broker.id} registered and key {broker.key} not mapped"

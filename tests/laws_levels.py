@@ -1,6 +1,6 @@
 """Laws of placements on racks of many levels: each raises AssertionError naming the law.
 
-Plain loops and brute force, on purpose: nothing here knows the placer, its tree or its arithmetic.
+Plain loops and brute force, on purpose: nothing here uses the placer, its tree or its arithmetic.
 A node is the tuple of segments that leads to it; a broker's own node ends with its id.
 """
 
@@ -23,7 +23,7 @@ RackTree: TypeAlias = "dict[Path, dict[Path, frozenset[int]]]"
 
 
 def rack_tree(brokers: Sequence[Broker]) -> RackTree:
-    """All nodes; short paths are padded by their last segment, no rack beside racks is one rack."""
+    """All nodes. Short paths are padded with their last segment; "no rack" is one more rack."""
     depth = max([0, *(len(broker.rack.levels) for broker in brokers if broker.rack is not None)])
     found: dict[Path, dict[Path, set[int]]] = {}
     for broker in brokers:
@@ -43,7 +43,7 @@ def rack_tree(brokers: Sequence[Broker]) -> RackTree:
 
 @cache
 def shares(capacities: tuple[int, ...], replicas: int) -> tuple[tuple[int, int], ...]:
-    """Least and greatest share of each child: poured one by one, into the emptiest with room."""
+    """The least and greatest share of each child, by water filling one unit at a time."""
     poured = [0] * len(capacities)
     for _ in range(replicas):
         open_ = [i for i, capacity in enumerate(capacities) if poured[i] < capacity]
@@ -60,7 +60,7 @@ def shares(capacities: tuple[int, ...], replicas: int) -> tuple[tuple[int, int],
 
 
 def is_level_optimal(row: Iterable[int], tree: RackTree) -> bool:
-    """Whether at every node the children share the replicas as water filling says."""
+    """Whether the children of every node share the replicas as water filling does."""
     held = set(row)
     for children in tree.values():
         counts = [len(held & below) for below in children.values()]
@@ -71,7 +71,7 @@ def is_level_optimal(row: Iterable[int], tree: RackTree) -> bool:
 
 
 def check_level_optimal(p: Placement, brokers: Sequence[Broker]) -> None:
-    """L1: level-optimal rows without repeats."""
+    """L1: rows are level-optimal and have no repeats."""
     tree = rack_tree(brokers)
     judged: set[frozenset[int]] = set()
     for partition in p:
@@ -84,7 +84,7 @@ def check_level_optimal(p: Placement, brokers: Sequence[Broker]) -> None:
 
 
 def level_optimal_sets(brokers: Sequence[Broker], replication: int) -> list[frozenset[int]]:
-    """All of them, by brute force: for few brokers."""
+    """All level-optimal sets, by brute force, for few brokers."""
     tree = rack_tree(brokers)
     ids = sorted(broker.id for broker in brokers)
     return [frozenset(row) for row in combinations(ids, replication) if is_level_optimal(row, tree)]
@@ -93,9 +93,9 @@ def level_optimal_sets(brokers: Sequence[Broker], replication: int) -> list[froz
 def least_greatest_load(brokers: Sequence[Broker], partitions: int, replication: int) -> int:
     """A load that some broker must reach in any level-optimal placement: the least cut of its flow.
 
-    Whatever is placed, brokers outside a group get `replication` less what one row can put into the
-    group, for each partition, and one of them gets at least the mean of that. The greatest of these
-    bounds over all groups is what a flow finds; a placement that meets it proves both.
+    Brokers outside a group get at least `replication` minus the most that one row can put into the
+    group, for each partition; so one of them gets at least the mean of that. The greatest of these
+    bounds over all groups equals the flow. A placement that meets it proves both.
     """
     sets = level_optimal_sets(brokers, replication)
     ids = sorted(broker.id for broker in brokers)
@@ -108,7 +108,7 @@ def least_greatest_load(brokers: Sequence[Broker], partitions: int, replication:
 
 
 def check_even_replicas(p: Placement, brokers: Sequence[Broker]) -> None:
-    """L2, balance brokers: the least possible greatest load; floor or ceil where nothing is forced.
+    """L2, balance brokers: the greatest load is minimal; floor or ceil if nothing is forced.
 
     For at most 9 brokers.
     """
@@ -123,7 +123,7 @@ def check_even_replicas(p: Placement, brokers: Sequence[Broker]) -> None:
 
 
 def forced_nodes(brokers: Sequence[Broker], replication: int) -> set[Path]:
-    """Nodes that no mix of level-optimal rows gives their even share."""
+    """The nodes that no mix of level-optimal rows gives their even share."""
     sets = level_optimal_sets(brokers, replication)
     found = set()
     for children in rack_tree(brokers).values():
@@ -136,10 +136,10 @@ def forced_nodes(brokers: Sequence[Broker], replication: int) -> set[Path]:
 
 
 def check_split(p: Placement, brokers: Sequence[Broker], *, by_racks: bool) -> None:
-    """L2: two children of a node differ by a unit for their weight, but for what L1 binds.
+    """L2: loads of two children per weight differ by at most a unit, except where L1 forces more.
 
-    A child with less for its weight than another has all that L1 lets it have, or the other has the
-    least that L1 lets it have. Below a node that is bound by the greatest load this does not hold.
+    If a child has less for its weight than another, it has all that L1 allows, or the other has the
+    least that L1 allows. Below a node that the greatest load forces, this does not hold.
     """
     for children in rack_tree(brokers).values():
         totals, least, most = _totals(p, children)
@@ -172,7 +172,7 @@ def check_even_leaders(
 ) -> None:
     """L3: no chain of swaps leads from a broker to one with at least two leaderships fewer.
 
-    `before`: leaderships of rows that stay as they are. Replicas within 1: floor or ceil of P/n.
+    `before`: leaderships of rows that stay unchanged. Replicas within 1: floor or ceil of P/n.
     """
     led = Counter({broker.id: (before or {}).get(broker.id, 0) for broker in brokers})
     edges: dict[int, set[int]] = {broker.id: set() for broker in brokers}

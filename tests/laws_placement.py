@@ -1,6 +1,6 @@
-"""One helper per law of placements: each raises AssertionError naming the law; none knows a placer.
+"""One helper per law of placements; each raises AssertionError naming it; none uses a placer.
 
-Plain loops over rows, on purpose: what is judged here is vectorised.
+Plain loops over rows, on purpose: the code that is judged here is vectorised.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def check_placement(
     partitions: int | None = None,
     first: int | None = None,
 ) -> None:
-    """Every row has `replication` different brokers of the cluster, in as many racks as can be.
+    """Every row has `replication` different brokers of the cluster, in as many racks as possible.
 
-    No rack is one more rack. `partitions` and `first` are checked where they are given.
+    "No rack" is one more rack. `partitions` and `first` are checked if they are given.
     """
     if partitions is not None:
         assert len(p) == partitions, f"law of rows: {partitions} were asked, {len(p)} made"

@@ -1,6 +1,6 @@
-"""Laws of plans: each raises AssertionError naming the law; none imports what makes plans.
+"""Laws of plans: each raises AssertionError naming the law; none imports the planner.
 
-What a plan promises is asked of the slow planner (`naive_plan`), of the audit, and of the check.
+The slow planner (`naive_plan`), the audit and the check judge what a plan promises.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ PROMISED = (
 def check_plan(
     plan: Plan, cluster: Cluster, policy: Policy, *, prices: Sequence[Price] = ()
 ) -> None:
-    """P1 to P6: applies the moves, audits, adds up, takes back, checks the proof again."""
+    """P1 to P6:
+
+    the moves apply, pass the audit, add up, can be undone; the proof is checked again.
+    """
     after = applied(cluster, plan.moves)
     asked = of_goal(after, policy, plan.goal)
     if not isinstance(plan.goal, Leaders):
@@ -86,7 +89,7 @@ def _check_conserved(plan: Plan, cluster: Cluster, after: Cluster) -> None:
 
 
 def applied(cluster: Cluster, moves: Sequence[Move]) -> Cluster:
-    """The cluster when all moves are done, each led by its first replica, all in sync."""
+    """The cluster after all moves, each partition led by its first replica, all in sync."""
     lists = {(move.topic, move.partition): move for move in moves}
     assert len(lists) == len(moves), "P6: a partition is moved twice"
     rows = []
@@ -119,7 +122,7 @@ def check_minimal(plan: Plan, question: Question) -> None:
 
 
 def check_certificate(plan: Plan, question: Question) -> None:
-    """P8: the bound, added up by brute force; P9: the groups hold just the fair loads."""
+    """P8: the bound, added up by brute force; P9: the groups hold exactly the fair loads."""
     certificate = plan.certificates[0]
     groups = [
         (

@@ -22,7 +22,7 @@ CLOSE = 1e-9
 def check_schedule(
     got: Mapping[str, int], shares: Mapping[str, float], *, sticky_bytes: int, is_even: bool
 ) -> None:
-    """Each rack has its share of the bytes so far, but for a window or so."""
+    """Each rack has its share of the bytes so far, within about one window."""
     total = sum(got.values())
     racks = sum(1 for share in shares.values() if share)
     windows = (1 if racks <= FEW else 1.5) if is_even else 3
@@ -34,7 +34,7 @@ def check_schedule(
 
 
 def check_split(split: Split, rates: RackRates, weights: Mapping[str, float], eps: float) -> None:
-    """Rows add up to 1; no rack takes more than its bound; loads are what the rows make them."""
+    """Rows add up to 1, no rack takes more than its bound, and loads follow from the rows."""
     racks = {*rates.free, *rates.pinned, *weights}
     assert set(split.shares) == {rack for rack, rate in rates.free.items() if rate}
     for client, row in split.shares.items():

@@ -1,4 +1,4 @@
-"""What holds of every pair of a reader and a writer of Kafka's bytes."""
+"""Laws of every pair of a reader and a writer of Kafka's bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 def check_round_trip(
     value: Value, write: Callable[[Value], bytes], read: Callable[[bytes], Value]
 ) -> None:
-    """What was written is read, written again alike, and ends where it ends."""
+    """Bytes that were written are read, written again identically, and end at the same place."""
     data = write(value)
     assert type(data) is bytes, "law of writers: bytes"
     assert read(data) == value, "law of the round trip: the value"
@@ -25,7 +25,7 @@ def check_round_trip(
 
 
 def is_read(data: bytes, read: Callable[[bytes], object]) -> bool:
-    """Whether a reader takes these bytes."""
+    """Whether a reader accepts these bytes."""
     return _refused_at(data, read) is None
 
 
@@ -40,9 +40,9 @@ def _refused_at(data: bytes, read: Callable[[bytes], object]) -> int | None:
 def check_reader(
     data: bytes, write: Callable[[Value], bytes], read: Callable[[bytes], Value]
 ) -> bool:
-    """Whether bytes that somebody made up are read; if so, to a value that can be written.
+    """Arbitrary bytes are rejected, or read as a value that can be written.
 
-    Nothing but `RemoteProtocolError` leaves the reader, with an offset inside the bytes.
+    The reader raises nothing but `RemoteProtocolError`, with an offset inside the bytes.
     """
     offset = _refused_at(data, read)
     if offset is not None:
@@ -54,7 +54,7 @@ def check_reader(
 
 
 def flipped(data: bytes) -> Iterator[bytes]:
-    """The bytes with each bit turned over, one at a time."""
+    """The bytes with each bit flipped, one at a time."""
     for place in range(8 * len(data)):
         turned = bytearray(data)
         turned[place // 8] ^= 1 << place % 8

@@ -1,4 +1,4 @@
-"""Strategies of replica sets whose leaders are to be chosen, and the law that judges a choice."""
+"""Strategies of replica sets whose leaders are chosen, and the law that judges a choice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LeaderCase(NamedTuple):
-    """Rows of brokers, who led before (-1 = nobody), whether those stay, shares of the load."""
+    """Rows of brokers, previous leaders (-1 = none), whether those stay, and shares of the load."""
 
     sets: list[list[int]]
     preferred: list[int]
@@ -25,7 +25,7 @@ class LeaderCase(NamedTuple):
     costs: list[Mapping[int, int]] | None = None
 
     def chosen(self) -> ChosenLeaders:
-        """By the algorithm."""
+        """The choice of the algorithm."""
         cost = None
         if self.costs is not None:
             paid = [self.costs[row][b] for row, members in enumerate(self.sets) for b in members]
@@ -39,7 +39,7 @@ class LeaderCase(NamedTuple):
         )
 
     def best(self) -> Best:
-        """By enumeration."""
+        """The best choice by enumeration."""
         return best_leaders(
             self.sets,
             self.preferred,
@@ -69,7 +69,7 @@ def leader_cases(draw, brokers=5, rows=6):
 
 
 def check_leaders(case: LeaderCase, chosen: ChosenLeaders) -> None:
-    """Allowed, as fair and as cheap as any choice, and proved to be so."""
+    """The choice is allowed, as fair and as cheap as any other, and proved to be so."""
     best = case.best()
     leaders = chosen.leader.tolist()
     allowed = options(case.sets, case.preferred, keeps=case.keeps)

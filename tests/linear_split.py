@@ -1,7 +1,7 @@
-"""The split of bytes over racks as a linear program, by the solver of ortools.
+"""The split of bytes over racks as a linear program, solved by ortools.
 
-Written from what is wanted alone: flow from each client rack to each leader rack, all supplies
-sent, no room exceeded, the price of crossing least.
+Written from the requirements alone: flow from each client rack to each leader rack, all supplies
+sent, no capacity exceeded, the least price of crossing.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def least_crossing(
 
 
 def shared(a: str, b: str) -> int:
-    """Levels that two racks of one depth share."""
+    """The number of levels that two racks of one depth share."""
     pairs = list(zip(a.strip("/").split("/"), b.strip("/").split("/"), strict=True))
     return next((i for i, (left, right) in enumerate(pairs) if left != right), len(pairs))

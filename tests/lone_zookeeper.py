@@ -14,7 +14,7 @@ READY_S = 60.0
 
 
 class LoneZooKeeper:
-    """`connect` is host:port; `server` the process, to kill, pause, start."""
+    """`connect` is host:port; `server` is the process to kill, pause and start."""
 
     def __init__(self, *, java_home, folder, settings=None):
         folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ class LoneZooKeeper:
                 file.write(properties_text(settings))
 
     def start(self):
-        """Start it and wait until it takes sessions."""
+        """Start it and wait until it accepts sessions."""
         self.server.start()
         if not wait_until_true(lambda: self.has_died() or zookeeper_mode(self.port), READY_S):
             message = f"ZooKeeper is not ready after {READY_S:.0f} s\n{self.server.log_hint()}"
@@ -43,7 +43,7 @@ class LoneZooKeeper:
         return False
 
     def told(self, word):
-        """What it answers to a four letter word, such as `cons`, `dump`, `mntr`."""
+        """Its answer to a four letter word, such as `cons`, `dump`, `mntr`."""
         with socket.create_connection((HOST, self.port), 5.0) as connection:
             connection.sendall(word.encode())
             with connection.makefile("rb") as answer:

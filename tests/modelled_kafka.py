@@ -1,10 +1,10 @@
-"""A model of a cluster for a run: takes requests, loses answers, copies bytes, dies, changes.
+"""A model of a cluster for a run: it takes requests, loses answers, copies bytes, dies, changes.
 
 It is a model of the controller, not a mock: lists, in-sync replicas, leaders and configs change as
-KIP-455, KIP-460 and KIP-73 say. Metadata of partitions that do not move runs behind by `lag_ms` at
-most, which is what a broker's may do. `execute` answers one action of a run.
+KIP-455, KIP-460 and KIP-73 say. Metadata of partitions that do not move is up to `lag_ms` old, as a
+broker's may be. `execute` answers one action of a run.
 
-Not judged here: what a run should have asked. `laws_applying` does.
+`laws_applying` judges what a run requests; this model does not.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Held:
     arrived: dict[int, int] = field(default_factory=dict)
 
     def seen(self, *, sizes: bool) -> ObservedPartition:
-        """As the controller would show it."""
+        """The partition as the controller shows it."""
         return ObservedPartition(
             topic_id=self.topic_id,
             replicas=self.replicas,
@@ -74,8 +74,9 @@ class Held:
 class ModelledKafka:
     """The cluster. `speed`: bytes per ms into each adding replica, 0 = only on request.
 
-    `refusals`: partition -> error that its next request gets. `shown`: what late metadata shows,
-    and until when.
+    `refusals`: partition -> error that answers its next request. `shown`: what late metadata shows,
+    and
+    until when.
     """
 
     brokers: frozenset[int]
@@ -96,7 +97,7 @@ class ModelledKafka:
 
     @classmethod
     def before(cls, moves: Iterable[Move], brokers: Iterable[int], **told: Any) -> ModelledKafka:
-        """A healthy cluster in which every partition is as its move found it."""
+        """A healthy cluster in which every partition has the replicas from before its move."""
         partitions = {
             (move.topic, move.partition): Held(
                 topic_id=move.topic_id or "",
@@ -111,7 +112,7 @@ class ModelledKafka:
         return cls(brokers=ids, live=set(ids), partitions=partitions, **told)
 
     def execute(self, action: Action, fate: RequestFate = "done") -> Observation | None:
-        """Answer one action; a line of the journal and the end want no answer."""
+        """Answer one action; a line of the journal and the end need no answer."""
         if isinstance(action, AppendLine):
             self.journal.append(action.line)
             return None
@@ -172,14 +173,14 @@ class ModelledKafka:
         )
 
     def _shown(self, which: PartitionId, held: Held, *, sizes: bool) -> ObservedPartition:
-        """A reassignment is listed by the controller; all else may be late."""
+        """The controller lists a reassignment at once; all else may be late."""
         until_ms, late = self.shown.get(which, (0, None))
         if late is None or held.adding or held.removing or self.now_ms >= until_ms:
             return held.seen(sizes=sizes)
         return late
 
     def _changes(self, which: PartitionId) -> None:
-        """What stands now may be shown for a while yet."""
+        """The present state may stay visible for a while."""
         held = self.partitions[which]
         if self.lag_ms and not (held.adding or held.removing):
             self.shown[which] = (self.now_ms + self.lag_ms, held.seen(sizes=False))
@@ -276,7 +277,7 @@ class ModelledKafka:
         return None
 
     def pass_time(self, ms: int) -> None:
-        """Time passes, and bytes come."""
+        """Time passes and bytes are copied."""
         self.now_ms += ms
         for which, held in self.partitions.items():
             if held.leader is None:
@@ -296,7 +297,7 @@ class ModelledKafka:
             self._lead(held)
 
     def start(self, broker: int) -> None:
-        """A broker comes back, and catches up."""
+        """A broker comes back and catches up."""
         self.live.add(broker)
         for which, held in self.partitions.items():
             if broker in held.replicas and broker not in held.adding:
@@ -306,19 +307,19 @@ class ModelledKafka:
                 self._complete(which)
 
     def cancel_from_outside(self, which: PartitionId) -> None:
-        """Another tool takes a reassignment back."""
+        """Another tool cancels a reassignment."""
         self._changes(which)
         self._cancel(which)
 
     def configs(self) -> tuple[dict[int, dict[str, str]], dict[str, dict[str, str]]]:
-        """All throttles that stand."""
+        """All throttles that are set."""
         return (
             {broker: dict(keys) for broker, keys in self.broker_configs.items() if keys},
             {topic: dict(keys) for topic, keys in self.topic_configs.items() if keys},
         )
 
     def copy(self) -> ModelledKafka:
-        """The same cluster, which goes its own way from here."""
+        """A copy of the cluster that changes independently."""
         partitions = {
             which: replace(held, isr=set(held.isr), arrived=dict(held.arrived))
             for which, held in self.partitions.items()
@@ -339,5 +340,5 @@ class ModelledKafka:
 
 
 def _partly(answers: dict, fate: RequestFate) -> dict:  # type: ignore[type-arg]
-    """Every second answer, where a part of them is lost."""
+    """Every second answer, if a part of them is lost."""
     return dict(list(answers.items())[::2]) if fate == "partly" else answers

@@ -1,7 +1,7 @@
-"""The audit once more, slowly: one partition at a time, by brute force.
+"""A second, slow audit: one partition at a time, by brute force.
 
-Written from the rules' sentences alone, to be compared with `rackwise.core.audit`.
-Even shares are found by trying every way to lay the replicas, not by water filling.
+Written from the rules' sentences alone, to be compared with `rackwise.core.audit`. Even shares are
+found by trying every way to distribute the replicas, not by water filling.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PlainFinding(NamedTuple):
 
 @dataclass
 class World:
-    """A cluster and a policy, with what every rule asks for."""
+    """A cluster and a policy, with the values that every rule needs."""
 
     cluster: Cluster
     policy: Policy
@@ -115,7 +115,10 @@ def naive_findings(
 
 
 def place(world: World, t: PlainFinding) -> tuple[object, ...]:
-    """Cluster, then topic, partition, rule, level, broker; racks of one level come in order."""
+    """Sort key:
+
+    cluster, topic, partition, rule, level, broker; racks of one level come in order.
+    """
     level = -1 if t.level is None else world.levels.index(t.level)
     broker = -1 if t.broker is None else t.broker
     topic = b"" if t.topic is None else t.topic.encode()

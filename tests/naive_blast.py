@@ -1,4 +1,4 @@
-"""The blast radius once more, slowly: one rack after the other, one partition at a time."""
+"""A second, slow blast radius: one rack after the other, one partition at a time."""
 
 from __future__ import annotations
 

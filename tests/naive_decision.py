@@ -1,11 +1,11 @@
-"""The decision table, row by row as its text stands; shares no code with ours.
+"""The decision table, row by row as its text says; shares no code with ours.
 
 An answer is (row, words): `TAKE 7 a`, `LOOK at_risk`, `WAIT`, `GENERATE`, or the code of a refusal.
 """
 
 
 def naive_decision(seen, rules):
-    """The first row that holds."""
+    """The first row whose condition holds."""
     c = None if seen.configured == -1 else seen.configured
     ids = [f.meta.broker_id for f in seen.log_dirs if f.meta and f.meta.broker_id is not None]
     m = min(ids, default=None)

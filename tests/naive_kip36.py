@@ -1,4 +1,7 @@
-"""The rule of KIP-36 as it is told, partition by partition and place by place: slow on purpose."""
+"""The rule of KIP-36 by its text, partition by partition and replica by replica:
+
+slow on purpose.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def naive_kip36(
     start: int,
     first: int = 0,
 ) -> list[list[int]]:
-    """Rows of broker ids; `ring` alternates by rack, `racks` is the rack of each place on it."""
+    """Rows of broker ids; `ring` alternates by rack, `racks` holds the rack of each place on it."""
     brokers, names = len(ring), len(set(racks))
     shift = start
     rows = []

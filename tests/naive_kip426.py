@@ -1,4 +1,4 @@
-"""The procedure of KIP-426 as its text tells it, and nothing else; shares no code with ours."""
+"""The procedure of KIP-426 by its text and nothing else; shares no code with ours."""
 
 
 def naive_kip426(

@@ -1,6 +1,6 @@
-"""Leaders by trying all choices: what any choice of leaders is judged against.
+"""Leaders by trying all choices, to judge other choices of leaders.
 
-What this does not do: anything quickly; sets of a handful of partitions are meant.
+Only for a handful of partitions: the time is exponential.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def unfairness(leaders: Sequence[int], weights: Mapping[int, int]) -> Fraction:
 def options(
     sets: Sequence[Sequence[int]], preferred: Sequence[int], *, keeps: bool
 ) -> list[tuple[int, ...]]:
-    """Who may lead each row."""
+    """The possible leaders of each row."""
     return [
         (before,) if keeps and before in members else tuple(members)
         for members, before in zip(sets, preferred, strict=True)
@@ -51,7 +51,7 @@ def best_leaders(
     weights: Mapping[int, int] | None = None,
     costs: Sequence[Mapping[int, int]] | None = None,
 ) -> Best:
-    """By enumeration; `costs`: of each member of each row, 1 for a change where not given."""
+    """The best by enumeration; `costs`: of each member of each row, 1 per change if omitted."""
     found: list[tuple[Fraction, int, frozenset[tuple[int, int]]]] = []
     for leaders in product(*options(sets, preferred, keeps=keeps)):
         paid = _paid(leaders, preferred, costs)

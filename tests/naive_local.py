@@ -1,4 +1,4 @@
-"""The most local reads of a small group, by looking at every way to deal its partitions evenly."""
+"""The most local reads of a small group, by trying every way to deal its partitions evenly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def most_local(
     members_by_rack: Mapping[str, int],
     rackless: int,
 ) -> int:
-    """Of all even assignments, the one with most partitions on a member in one of their racks."""
+    """The even assignment with the most partitions on a member in one of their racks."""
     partitions = [racks for racks, count in partitions_by_racks.items() for _ in range(count)]
     members = [rack for rack, count in members_by_rack.items() for _ in range(count)]
     members += [""] * rackless

@@ -1,6 +1,6 @@
-"""The best assignment by trying everything: what each goal can reach, on few partitions.
+"""The best assignment by trying everything: the optimum of each goal, on few partitions.
 
-Partitions are given one by one; of all ways to the same loads only the cheapest is kept.
+Partitions are assigned one by one; of all ways to the same loads only the cheapest is kept.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Reading:
         return newest[0] if len(newest) == 1 else None
 
     def loss(self, key: str, pair: Pair) -> int:
-        """Levels that a read crosses."""
+        """The number of levels that a read crosses."""
         rack = self.members[key].rack
         replicas = self.racks[pair[0]][pair[1]]
         if not rack or not replicas:
@@ -100,7 +100,7 @@ class Reading:
         return (*crossings, self.owners[pair] not in {None, key})
 
     def lots(self) -> Iterator[list[list[Pair]]]:
-        """What is balanced by itself: units, each of partitions that go together."""
+        """Sets that are balanced separately, as lists of units; a unit stays together."""
         if self.balance == "total":
             yield [[pair] for pair in self.partitions]
         elif self.balance == "per-topic":
@@ -117,7 +117,7 @@ class Reading:
                 yield [[(topic, number) for topic in topics] for number in range(size) if topics]
 
     def optimum(self) -> tuple[int, Value]:
-        """Least sum of squared loads, over lots; and the least costs with these."""
+        """The least sum of squared loads over those sets, and the least costs with these loads."""
         squares, costs = 0, self._nothing()
         for units in self.lots():
             ways = {(0,) * len(self.members): self._nothing()}
@@ -132,7 +132,7 @@ class Reading:
         return squares, costs
 
     def value(self, assignment: Assignment) -> tuple[int, Value]:
-        """The same of an assignment; each unit must have one member."""
+        """The same for an assignment; each unit must have one member."""
         holder = {tuple(tp): key for key, tps in assignment.partitions.items() for tp in tps}
         squares, costs = 0, self._nothing()
         for units in self.lots():
@@ -146,7 +146,7 @@ class Reading:
         return squares, costs
 
     def best_local(self) -> int:
-        """Of a group that subscribes to the same topics: by the scarcest set of racks."""
+        """For a group that subscribes to the same topics: by the scarcest set of racks."""
         own = {member.rack for member in self.members.values() if member.rack}
         sets = [own.intersection(self.racks[t][p]) for t, p in self.partitions]
         each, more = divmod(len(self.partitions), len(self.members))

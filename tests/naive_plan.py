@@ -1,8 +1,9 @@
-"""Plans once more, by trying every placement: for a handful of brokers and partitions.
+"""A second, slow planner that tries every placement, for a handful of brokers and partitions.
 
-Written from the rules' sentences alone, to be compared with `rackwise.core.planning`: sets are
-judged by the slow audit, fair loads are looked up among all load vectors that any placement has,
-and the cheapest placement is found by adding partitions one by one to all load vectors so far.
+Written from the rules' sentences alone, to be compared with `rackwise.core.planning`. The slow
+audit
+judges the replica sets. Fair loads are looked up among all load vectors that any placement has. The
+cheapest placement is found by adding partitions one by one to all load vectors so far.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ Cost = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked; `policy` says the goal as well: drains, replication, balance off.
+    """The question; `policy` includes the goal: drains, replication, balance off.
 
     `usd`: rack of the leader, rack of the new replica, bytes -> price. `replace`: old -> new
-    broker; only new ones take replicas, and whoever has an old one must have its new one.
+    broker; only
+    new ones take replicas, and a partition on an old one must be on its new one.
     """
 
     cluster: Cluster
@@ -81,7 +83,7 @@ class Question:
                 yield frozenset(chosen)
 
     def keeps_spread(self, p: Partition, chosen: tuple[int, ...]) -> bool:
-        """Whether the slow audit finds nothing to say about racks."""
+        """Whether the slow audit has no finding about racks."""
         world = self.world
         if not world.paths:
             return True
@@ -99,7 +101,7 @@ class Question:
         ]
 
     def leader(self, p: Partition) -> int | None:
-        """Who a new replica copies from: the leader, or the first live replica in sync."""
+        """The source of a new replica: the leader, or the first live replica in sync."""
         if p.leader is not None:
             return p.leader
         return next((id_ for id_ in placed(p) if id_ in self.world.in_sync(p)), None)
@@ -118,7 +120,7 @@ class Question:
         return sum(self.price(p, id_) for id_ in chosen - self.held(p))
 
     def whole_cost(self, p: Partition, chosen: frozenset[int]) -> Cost:
-        """What is minimised, in order, squares left out: cost, the other, leader, touched."""
+        """What is minimised, in order, without squares: cost, the other cost, leader, touched."""
         added = chosen - self.held(p)
         second = (p.bytes or 0) * len(added) if self.minimise == "moves" else len(added)
         preferred = next(iter(placed(p)), None)
@@ -137,7 +139,7 @@ class Question:
 
     @cached_property
     def caps(self) -> dict[str, dict[int, int]]:
-        """Topic -> broker -> most replicas: what it may have when the topic is alone."""
+        """Topic -> broker -> most replicas that the broker may have if the topic is alone."""
         found = {}
         for topic in sorted({p.topic for p in self.partitions}):
             if self.world.rules(topic).topic_spread == "even":
@@ -154,7 +156,7 @@ class Question:
         cost: Callable[[Partition, frozenset[int]], Cost],
         caps: Mapping[str, Mapping[int, int]],
     ) -> dict[Loads, Counter[Cost]]:
-        """Every load vector -> how many placements of the cheapest cost have it."""
+        """Every load vector -> the number of cheapest placements that have it."""
         zero = tuple(0 for _ in self.brokers)
         reached: dict[tuple[Loads, Loads], Counter[Cost]] = {(zero, zero): Counter({(): 1})}
         topic = None
@@ -193,7 +195,7 @@ class Question:
 
     @cached_property
     def all_loads(self) -> dict[Loads, Counter[Cost]]:
-        """Loads of every placement -> its cheapest cost alone, and how many have it."""
+        """Loads of every placement -> its cheapest cost alone, and how many placements have it."""
         return self._reach(range(len(self.partitions)), lambda p, x: (self.cost(p, x),), self.caps)
 
     @cached_property
@@ -202,7 +204,7 @@ class Question:
         return self._fairest(self.all_loads)
 
     def low_high(self) -> dict[int, tuple[int, int]]:
-        """Least and greatest load that fair placements have, slack not counted."""
+        """The least and greatest load of fair placements, without slack."""
         return {
             id_: (min(loads[i] for loads in self.fair), max(loads[i] for loads in self.fair))
             for i, id_ in enumerate(self.brokers)
@@ -232,7 +234,7 @@ class Question:
         )
 
     def secondary(self) -> Cost:
-        """The best in order: cost, the other, leaders, touched; balance off: sum of squares too.
+        """The best in order: cost, the other cost, leaders, touched; with balance off also squares.
 
         Squares come after moves, and before bytes.
         """
@@ -269,7 +271,7 @@ class Question:
         groups: Iterable[tuple[Mapping[int, int], Mapping[int, int], int]],
         topic_prices: Mapping[tuple[str, int], int],
     ) -> int:
-        """The bound that prices give; groups: low and high by broker, and their total."""
+        """The lower bound from prices; groups: low and high by broker, and their total."""
         bound = 0
         for p, sets in zip(self.partitions, self.options, strict=True):
             bound += min(
@@ -308,7 +310,7 @@ def _merged(
 
 
 def of_goal(cluster: Cluster, policy: Policy, goal: Any, **more: Any) -> Question:
-    """The question that a goal asks, by its name."""
+    """The question of a goal, by its name."""
     name = type(goal).__name__
     brokers, balance = policy.brokers, policy.balance
     quiet = replace(balance, replicas="off", leaders="keep")

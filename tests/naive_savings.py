@@ -1,7 +1,7 @@
-"""What each change saves, partition by partition: what `rackwise.core.savings` must find as well.
+"""What each change saves, partition by partition, to be compared with `rackwise.core.savings`.
 
-Racks are plain names, a byte that crosses costs the same everywhere, and all partitions that one
-rack leads have the same traffic, so that bytes by rack say all there is to know.
+Racks are plain names, a byte that crosses costs the same everywhere, and all partitions led in one
+rack have the same traffic; so bytes by rack determine everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class Scene:
     """`replicas`: of each partition, leader first; `rack`: broker -> rack.
 
     `produced`: leader's rack -> client's rack -> bytes of each partition led there; `fetched`:
-    client's rack -> bytes of each partition; `copied`: leader's rack -> bytes of each follower.
+    client's
+    rack -> bytes of each partition; `copied`: leader's rack -> bytes of each follower.
     """
 
     rack: dict
@@ -69,7 +70,7 @@ def follower_fetch(scene):
 
 
 def assignment(scene, *, today, follows):
-    """The best assignment, every partition being read as much as any other."""
+    """The best assignment if every partition is read equally."""
     sizes = Counter(scene.members)
     kinds = Counter()
     for number in range(len(scene.replicas)):
@@ -82,7 +83,7 @@ def assignment(scene, *, today, follows):
 
 
 def producing(scene, eps):
-    """min(t_c, cap_c) of each rack that leads something; what other racks send stays."""
+    """min(t_c, cap_c) of each rack that leads a partition; bytes of other racks stay."""
     leads = Counter(scene.racks(number)[0] for number in range(len(scene.replicas)))
     sent, pinned, near = Counter(), Counter(), 0
     for leader, count in leads.items():
@@ -109,7 +110,7 @@ def leader_cost(scene, number, leader, *, follows):
 
 
 def leader_moves(scene):
-    """Every choice of leaders: the fairest ones, of those the cheapest."""
+    """Of all choices of leaders the fairest ones, and of those the cheapest."""
     rows = range(len(scene.replicas))
     costs = [
         {b: leader_cost(scene, number, b, follows=scene.follows) for b in scene.replicas[number]}

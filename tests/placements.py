@@ -1,4 +1,4 @@
-"""Brokers, draws and answers of placers in the forms that vectors and upstream's answers have."""
+"""Brokers, draws and answers of placers in the form of the vectors and of upstream's answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def placement_vectors(section: str) -> list[dict[str, Any]]:
 
 
 def golden_cases(operation: str) -> list[dict[str, Any]]:
-    """The frozen answers of upstream to one operation."""
+    """Upstream's frozen answers to one operation."""
     (file,) = GOLDEN.glob(f"{operation}.*.jsonl")
     return [
         strict_json.parse(line, where=file.name, error=InvalidSnapshot)
@@ -52,7 +52,7 @@ def broker(id_: int, rack: str | None = None, *, fenced: bool = False) -> Broker
 
 
 def brokers_of(told: Iterable[Sequence[Any]]) -> tuple[Broker, ...]:
-    """From [id, rack] or [id, rack, fenced]."""
+    """Brokers from [id, rack] or [id, rack, fenced]."""
     return tuple(broker(id_, rack, fenced=any(fenced)) for id_, rack, *fenced in told)
 
 
@@ -62,12 +62,12 @@ def racked(*racks: str | None) -> tuple[Broker, ...]:
 
 
 def draws_of(told: Mapping[str, Any] | None) -> JavaRandom | None:
-    """From `{"kind": "java" | "mock", "seed": ..}`."""
+    """Draws from `{"kind": "java" | "mock", "seed": ..}`."""
     return None if told is None else RANDOMS[told["kind"]](told["seed"])
 
 
 def our_answer(operation: str, case: Mapping[str, Any]) -> dict[str, Any]:
-    """What we answer to a case of the oracle, in the oracle's form."""
+    """Our answer to a case of the oracle, in the oracle's form."""
     answer = {
         "place.alternate": _alternate,
         "place.kip36": _kip36,
@@ -102,7 +102,7 @@ def _kip36(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _striped(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The front judges; the rows come from the order given, as it decides inside a hash bucket."""
+    """`place` validates; the rows follow the given order of racks, which Java takes from a hash."""
     brokers = brokers_of(case["brokers"])
     size = {"partitions": case["partitions"], "replication": case["replication"]}
     place(

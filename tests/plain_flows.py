@@ -1,7 +1,8 @@
-"""Flow rows read slowly, one by one, as their rules are written: what a generated file must hold.
+"""A slow reader of flow rows, one by one as the rules say: what a generated file must hold.
 
-Nothing here knows how rows were drawn. Racks come from the snapshots and the two tables, outcomes
-from the rules in their order, own addresses from the rows themselves.
+It does not know how rows were drawn. Racks come from the snapshots and the two tables, outcomes
+from
+the rules in their order, own addresses from the rows themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ REQUIRED_LOG = (
 
 
 def rows_of(file):
-    """Rows as dicts of text, number or None; of a line that cannot be read, the reason."""
+    """Rows as dicts of text, number or None; for a line that cannot be read, the reason."""
     columns = {name: _values(column) for name, column in file.columns.items()}
     rows = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
@@ -36,7 +37,7 @@ def rows_of(file):
 
 
 def _whole(spoil):
-    """The reason why nothing of a line can be read."""
+    """The reason why no field of a line can be read."""
     if spoil.edit is LineEdit.HEADER:
         return "malformed:header"
     if spoil.edit is not LineEdit.FIELD:
@@ -52,7 +53,7 @@ def _values(column):
 
 
 class Reader:
-    """What is known beside the rows: brokers by address, subnets, racks of clients."""
+    """The inputs beside the rows: brokers by address, subnets, racks of clients."""
 
     def __init__(self, fleet):
         self.fleet = fleet
@@ -69,7 +70,7 @@ class Reader:
                     self.broker_at[address] = (cluster.cluster_id, broker.id, rack, broker.port)
 
     def rack_of(self, address):
-        """By longest prefix, over all networks."""
+        """The rack by longest prefix, over all networks."""
         if address not in self.cache:
             found = [
                 (net.prefixlen, rack)
@@ -100,13 +101,13 @@ def read_logs(fleet, files):
 
 
 def known_bytes(row):
-    """Bytes that can be counted: of a line of the right length, a number that is not negative."""
+    """Bytes that can be counted: from a line of the right length, a non-negative number."""
     value = None if isinstance(row, str) else row["bytes"]
     return value if isinstance(value, int) and value >= 0 else 0
 
 
 def malformed_log(row):
-    """The reason of a row that cannot be what it says, or None."""
+    """The reason why a row contradicts itself, or None."""
     if isinstance(row, str):
         return row
     if row["log_status"] in {"NODATA", "SKIPDATA"}:
@@ -149,7 +150,7 @@ def _ends(row):
 
 
 def _own_addresses(rows, reasons, reader):
-    """Row number -> the address whose interface logged it, of the rows that have addresses."""
+    """Row number -> the address whose interface logged it, for rows that have addresses."""
     told = [
         place
         for place, (row, reason) in enumerate(zip(rows, reasons, strict=True))

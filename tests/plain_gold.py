@@ -1,4 +1,4 @@
-"""The bill in plain Python, one fact at a time: the frames of the pipeline must equal it."""
+"""The bill in plain Python, one fact at a time; the frames of the pipeline must equal it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def aggregated(rows, weights):
 
 
 class Weights:
-    """What bytes without a topic are spread by, straight from the snapshots."""
+    """The weights by which bytes without a topic are spread, straight from the snapshots."""
 
     def __init__(self, fleet, rates, others):
         codes = fleet.codes

@@ -41,7 +41,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Of its own among all solves."""
+        """A name that is unique among all solves."""
         alone = len(self.row["expect"]) == 1
         return self.row["name"] if alone else f"{self.row['name']}, {self.objective}"
 
@@ -51,13 +51,13 @@ class Case:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What the file says of the policy, by dotted key; what the goal brings is in it."""
+        """The policy that the file gives, by dotted key, with what the goal brings."""
         key, _, value = self.objective.partition(" with ")[2].partition(" = ")
         return {**self.row["policy"], **({f"topics.{key}": value} if key else {})}
 
     @property
     def policy(self) -> Policy:
-        """All of it, to be balanced."""
+        """The policy as a whole, with balance."""
         return _policy(self.row["levels"], self.said)
 
     @property
@@ -75,13 +75,13 @@ class Case:
 
     @property
     def expect(self) -> dict[str, Any]:
-        """What the file says of it, in GB or cents."""
+        """What the file expects, in GB or cents."""
         found: dict[str, Any] = self.row["expect"][self.objective]
         return found
 
     @property
     def unit(self) -> int:
-        """How many of ours one of the file's units is."""
+        """How many of our units one of the file's units is."""
         return {"moves": 1, "bytes": GB, "usd": CENT}[self.minimise]
 
     @property
@@ -122,7 +122,7 @@ def tiny_cases() -> Iterator[Case]:
 
 
 def tiny_cluster(row: Mapping[str, Any]) -> Cluster:
-    """The cluster of a vector: led by the first replicas that live, all of these in sync."""
+    """The cluster of a vector, led by the first live replicas, with all live replicas in sync."""
     lists = {f"{topic}-{number}": replicas for topic, number, replicas, *_ in row["partitions"]}
     dead = row.get("dead", ())
     return small_cluster(
@@ -252,9 +252,9 @@ def listed_cluster(row: Mapping[str, Any]) -> Cluster:
 def cluster_of(
     lists: np.ndarray, brokers: int, racks: int, *, dead: tuple[int, ...] = ()
 ) -> Cluster:
-    """Topics of 50 partitions in canonical order; broker b lies in `/r(b mod racks)`.
+    """Topics of 50 partitions in canonical order; broker b is in `/r(b mod racks)`.
 
-    Led by the first replicas that live, all of these in sync.
+    Led by the first live replicas, with all live replicas in sync.
     """
     partitions, r = lists.shape
     names = [f"t{i}" for i in range(-(-partitions // 50))]

@@ -1,4 +1,4 @@
-"""Small planning problems in which everything collides, for laws about plans."""
+"""Small planning problems in which all constraints collide, for laws about plans."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TREES = st.sampled_from(
 
 
 class Problem(NamedTuple):
-    """What a plan is asked for."""
+    """What a plan is requested for."""
 
     cluster: Cluster
     policy: Policy
@@ -76,7 +76,7 @@ class Problem(NamedTuple):
         return Instance.of(*self[:3], minimise=self.minimise, prices=PRICES)
 
     def plan(self, solver: Solver) -> Plan:
-        """The plan that one solver finds."""
+        """The plan that the solver finds."""
         return plan(*self[:3], minimise=self.minimise, prices=PRICES, solver=solver)
 
 
@@ -182,7 +182,7 @@ def blocks(draw: st.DrawFn, cluster: Cluster, levels: tuple[str, ...]) -> TopicB
 
 @st.composite
 def plan_policies(draw: st.DrawFn, cluster: Cluster) -> Policy:
-    """A policy for the planner; mixes that no plan can be made for are thrown away."""
+    """A policy for the planner; combinations that no plan can satisfy are discarded."""
     depth = max(len(broker.rack.levels) for broker in cluster.brokers if broker.rack)
     levels = ("zone",) if depth == 1 else ("level1", "level2")
     ids = [broker.id for broker in cluster.brokers]
@@ -228,7 +228,7 @@ def goals(draw: st.DrawFn, cluster: Cluster) -> Goal:
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """A cluster, a policy, a goal, and what is to be small; what the goal asks fits the policy."""
+    """A cluster, a policy, a goal and what to minimise; the goal fits the policy."""
     cluster = draw(small_worlds())
     policy = draw(plan_policies(cluster))
     goal = draw(goals(cluster))
@@ -242,7 +242,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 def check_planned(problem: Problem, solver: Solver) -> Plan | None:
-    """No placement is cheaper than the plan, which keeps all laws; or none is legal."""
+    """No placement is cheaper than the plan, which keeps all laws; or no placement is legal."""
     question = problem.question
     try:
         found = problem.plan(solver)

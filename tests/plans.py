@@ -1,4 +1,4 @@
-"""Plans as values: one that examples start from, and a strategy for any."""
+"""Plans as values: one from which examples start, and a strategy for any plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RACKS: Mapping[int, str] = {1: "/a", 2: "/a", 3: "/b", 4: "/c"}
 
 
 def plan_of(**fields: object) -> Plan:
-    """Two moves between four brokers; what is given differs, and the hash is that of the whole."""
+    """Two moves between four brokers, with the given fields replaced; sealed."""
     groups = (BrokerGroup(brokers=(1, 2, 3, 4), low=(1, 1, 1, 1), high=(2, 2, 2, 2), total=6),)
     plan = Plan(
         cluster_id="demo",
@@ -221,7 +221,7 @@ def moves(draw: st.DrawFn, brokers: list[int]) -> tuple[Move, ...]:
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Any plan that a file can hold, sealed; it need not make sense."""
+    """Any plan that a file can hold, sealed; it may be nonsense."""
     brokers = draw(st.lists(IDS, min_size=1, max_size=5, unique=True))
     policy = draw(TEXTS)
     return plan_of(

@@ -45,7 +45,7 @@ def written(folder: Path, cluster: Cluster, text: str) -> list[str]:
 
 
 def said(folder: Path, verb: str, cluster: Cluster, text: str, *options: str):
-    """Exit code, stdout and stderr of `rackwise producer`, progress on a slow machine left out."""
+    """Exit code, stdout and stderr of `rackwise producer`, without progress lines."""
     code, out, err = called("producer", verb, *written(folder, cluster, text), *options)
     lines = err.splitlines(keepends=True)
     return code, out, "".join(line for line in lines if not PROGRESS.match(line))

@@ -28,7 +28,7 @@ def producer_vectors() -> dict[str, Any]:
 
 
 class Draws:
-    """The n-th draw is n, or what is listed; `used` counts them."""
+    """The n-th draw is n, or the n-th of a list; `used` counts them."""
 
     def __init__(self, listed: list[int] | None = None) -> None:
         self._listed = listed
@@ -65,7 +65,7 @@ def kip_load_of(told: dict[str, Any]) -> PartitionLoad:
 
 
 class StepRunner:
-    """Runs the steps of one vector under one semantics, and judges what they expect."""
+    """Runs the steps of one vector under one semantics, and checks what they expect."""
 
     def __init__(self, config: dict[str, Any], semantics: str) -> None:
         self.config = PartitionerConfig(**config, semantics=semantics)

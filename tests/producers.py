@@ -1,4 +1,4 @@
-"""Producers of all three clients with rack-aware partitioning, written to in one way."""
+"""Producers of all three clients with rack-aware partitioning, behind one interface."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Writer:
         self.found = []
 
     def write(self, topic, values, key=None):
-        """Each record's partition and offset."""
+        """The partition and offset of each record."""
         pending = [self.producer.send(topic, value, key) for value in values]
         found = [each.get(timeout=PATIENCE_S) for each in pending]
         return [(each.partition, each.offset) for each in found]
 
     def hand_over(self, topic, values):
-        """Send, and wait for nothing; `found` gets the partitions that acknowledge."""
+        """Send without waiting; `found` gets the partitions that acknowledge."""
         self.handed += len(values)
         for value in values:
             future = self.producer.send(topic, value)
             future.add_callback(lambda record: self.found.append(record.partition))
 
     def waiting(self):
-        """Records that were handed over and are not acknowledged."""
+        """Records that were sent and are not acknowledged."""
         return self.handed - len(self.found)
 
     def counters(self, topic):
@@ -93,7 +93,7 @@ class ConfluentWriter(Writer):
 
 
 class AiokafkaWriter(Writer):
-    """In an event loop of its own thread."""
+    """A producer in an event loop of its own thread."""
 
     def __init__(self, producer, run):
         super().__init__(producer)
@@ -183,7 +183,7 @@ CLIENTS = {"kafka-python": kafka_python, "aiokafka": aiokafka, "confluent-kafka"
 
 
 def read_values(bootstrap, topic, partitions, **options):
-    """Every value that is in a topic, by its partition."""
+    """Every value in a topic, by its partition."""
     where = [TopicPartition(topic, each) for each in range(partitions)]
     found = {each.partition: [] for each in where}
     consumer = KafkaConsumer(

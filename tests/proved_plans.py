@@ -1,4 +1,4 @@
-"""A small plan that is proved, and the same with something forged, for checks to find."""
+"""A small proved plan, and the same with forged parts, for checks to find."""
 
 from __future__ import annotations
 

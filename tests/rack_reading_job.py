@@ -1,4 +1,4 @@
-"""A Spark job as users write it: reads one topic whole, with the options it is given.
+"""A Spark job as users write it: it reads one topic whole, with the given options.
 
 The argument is a JSON document: master, conf, options. Prints rows and bytes of values as JSON.
 """

@@ -1,4 +1,4 @@
-"""Producers' golden vectors of splits; rates and weights from short texts, and drawn."""
+"""Producers' golden vectors of splits; rates and weights from short texts, and as strategies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def split_vectors(section: str) -> list[dict[str, Any]]:
 
 
 def racks_of(case: Mapping[str, Any]) -> list[str]:
-    """The racks of a vector; where it names none, `rack-0`, `rack-1`.."""
+    """The racks of a vector; `rack-0`, `rack-1`.. if it names none."""
     numbers = range(len(case["weights"]))
     return case.get("racks") or [f"rack-{number}" for number in numbers]
 
@@ -47,21 +47,21 @@ def weights_of(case: Mapping[str, Any]) -> dict[str, float]:
 
 
 def rates(free: str, pinned: str = "") -> RackRates:
-    """`a 1  b 2` -> those rates."""
+    """Rates from `a 1  b 2`."""
     return RackRates(numbers(free), numbers(pinned))
 
 
 def numbers(text: str) -> dict[str, float]:
-    """`a 1  b 2` -> rack -> number."""
+    """Numbers by rack from `a 1  b 2`."""
     words: Sequence[str] = text.split()
     return {rack: float(value) for rack, value in zip(words[::2], words[1::2], strict=True)}
 
 
 @st.composite
 def rack_rates(draw: st.DrawFn, *, most: int = 8) -> tuple[RackRates, Mapping[str, float]]:
-    """Rates of producers and weights of racks of leaders: one to three levels, many zeros.
+    """Rates of producers and weights of leaders' racks: one to three levels, many zeros.
 
-    Some clients are where no leader is; pinned bytes only where there is one.
+    Some clients are in racks without leaders; pinned bytes are only in racks with one.
     """
     depth = draw(st.integers(1, 3))
     names = st.lists(st.sampled_from("abc"), min_size=depth, max_size=depth).map("/".join)

@@ -1,4 +1,4 @@
-"""A Spark job as users write it: rows without a key into a topic, each task near its executor.
+"""A Spark job as users write it: unkeyed rows into a topic, each task near its executor.
 
 The argument is a JSON document: master, conf, bootstrap, topic, rows, size, partitions of the rows.
 """

@@ -1,4 +1,4 @@
-"""Facts about a cluster whose clients read in their own rack, and what differs from that."""
+"""Facts about a cluster whose clients read in their own rack, and deviations from that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SELECTORS: Mapping[int, str] = dict.fromkeys((1, 2, 3), RACK_AWARE_SELECTOR)
 
 
 def selectors(values: Mapping[int, str | None]) -> Configs:
-    """Broker -> `replica.selector.class`; None where nobody set it."""
+    """Broker -> `replica.selector.class`; None if it is not set."""
     return Configs(
         brokers={
             broker: {} if value is None else {REPLICA_SELECTOR: value}
@@ -73,7 +73,7 @@ def healthy(
     groups: Sequence[Group] | None = None,
     dead: Sequence[int] = (),
 ) -> Cluster:
-    """Three brokers in three racks with selectors; a group that is as it should be."""
+    """Three brokers in three racks with selectors, and a group without a fault."""
     cluster = small_cluster(racks, lists, configs=selectors(values), dead=dead)
     return replace(cluster, groups=tuple((group(),) if groups is None else groups))
 
@@ -87,7 +87,10 @@ def facts(
     best: Mapping[str, GroupBest] | None = None,
     not_read: Mapping[str, str] | None = None,
 ) -> ReadingFacts:
-    """All facts, probes answered as they should be. `named`: leader -> what it names instead."""
+    """All facts, with probes answered correctly.
+
+    `named`: leader -> the broker that it names instead.
+    """
     members = [member for each in cluster.groups for member in each.members]
     racks = {*client_racks, *(member.rack.text for member in members if member.rack)}
     questions = probe_questions(cluster, racks, limit=20)
@@ -108,10 +111,10 @@ def facts(
 
 
 def diagnosed(cluster: Cluster, **options: object) -> FindingList:
-    """What is found in a cluster with all the facts."""
+    """The findings in a cluster with all the facts."""
     return diagnose_reading(facts(cluster, **options))  # type: ignore[arg-type]
 
 
 def told(findings: FindingList) -> list[str]:
-    """`rule at place` of each."""
+    """`rule at place` of each finding."""
     return [f"{each.rule} at {each.place}" for each in findings]

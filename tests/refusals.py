@@ -1,4 +1,4 @@
-"""One command called in this process, and the law of what it refuses."""
+"""One command called in this process, and the law of its rejections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rackwise.cli.main import run
 
 
 def called(*arguments):
-    """Exit code, stdout, stderr."""
+    """Exit code, stdout and stderr."""
     out, err = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = run([str(argument) for argument in arguments])
@@ -17,7 +17,7 @@ def called(*arguments):
 
 
 def check_refused(command, message, hint, *, file=None):
-    """Law: it ends with 1, says this sentence and this hint alone, and leaves `file` as it was."""
+    """Law: exit code 1, exactly this sentence and this hint, and `file` unchanged."""
     before = file and file.read_bytes()
     code, out, err = called(*command)
     assert (code, out) == (1, ""), "law of refusals: exit 1, nothing on stdout"
@@ -26,7 +26,7 @@ def check_refused(command, message, hint, *, file=None):
 
 
 def replaced(data, old, new):
-    """The same bytes with the first `old` as `new`."""
+    """The same bytes with the first `old` replaced by `new`."""
     changed = data.replace(old.encode(), new.encode(), 1)
     assert changed != data, f"{old} is not there"
     return changed

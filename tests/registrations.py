@@ -1,4 +1,4 @@
-"""Registrations and topic nodes: samples of every version, strategies, laws of both ways."""
+"""Registrations and topic nodes: samples of every version, strategies, laws of both directions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TOPIC_3 = (
 
 
 def endpoint(text, protocol=None):
-    """From `SSL://host1:9093`; the protocol is the listener's name unless it is given."""
+    """An endpoint from `SSL://host1:9093`; the default protocol is the listener's name."""
     listener, _, rest = text.partition("://")
     host, _, port = rest.rpartition(":")
     return Endpoint(
@@ -80,7 +80,7 @@ FOREIGN = st.text("abcxyz", min_size=1, max_size=4)
 
 
 def endpoints(*, is_named=True):
-    """Endpoints of distinct listeners; `is_named`: also listeners of names of their own."""
+    """Endpoints of distinct listeners; `is_named`: also with names that are no protocol."""
     plain = st.builds(
         lambda protocol, host, port: Endpoint(
             listener=protocol.name, protocol=protocol, host=host, port=port
@@ -98,7 +98,7 @@ def endpoints(*, is_named=True):
 
 
 def registrations(*, is_named=True):
-    """Any registration that version 5 holds, or 3 where no listener has a name of its own."""
+    """Any registration that version 5 holds, or 3 if no listener has a name of its own."""
     return st.builds(
         BrokerRegistration,
         broker_id=st.integers(0, 2**31 - 1),
@@ -113,7 +113,7 @@ def registrations(*, is_named=True):
 
 
 def as_held(r, version):
-    """What is left of `r` in a version, told apart from the writer."""
+    """What a version keeps of `r`; does not use the writer."""
     dropped = dropped_fields(r, version=version)
     plain = next((each for each in r.endpoints if each.protocol is PLAINTEXT), None)
     held = replace(
@@ -131,7 +131,10 @@ def as_held(r, version):
 
 
 def check_registration_law(r, version):
-    """Law: what is written is read again but for its dropped fields, or is refused and why."""
+    """Law:
+
+    a written registration is read again except for dropped fields, or rejected with a reason.
+    """
     try:
         data = write_registration(r, version=version)
     except LocalProtocolError:
@@ -158,7 +161,7 @@ TOPICS = st.builds(
 
 
 def check_topic_law(t, version):
-    """Law: a topic node that is written is read again, without its topic id below version 3."""
+    """Law: a written topic node is read again, below version 3 without its topic id."""
     data = write_topic_node(t, version=version)
     read = read_topic_node(t.topic, data)
     dropped = dropped_topic_fields(t, version=version)
@@ -168,7 +171,7 @@ def check_topic_law(t, version):
 
 
 def mutated(data):
-    """Strategy: these bytes with a stretch of them replaced, cut or doubled."""
+    """Strategy: these bytes with a part replaced, cut or doubled."""
     places = st.integers(0, len(data))
     return st.builds(
         lambda start, length, new: data[:start] + new + data[start + length :],

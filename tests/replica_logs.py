@@ -1,4 +1,4 @@
-"""Records with ids, written without a pause and read back, and the end of each replica's log."""
+"""Records with ids, written continuously and read back, and the end of each replica's log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ LATEST = -1
 
 
 class UniqueRecords(threading.Thread):
-    """Writes records of unique ids until it is stopped; `acked` are those that all in sync have."""
+    """Writes records with unique ids until it is stopped; `acked`:
+
+    those that all in-sync replicas have.
+    """
 
     def __init__(self, bootstrap, topic, partitions, pause_s=0.005):
         super().__init__(daemon=True)
@@ -43,7 +46,7 @@ class UniqueRecords(threading.Thread):
         self.acked.add(number)
 
     def wait_for(self, more):
-        """Until so many more are acknowledged."""
+        """Wait until so many more are acknowledged."""
         wanted = len(self.acked) + more
         until(lambda: len(self.acked) >= wanted, f"{more} more records acknowledged", 60.0)
 
@@ -57,7 +60,7 @@ class UniqueRecords(threading.Thread):
 
 
 class Leaderless(threading.Thread):
-    """Looks at a topic's state nodes again and again; `seen`: partitions that were offline."""
+    """Polls a topic's state nodes; `seen`: partitions that were offline."""
 
     def __init__(self, url, topic, partitions):
         super().__init__(daemon=True)
@@ -85,7 +88,7 @@ class Leaderless(threading.Thread):
 
 
 def write_ids(bootstrap, topic, partitions, ids, acks="all"):
-    """A record for each id, acknowledged by the leader alone where `acks` is 1."""
+    """Write a record for each id; with `acks` 1 the leader alone acknowledges it."""
     sender = KafkaProducer(bootstrap_servers=bootstrap.split(","), acks=acks)
     with closing(sender):
         for sent in [sender.send(topic, b"%d" % n, partition=n % partitions) for n in ids]:
@@ -131,7 +134,7 @@ def log_ends(admin, topic, partitions, brokers):
 
 
 def have_equal_ends(admin, topic, partitions, brokers):
-    """Whether each of these brokers has the same, known end in every partition."""
+    """Whether all of these brokers have the same, known end in every partition."""
     ends = log_ends(admin, topic, partitions, brokers)
     known = [ends[each] for each in brokers if each in ends]
     return len(known) == len(brokers) and all(

@@ -1,7 +1,8 @@
-"""Loopback relays in front of brokers that count requests by key, and lose or rewrite answers.
+"""Loopback relays in front of brokers that count requests by key, and drop or rewrite answers.
 
-A listener of its own is advertised at each relay's port, so a client that came through one stays
-behind them; brokers and other clients meet none.
+Each relay's port is advertised by a listener of its own, so a client that came through a relay
+stays
+behind the relays; brokers and other clients do not use them.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ WRITES = frozenset(
 class RequestProxies:
     """One relay per broker; `targets` are the brokers' own ports, set once they are known.
 
-    `seen`: requests by key. `lose(key)`: the next answer to such a request does not arrive, its
-    connection ends. `rewrite(key, change)`, `rewrite_request(key, change)`: the next one is what
-    `change` makes of its bytes.
+    `seen`: requests by key. `lose(key)`: the next answer to such a request does not arrive, and its
+    connection ends. `rewrite(key, change)`, `rewrite_request(key, change)`: `change` replaces the
+    bytes
+    of the next one.
     """
 
     def __init__(self, count):

@@ -25,13 +25,13 @@ PATIENCE_S = 60.0
 
 
 def placed(request, seed):
-    """What the service of six brokers in three racks answers."""
+    """The answer of the service of six brokers in three racks."""
     return answer_of(SERVICE, request, seed)
 
 
 @dataclass
 class Running:
-    """A server that runs; `lines`: its log."""
+    """A running server; `lines`: its log."""
 
     server: object
     loop: asyncio.AbstractEventLoop
@@ -47,11 +47,11 @@ class Running:
         return f"127.0.0.1:{self.port}"
 
     def stop(self):
-        """Begin to stop; the future of the end."""
+        """Begin to stop; returns the future of the end."""
         return asyncio.run_coroutine_threadsafe(self.server.stop(), self.loop)
 
     def told(self, kind):
-        """Lines of a type."""
+        """Log lines of a type."""
         return [line for line in list(self.lines) if line["type"] == kind]
 
     def open(self):
@@ -103,7 +103,7 @@ def connected(port, *, source="127.0.0.1"):
 
 
 def received(sock):
-    """The next frame without its size; None where the server has closed."""
+    """The next frame without its size; None if the server has closed."""
     prefix = _exactly(sock, 4)
     return None if prefix is None else _exactly(sock, int.from_bytes(prefix, "big"))
 
@@ -115,7 +115,7 @@ def response_of(message):
 
 
 def said(port, data, *, is_over=True):
-    """All frames that come back to some bytes, until the server closes."""
+    """All frames that answer some bytes, until the server closes."""
     frames = []
     with closing(connected(port)) as sock:
         try:
@@ -130,7 +130,7 @@ def said(port, data, *, is_over=True):
 
 
 def eventually(holds):
-    """Wait until it holds."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE_S
     pause = threading.Event()
     while not holds():

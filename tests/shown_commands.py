@@ -1,4 +1,4 @@
-"""What a page shows: its blocks, and the commands of `console` blocks with what they print."""
+"""The blocks of a page, and the commands of its `console` blocks with their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 class Shown(NamedTuple):
-    """One command: under which heading, its words without the program, the lines it prints."""
+    """One command: its heading, its words without the program, the lines it prints."""
 
     heading: str
     words: list[str]
@@ -33,7 +33,7 @@ def blocks_of(page, language):
 
 
 def shown_commands(page):
-    """Every command of the page, in order; `...` among its lines stands for any others."""
+    """Every command of the page, in order; `...` in its output stands for any lines."""
     for heading, block in blocks_of(page, "console"):
         for part in re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
             first, *lines = part.splitlines()
@@ -41,7 +41,7 @@ def shown_commands(page):
 
 
 def missing_lines(shown, output):
-    """The lines that are shown and not printed; one that ends with `...` is the begin of a line."""
+    """Shown lines that were not printed; a line that ends with `...` is the start of a line."""
     printed = output.splitlines()
     return [
         line

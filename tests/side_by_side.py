@@ -1,11 +1,11 @@
-"""Runs commands at the same time and shows them one after another.
+"""Runs commands at the same time and shows their output one after another.
 
     python tests/side_by_side.py "make plain" "make spark"
 
-The first command's output is shown as it comes, stderr with stdout. Of the next one all that it has
-said meanwhile is shown as soon as the first has ended, then the rest as it comes, and so on: the
-text reads as if they had run in turn. Each goes on to its end, whatever becomes of the others; the
-last lines name those that failed, and the status is 1 if there is one. SIGTERM is passed on.
+The output of the first command is shown as it comes, stderr with stdout. When a command ends, the
+output of the next one is shown, first what it has printed meanwhile, then the rest as it comes; the
+text reads as if the commands had run in turn. A failure does not stop the others. The last lines
+name the commands that failed, and the status is then 1. SIGTERM is passed on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHUNK_BYTES = 65536
 
 
 class Running:
-    """A command that runs; its output is read at once, so that it never waits to be shown."""
+    """A running command; its output is read at once, so that it never blocks on a full pipe."""
 
     def __init__(self, command):
         self.command = command
@@ -36,7 +36,7 @@ class Running:
         threading.Thread(target=self._read, daemon=True).start()
 
     def show(self):
-        """Write what it said and says until it ends; its exit status."""
+        """Write its output until it ends; returns its exit status."""
         while chunk := self._said.get():
             sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
@@ -50,7 +50,7 @@ class Running:
 
 
 def main(commands):
-    """Run all, show all in their order, name those that failed."""
+    """Run all commands, show all in order, name those that failed."""
     with ExitStack() as stack:
         running = []
         signal.signal(signal.SIGTERM, lambda *_: [each.process.terminate() for each in running])

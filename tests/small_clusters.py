@@ -1,4 +1,4 @@
-"""Clusters for examples: racks of brokers, replica lists, and only what differs from the plain."""
+"""Clusters for examples: racks of brokers, replica lists, and the deviations from a plain one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def small_cluster(
 ) -> Cluster:
     """`racks`: broker id -> rack; `lists`: `orders-0` -> brokers, preferred leader first.
 
-    Unless said: led by the first replica, all in sync, one byte each.
+    By default the first replica leads, all replicas are in sync, and each has one byte.
     """
     rows = []
     for name, replicas in lists.items():
@@ -63,5 +63,5 @@ def small_cluster(
 
 
 def messages(findings: Iterable[Finding], rule: str) -> list[str]:
-    """The messages of one rule, the rule's name left out."""
+    """The messages of one rule, without the rule's name."""
     return [f.message.replace(f": {rule}", "", 1) for f in findings if f.rule == rule]

@@ -93,13 +93,13 @@ DEMO_READERS = group(
 
 
 def parsed(clusters):
-    """File contents and their parser, for clusters by file name: what `fleet_frames` takes."""
+    """File contents and their parser, for clusters by file name: the input of `fleet_frames`."""
     contents = [(name, name.encode()) for name in clusters]
     return contents, lambda content: clusters[content.decode()]
 
 
 def price(**fields):
-    """A checked price of a cent each way per GiB that crosses a zone, open on both sides."""
+    """A valid price of a cent each way per GiB that crosses a zone, open on both sides."""
     row = {
         "provider": "aws",
         "region": "*",
@@ -139,7 +139,7 @@ FACT = {
 
 
 def facts(spark, rows):
-    """FLOW_FACT from dictionaries that say what differs from `FACT`."""
+    """FLOW_FACT from dictionaries with the differences from `FACT`."""
     from rackwise.pipeline.schemas import FLOW_FACT
 
     names = FLOW_FACT.fieldNames()

@@ -1,4 +1,4 @@
-"""Plans for examples: nothing is in them but what is said."""
+"""Plans for examples: everything but the given fields is empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def small_plan(
     certificates: tuple[Certificate, ...] = (),
     totals: Totals = NOTHING,
 ) -> Plan:
-    """A plan that says it is proved, made from nothing."""
+    """A plan that claims to be proved, made from nothing."""
     return Plan(
         cluster_id="small",
         made_from=MadeFrom(snapshot_sha256="", brokers={}, policy="", policy_sha256=""),

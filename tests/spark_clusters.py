@@ -1,4 +1,4 @@
-"""A real Spark cluster on loopback: a standalone master, and workers whose racks are told them."""
+"""A real Spark cluster on loopback: a standalone master, and workers with racks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ VARIABLE = "CLIENT_RACK"
 
 
 def connector_jars():
-    """The Kafka connector and what it needs, as `spark.jars` wants them."""
+    """The Kafka connector and its dependencies, in the form of `spark.jars`."""
     return ",".join(map(str, resolve(SPARK_KAFKA)))
 
 
 class SparkCluster:
-    """A master and one worker of one core per rack of `racks`, None for one that is told no rack.
+    """A master and one worker of one core per rack of `racks`; None is a worker without a rack.
 
-    Used as a `with` block; `master` is its address, `conf` what a driver on this machine needs.
+    Used as a `with` block; `master` is its address, `conf` the settings of a driver on this
+    machine.
     """
 
     def __init__(self, racks, *, java_home, folder, options=()):
@@ -101,7 +102,7 @@ class SparkCluster:
         return server
 
     def executors(self):
-        """Process ids of the executors that run, by worker."""
+        """Process ids of the running executors, by worker."""
         found = {}
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):

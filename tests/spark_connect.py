@@ -1,4 +1,4 @@
-"""A real server of Spark Connect on loopback, out of PySpark's own jars."""
+"""A real server of Spark Connect on loopback, from PySpark's own jars."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 class ConnectServer:
-    """A server with a driver of two cores of its own; `remote` is its address.
+    """A server with its own driver of two cores; `remote` is its address.
 
-    Used as a `with` block. `conf`: what its sessions begin with; `java`: options of its JVM.
+    Used as a `with` block. `conf`: the settings of its sessions; `java`: options of its JVM.
     """
 
     def __init__(self, *, java_home, folder, conf, java=""):

@@ -1,8 +1,8 @@
 """The Spark session that all Spark suites of a run share.
 
-With `RACKWISE_SPARK=connect` in the environment it is one of Spark Connect, on a server with a
-process of its own: the same tests, on what people have who keep no driver. A process has the one
-kind or the other.
+With `RACKWISE_SPARK=connect` in the environment it is a session of Spark Connect, on a server in
+its
+own process: the same tests, for users without a driver. A process has either kind, not both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ON_CONNECT = os.environ.get("RACKWISE_SPARK") == "connect"
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out on Connect what starts a Spark of its own."""
+    """Leave out on Connect the tests that start their own Spark."""
     if not ON_CONNECT:
         return
     left_out = [item for item in items if item.get_closest_marker("classic")]
@@ -66,7 +66,7 @@ def connect_server(java_home, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def connected(connect_server):
-    """A session on it."""
+    """A session on the server."""
     from rackwise.pipeline.runtime.session import session
 
     with session("rackwise-tests", remote=connect_server.remote) as made:

@@ -1,16 +1,15 @@
-"""A broker that only registers, as Kafka 3.9 does: one multi of create and setData, or it dies.
+"""A broker that only registers, as Kafka 3.9 does: one multi of create and setData, or it exits.
 
 Run as a process: `python stand_in_broker.py SERVER_PROPERTIES [--override KEY=VALUE]...`. It reads
 `broker.id`, `log.dirs`, `zookeeper.connect`, `zookeeper.session.timeout.ms` and
 `advertised.listeners`. Its order is Kafka's: the id from the configuration, else from the files,
-else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; only then
-it registers. It prints `registered ID CZXID PID` and lives until it is signalled; SIGTERM ends it
-with a closed session and status 143 as a JVM does. A registration that is there already ends it
-with status 1, and it leaves the file behind. So does an id that is not RACKWISE_BROKER_ID, where
-that is set.
+else a number from `/brokers/seqid`; then `meta.properties` into each dir that has none; then it
+registers. It prints `registered ID CZXID PID` and runs until it gets a signal; SIGTERM closes the
+session and exits with 143 as a JVM does. If a registration exists already, it exits with 1 and
+leaves the file behind. It does the same if the id is not RACKWISE_BROKER_ID, where that is set.
 
-`boot.ms` in its file: how long it takes from the file to the registration. `null.host=true`:
-registers as a cluster without a plaintext listener does. `end.status`: what SIGTERM ends it with.
+`boot.ms` in its file: the time from the file to the registration. `null.host=true`: registers as a
+cluster without a plaintext listener does. `end.status`: the exit status after SIGTERM.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`python tests/stored_stream.py`: writes `tests/pipeline/stored_stream` anew, on a real broker.
+"""`python tests/stored_stream.py`: writes `tests/pipeline/stored_stream` again, on a real broker.
 
-What is there is the contract of the format: write it anew where `stream_store.FORMAT` changes, and
-keep the old one to be refused.
+The stored folder is the contract of the format: write it again if `stream_store.FORMAT` changes,
+and
+keep the old one as a format that must be rejected.
 """
 
 from __future__ import annotations

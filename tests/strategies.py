@@ -125,7 +125,7 @@ def groups(draw: st.DrawFn) -> Group:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
-    """Any cluster a snapshot may hold: dead brokers, strangers in replica lists, nothing at all."""
+    """Any cluster that a snapshot may hold: dead brokers, unknown replicas, nothing at all."""
     racks = draw(st.sampled_from([PATHS, PLAIN_RACKS, st.none(), st.none() | PATHS]))
     names = draw(st.lists(TOPIC_NAMES, max_size=4, unique=True))
     configs = st.dictionaries(NAMES, TEXTS, max_size=2)
@@ -175,7 +175,7 @@ SMALL_TREES = st.sampled_from(
 
 @st.composite
 def crowded_partitions(draw: st.DrawFn, topic: str, number: int, ids: list[int]) -> Partition:
-    """A partition on some of the brokers, perhaps on one that is not listed, perhaps in motion."""
+    """A partition on some of the brokers, perhaps on an unlisted one, perhaps being reassigned."""
     replicas = draw(st.lists(st.sampled_from([*ids, 99]), min_size=1, max_size=4, unique=True))
     some = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
     is_moving = draw(st.integers(0, 5)) == 0
@@ -290,7 +290,7 @@ def topic_blocks(draw: st.DrawFn, cluster: Cluster, levels: tuple[str, ...]) -> 
 
 @st.composite
 def policies(draw: st.DrawFn, cluster: Cluster) -> Policy:
-    """A policy that the cluster can be judged by; impossible mixes are thrown away."""
+    """A policy that can judge the cluster; impossible combinations are discarded."""
     paths = [broker.rack.levels for broker in cluster.brokers if broker.rack is not None]
     depth = max([1, *map(len, paths)])
     names = draw(st.sampled_from([(), ("one", "two", "three", "four")[:depth]]))
@@ -348,7 +348,7 @@ def racked_brokers(
 ) -> tuple[Broker, ...]:
     """Brokers on a rack tree of some depth, 0 = no racks; `one_depth`: no path is shorter.
 
-    Else some may stand at the root.
+    Otherwise some may stand at the root.
     """
     depth = draw(st.integers(*depths))
     ids = draw(st.lists(st.integers(0, 40), min_size=1, max_size=most, unique=True))
@@ -402,9 +402,10 @@ def consumer_groups(
 
 @st.composite
 def few_partitions(draw: st.DrawFn, *, same: bool = False) -> tuple[Members, ReplicaRacks]:
-    """A group of at most 4 members and 8 partitions: every assignment can be tried.
+    """A group of at most 4 members and 8 partitions, so that every assignment can be tried.
 
-    Racks of one to three levels, some too short, some missing. `same`: all list the same topics.
+    Racks of one to three levels, some too short, some missing. `same`: all subscribe to the same
+    topics.
     """
     trees = [("a", "b", "c"), ("/e/a", "/e/b", "/w/a"), ("/e", "/e/b", "/w/a/1", "/w/b/1")]
     tree = draw(st.sampled_from(trees))
@@ -446,7 +447,7 @@ def topic_views(
 
 @st.composite
 def partition_loads(draw: st.DrawFn) -> PartitionLoad:
-    """Windows of some partitions, perhaps of others than the topic has, and late nodes."""
+    """Windows of some partitions, perhaps of others than the topic has, and slow nodes."""
     windows = draw(st.dictionaries(st.integers(0, 13), st.integers(0, 9)))
     return PartitionLoad(windows, draw(st.frozensets(st.integers(0, 6), max_size=3)))
 

@@ -1,4 +1,4 @@
-"""Commands of the stream in processes of their own, killed or not, and readers that look on."""
+"""Commands of the stream in their own processes, killed or not, and readers that watch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARRIVED_MS = AT_MS + MINUTE_MS
 
 
 def started(*command, **environment):
-    """A process in a session of its own, as there is one Spark session a process."""
+    """A process in its own session, since a process has one Spark session."""
     return subprocess.Popen(
         [sys.executable, *map(str, command)],
         stdin=subprocess.DEVNULL,
@@ -38,7 +38,7 @@ def started(*command, **environment):
 
 
 def ended(process):
-    """Its exit code, and what it said, when it has ended."""
+    """The exit code and the output of a process that has ended."""
     with process:
         try:
             out, err = process.communicate(timeout=PATIENCE_S)
@@ -49,26 +49,26 @@ def ended(process):
 
 
 def document(process):
-    """What a command with `--json` said."""
+    """The document that a command with `--json` printed."""
     code, out, err = ended(process)
     assert code == 0, err
     return parse(out.encode(), where="stdout", error=InvalidConfig)
 
 
 def run(*words, **environment):
-    """A command that is let run to its end; its document."""
+    """Run a command to its end; its document."""
     return document(started("-m", "rackwise.cli", "--json", *words, **environment))
 
 
 def was_killed(point, *words):
-    """Whether a command came to a point (`killed_stream`) and was killed there."""
+    """Whether a command reached a point (`killed_stream`) and was killed there."""
     code, _, err = ended(started(LAUNCHER, point, *words))
     assert code in {0, -signal.SIGKILL}, err
     return code == -signal.SIGKILL
 
 
 def reading(bootstrap, topic, home, *more, jars=True):
-    """The command that reads what is there of a topic."""
+    """The command that reads the stored messages of a topic."""
     place = ["--out", home / "out", "--checkpoint", home / "mark", "--topic", topic]
     spark = ["--master", "local[2]", "--conf", f"spark.jars={connector_jars()}"] if jars else []
     return ["stream", "run", "--bootstrap-server", bootstrap, *place, *spark, *more]
@@ -86,12 +86,12 @@ def rows(home):
 
 
 def offsets(home):
-    """How often each message counts, by its place in the topic."""
+    """How often each message counts, by its partition and offset."""
     return Counter((row["kafka_partition"], row["kafka_offset"]) for row in rows(home))
 
 
 def send(bootstrap, topic, values, **options):
-    """Values in turn to two partitions, a minute after the demo's first window, all waited for."""
+    """Send values in turn to two partitions, after the demo's first window; wait for all."""
     from kafka import KafkaProducer
 
     servers = bootstrap.split(",")
@@ -106,7 +106,7 @@ def send(bootstrap, topic, values, **options):
 
 
 class Looking(threading.Thread):
-    """Calls `look` again and again while the block runs; what it saw, fails with what it raised."""
+    """Calls `look` repeatedly while the block runs, and raises what it raised."""
 
     def __init__(self, look, *, pause_s=0.01):
         super().__init__()

@@ -40,7 +40,7 @@ def arriving(values, *, topic="t", late_s=60, first=0):
 
 
 def stored_messages():
-    """What `tests/pipeline/stored_stream` was read from, in the order in which it was sent."""
+    """The messages that `tests/pipeline/stored_stream` was read from, in the order of sending."""
     values = [message(f"e{number}", minute=number) for number in range(4)]
     return [*values, b"no telemetry", message(v=2)]
 
@@ -49,9 +49,9 @@ KAFKA = "topic string, partition int, offset long, timestamp timestamp, value bi
 
 
 def demo_messages():
-    """The demo's client traffic: a message a minute, each told again and once corrected.
+    """The demo's client traffic: a message a minute, each repeated and once corrected.
 
-    Gives the values, and the canonical flows that count.
+    Returns the values, and the canonical flows that count.
     """
     flows = [each for each in demo_flows() if each["kind"] != "replicate"]
     values, counting = [], []

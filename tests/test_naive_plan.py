@@ -1,4 +1,4 @@
-"""The slow planner against the vectors, on its own: both were written from the same sentences."""
+"""The slow planner against the vectors: both were written from the same sentences."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A generated fleet analyzed, and what it must have told: the truth that came with it."""
+"""A generated fleet analyzed and compared with the truth that was generated with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROLL_UPS = ("by_kind", "by_pair", "by_day", "by_topic", "by_group")
 
 
 def write_fleet(options, out):
-    """Write a fleet as `rackwise generate` does; gives its truth and the request that reads it."""
+    """Write a fleet as `rackwise generate` does; its truth and the request that reads it."""
     fleet = generate_fleet(options)
     (out / "flows").mkdir(parents=True)
     for number, cluster in enumerate(fleet.clusters):
@@ -78,7 +78,7 @@ def _parsed(data):
 
 
 def _write(fleet, index, folder):
-    """One file; of texts every other one is packed."""
+    """Write one file; every second text is compressed."""
     file, tally = flow_file(fleet, index)
     if fleet.options.flow_format is FlowFormat.VPC_TEXT:
         write_flow_text(folder / f"{file.name}.log{'.gz' * (index % 2)}", file)
@@ -88,14 +88,17 @@ def _write(fleet, index, folder):
 
 
 def check_truth(spark, told, request):
-    """Law: what `analyze` tells of generated files is their truth, to the byte and nano-dollar."""
+    """Law:
+
+    the result of `analyze` on generated files is their truth, to the byte and nano-dollar.
+    """
     made = analyze(spark, request)
     check_told(told, made.summary, f"{made.tables}/gold")
     return made
 
 
 def check_told(told, summary, gold):
-    """The same of a summary and the gold tables that it was made from, wherever they come from."""
+    """The same for a summary and the gold tables that it was made from, wherever they come from."""
     rows = pyarrow.parquet.read_table(f"{gold}/cross_rack").to_pylist()
     outcomes = {
         one["reason"]: {"rows": one["rows"], "bytes": one["bytes"] or 0}

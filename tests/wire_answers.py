@@ -1,4 +1,4 @@
-"""What we write where Kafka 0.10.0 was asked for its bytes: `wire.*`."""
+"""Our bytes where Kafka 0.10.0 was asked for its bytes: `wire.*`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NULL = "java.lang.NullPointerException"
 
 
 def check_wire(operation: str, answer: dict[str, Any]) -> None:
-    """Our bytes are upstream's and are read again; where upstream fails, we refuse."""
+    """Our bytes are upstream's and are read again; where upstream fails, we reject."""
     value, write, read = CODECS[operation](answer["in"])
     if "error" in answer:
         assert answer["error"]["class"] == NULL, answer

@@ -37,7 +37,7 @@ def plaintext(host, port=9092):
 
 
 def as_read(broker_id, endpoints, *, rack=None, version=2):
-    """A registration as a block of `version` gives it back."""
+    """A registration as a block of `version` returns it."""
     endpoints = tuple(endpoints)
     first = next((e for e in endpoints if e.protocol == SecurityProtocol.PLAINTEXT), None)
     return BrokerRegistration(
@@ -61,7 +61,7 @@ ENDPOINTS = st.builds(
 
 
 def brokers(version):
-    """Registrations that a block of this version holds whole."""
+    """Registrations that a block of this version holds completely."""
     endpoints = (
         st.builds(plaintext, TEXTS, INT32).map(lambda found: (found,))
         if version == 0
@@ -110,7 +110,7 @@ PARTITIONS = st.builds(
 
 
 def metadata_responses(version):
-    """Answers that this version holds whole."""
+    """Answers that this version holds completely."""
     is_new = version > 0
     return st.builds(
         MetadataResponse,
@@ -150,7 +150,7 @@ API_VERSIONS_REQUESTS = st.builds(
 
 
 def api_versions_responses(version):
-    """Answers that this version holds whole."""
+    """Answers that this version holds completely."""
     is_flexible = version > 2
     return st.builds(
         ApiVersionsResponse,
@@ -177,7 +177,7 @@ ASSIGNMENT_REQUESTS = st.builds(
 
 @st.composite
 def assignment_rows(draw):
-    """int32 [partitions, replicas], padded with -1 where rows are of several lengths; or None."""
+    """int32 [partitions, replicas], padded with -1 where rows have different lengths; or None."""
     width = draw(st.integers(0, 4) | st.just(130))
     even = draw(st.booleans())
     lengths = draw(st.lists(st.just(width) if even else st.integers(0, width), max_size=5))
@@ -202,7 +202,7 @@ def assignment_responses(draw):
 
 
 def octets(*parts):
-    """Bytes of hex, blanks left out."""
+    """Octets from hex digits, without blanks."""
     return bytes.fromhex("".join(parts))
 
 
