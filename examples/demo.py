@@ -1,4 +1,4 @@
-"""`make demo`: audit a real cluster's snapshot, price a day of its traffic, end with a report."""
+"""`make demo`: audits a real snapshot, prices a day of its traffic, and writes a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OUT = Path("build/demo")
 
 
 def main() -> None:
-    """Two commands, then what was real and what was generated."""
+    """Run two commands, then print what is real and what is generated."""
     rackwise("audit", "--snapshot", DATA / "snapshot.json.gz", expect=2)
     rackwise(
         *("analyze", DATA / "snapshot.json.gz"),

@@ -1,8 +1,8 @@
 """How `examples/demo/snapshot.json.gz` was made: 24 real brokers in 3 racks, 600 partitions.
 
-Most topics are placed blind to racks, as a tool that shuffles brokers would; some are rack-safe.
-Real bytes are produced and real consumer groups read them; then `rackwise snapshot` looks. Wants
-about 6 GiB of memory and some minutes: `python examples/demo_cluster.py`.
+Most topics are placed without regard to racks, as a tool that shuffles brokers would; some are
+rack-safe. Real bytes are produced and real consumer groups read them; then `rackwise snapshot`
+reads the cluster. Needs about 6 GiB of memory and some minutes: `python examples/demo_cluster.py`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SNAPSHOT = "examples/demo/snapshot.json.gz"
 
 
 def host(broker: int) -> str:
-    """An address of its own on loopback: second number the rack, last number the broker."""
+    """A separate address on loopback: second number the rack, last number the broker."""
     return f"127.{1 + broker % len(RACKS)}.0.{10 + broker // len(RACKS)}"
 
 
@@ -78,7 +78,7 @@ def safe(rng: Random) -> list[int]:
 
 
 def create(admin: KafkaAdminClient, rng: Random) -> None:
-    """All topics, each partition placed by hand."""
+    """Create all topics, each partition with explicit replicas."""
     for place, topics in ((blind, BLIND), (safe, SAFE)):
         for name, partitions in topics.items():
             placement = {partition: place(rng) for partition in range(partitions)}
@@ -90,7 +90,7 @@ def create(admin: KafkaAdminClient, rng: Random) -> None:
 
 
 def produce(bootstrap: list[str], rng: Random) -> None:
-    """Records of different sizes into every partition."""
+    """Write records of different sizes to every partition."""
     producer = KafkaProducer(
         bootstrap_servers=bootstrap,
         acks=1,
@@ -110,7 +110,7 @@ def produce(bootstrap: list[str], rng: Random) -> None:
 
 @contextmanager
 def reading(bootstrap: list[str]) -> Iterator[None]:
-    """Three members in each group, polling until the block ends."""
+    """Three members in each group, which poll until the block ends."""
     is_over = threading.Event()
     has_joined = threading.Barrier(len(GROUPS) * MEMBERS + 1)
 
@@ -146,7 +146,7 @@ def reading(bootstrap: list[str]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Start, fill, look, stop."""
+    """Start the cluster, fill it, take the snapshot, stop it."""
     rng = Random(24)
     with Sandbox.kraft(
         brokers=BROKERS,

@@ -1,10 +1,10 @@
-"""`make live`: the walk on real brokers, Kafka 4.4 in KRaft mode, then 3.9 with ZooKeeper.
+"""`make live`: a walk on real brokers, Kafka 4.4 in KRaft mode, then 3.9 with ZooKeeper.
 
-Starts brokers in racks, makes topics with `rackwise topic`: some placed by it, some written by hand
-and blind to racks. Writes and reads real bytes, takes a snapshot, audits it, and holds the findings
-against what was laid: exactly the blind partitions, no other. The bytes that were really produced
-and consumed then make the report. Then the blind topics go, others are created, expanded and
-ensured in their place, and the audit finds no fault in any topic: Rackwise has placed them all.
+Starts brokers in racks and creates topics with `rackwise topic`: some placed by it, some with
+explicit rows that ignore racks. Writes and reads real bytes, takes a snapshot, audits it, and
+checks that the findings name exactly the partitions that ignore racks. The bytes that were really
+produced and consumed then make the report. At the end these topics are deleted, others are created,
+expanded and ensured in their place, and the audit finds no fault, since Rackwise placed them all.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def laid_blind(placements: Placements, racks: Sequence[str]) -> set[tuple[str, i
 
 
 def topic(verb: str, name: str, bootstrap: Sequence[str], *words: str) -> None:
-    """One of `rackwise topic create`, `alter`, `ensure`."""
+    """Run `rackwise topic create`, `alter` or `ensure`."""
     rackwise("topic", verb, name, "--bootstrap-server", ",".join(bootstrap), *words)
 
 
 def placed(partitions: int, replication: int | None = None) -> tuple[str, ...]:
-    """The options of a topic that is placed: how large, and the seed."""
+    """The options of a placed topic: its size, and the seed."""
     replicas = () if replication is None else ("--replication-factor", str(replication))
     return "--partitions", str(partitions), *replicas, "--seed", str(SEED)
 
 
 def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> dict[str, int]:
-    """All topics, in sync before anything is measured; topic -> partitions."""
+    """Create all topics and wait until they are in sync; topic -> partitions."""
     for name, partitions in by_hand.items():
         rows = ",".join(":".join(map(str, brokers)) for brokers in partitions)
         topic("create", name, bootstrap, "--replica-assignment", rows)
@@ -87,7 +87,7 @@ def create(bootstrap: Sequence[str], by_hand: Placements, replication: int) -> d
 
 
 def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> None:
-    """The blind topics go, others are created, expanded and ensured: the audit finds no fault."""
+    """Replace the topics that ignore racks: create, expand and ensure others, then audit."""
     print("\nThe topics that were laid blind go, others are placed:")
     with closing(KafkaAdminClient(bootstrap_servers=list(bootstrap))) as admin:
         admin.delete_topics(list(blind))
@@ -101,7 +101,7 @@ def replaced(bootstrap: Sequence[str], blind: Placements, replication: int) -> N
 
 
 def check_clean(bootstrap: Sequence[str]) -> None:
-    """The audit must end with 0 and tell nothing but how many replicas brokers hold in all."""
+    """The audit must exit with 0 and report only how many replicas each broker holds."""
     command = ("audit", "--bootstrap-server", ",".join(bootstrap), "--fail-on", "error")
     rackwise(*command)
     text = rackwise(*command, "--json", is_shown=False)
@@ -142,7 +142,7 @@ def produce(bootstrap: list[str], topics: Mapping[str, int]) -> dict[str, int]:
 
 
 def consume(bootstrap: list[str], topic: str, wanted: int, rack: str) -> int:
-    """Read a topic to its end as a member of the group, from the rack given; bytes that came."""
+    """Read a topic to its end as a member of the group, from the given rack; its bytes."""
     consumer = KafkaConsumer(
         topic,
         bootstrap_servers=bootstrap,
@@ -159,9 +159,9 @@ def consume(bootstrap: list[str], topic: str, wanted: int, rack: str) -> int:
 
 
 def audited(bootstrap: Sequence[str], name: str, blind: set[tuple[str, int]]) -> tuple[Path, str]:
-    """Snapshot and audit; the findings must name exactly the partitions laid blind.
+    """Snapshot and audit; the findings must name exactly the partitions that ignore racks.
 
-    The snapshot's file and the cluster's id. Raises `Unexpected`.
+    Returns the snapshot's file and the cluster's id. Raises `Unexpected`.
     """
     file = OUT / f"{name}.json.gz"
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
@@ -192,7 +192,7 @@ def rates_file(
 
 
 def kraft(java_home: Path) -> None:
-    """Four brokers of 4.3 in three racks: blind and safe partitions, bytes, audit, report."""
+    """Run four brokers of Kafka 4.4 in three racks: topics, bytes, audit, report."""
     print("== Kafka 4.4, KRaft: 4 brokers, racks a b c")
     with Sandbox.kraft(brokers=4, racks=KRAFT_RACKS, java_home=java_home) as cluster:
         bootstrap = cluster.bootstrap.split(",")
@@ -222,7 +222,7 @@ def zookeeper(java_home: Path) -> None:
 
 
 def main() -> None:
-    """Both kinds of cluster, then the report's path."""
+    """Run both kinds of cluster, then print the report's path."""
     java_home = find_java(os.environ).home
     kraft(java_home)
     zookeeper(java_home)

@@ -1,4 +1,4 @@
-"""Runs commands as a person would: echoes each one, shows what it says, tells its exit code."""
+"""Runs commands as a person would: prints each command, its output and its exit code."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PATIENCE_S = 60.0
 
 
 class Unexpected(SystemExit):
-    """Something is not as the walk-through expects it: an exit code, or what the cluster has."""
+    """An exit code or the state of the cluster differs from what the walk expects."""
 
 
 def rackwise(*arguments: str | Path, expect: int = 0, is_shown: bool = True) -> str:
-    """Run `rackwise` with these arguments; give its stdout. Raises `Unexpected`."""
+    """Run `rackwise` with these arguments; returns its stdout. Raises `Unexpected`."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ rackwise {shlex.join(words)}", flush=True)
     done = subprocess.run(
@@ -39,7 +39,7 @@ def rackwise(*arguments: str | Path, expect: int = 0, is_shown: bool = True) -> 
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Ask again and again. Raises `Unexpected` after a minute."""
+    """Poll a condition. Raises `Unexpected` after a minute."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
-"""The locked dependencies: install them, compile them, tell whether they are fresh.
+"""The locked dependencies: installs them, compiles them, checks that they are up to date.
 
     python3 requirements/locks.py install VENV LOCK   make VENV from LOCK, hashes required
-    python3 requirements/locks.py compile             rewrite the locks (wants uv)
-    python3 requirements/locks.py check               fail when pyproject.toml has moved on
+    python3 requirements/locks.py compile             rewrite the locks (needs uv)
+    python3 requirements/locks.py check               fail if pyproject.toml has changed since
 
 Runs on a bare Python, before anything is installed.
 """
@@ -64,7 +64,7 @@ def digest() -> str:
 
 
 def check() -> int:
-    """Whether each lock was compiled from the tables as they stand."""
+    """Whether each lock was compiled from the present tables."""
     stale = [
         lock.name
         for lock in sorted(LOCKS.glob("*.txt"))
@@ -76,7 +76,7 @@ def check() -> int:
 
 
 def compile_locks() -> int:
-    """Resolve again for every platform and Python; releases enter after seven days."""
+    """Resolve again for every platform and Python; only releases older than seven days are used."""
     uv = shutil.which("uv")
     if uv is None:
         print("uv is missing; hint: python3 -m pip install uv", file=sys.stderr)
@@ -101,7 +101,7 @@ def compile_locks() -> int:
 
 
 def install(venv: Path, lock: Path) -> int:
-    """Make `venv` from `lock` and put this checkout into it; a stamp makes reruns free."""
+    """Make `venv` from `lock` and install this checkout into it; a stamp makes a rerun free."""
     stamp = venv / "rackwise.stamp"
     state = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == state:

@@ -1,7 +1,4 @@
-"""Events of one start:
-
-key h7 is mapped to 7, its only log dir is empty, no broker is registered.
-"""
+"""Events of one start: key h7 is mapped to 7, its log dir is empty, no broker is registered."""
 
 from __future__ import annotations
 

@@ -240,10 +240,7 @@ def lone_zookeeper(java_home, tmp_path_factory):
 
 @pytest.fixture
 def make_lone_zookeeper(java_home, tmp_path):
-    """ZooKeepers of the test's own:
-
-    `make_lone_zookeeper(settings={...})`; all end with the test.
-    """
+    """ZooKeepers of the test's own, `make_lone_zookeeper(settings={...})`; all end with it."""
     with ExitStack() as running:
         yield lambda **options: running.enter_context(
             or_failed(

@@ -272,8 +272,7 @@ def check_choice(
     """A draw by the text of KIP-1123: a usable partition in the nearest rack that has one.
 
     The partition exists, has a leader if any partition has one, and is usable if any is. Nearness:
-    no
-    usable partition is led from a rack that shares more levels with the client's rack.
+    no usable partition is led from a rack that shares more levels with the client's rack.
     """
     assert 0 <= choice < len(view.leaders), "law of choice: the partition exists"
     led = {p for p, leader in enumerate(view.leaders) if leader is not None}

@@ -23,8 +23,7 @@ def check_claims(world, *, grace_ms, moved=frozenset(), plain=frozenset()):
     """All laws, on a world of `identity_world`.
 
     `moved`: ids that an operator gave to another key. `plain`: keys whose broker also starts
-    without
-    us, so that the store may not know its id.
+    without us, so that the store may not know its id.
     """
     check_one_live_broker(world)
     check_disks(world, moved)

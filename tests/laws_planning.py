@@ -43,10 +43,7 @@ PROMISED = (
 def check_plan(
     plan: Plan, cluster: Cluster, policy: Policy, *, prices: Sequence[Price] = ()
 ) -> None:
-    """P1 to P6:
-
-    the moves apply, pass the audit, add up, can be undone; the proof is checked again.
-    """
+    """P1 to P6: moves apply, pass the audit, add up, can be undone; the proof is checked."""
     after = applied(cluster, plan.moves)
     asked = of_goal(after, policy, plan.goal)
     if not isinstance(plan.goal, Leaders):

@@ -75,8 +75,7 @@ class ModelledKafka:
     """The cluster. `speed`: bytes per ms into each adding replica, 0 = only on request.
 
     `refusals`: partition -> error that answers its next request. `shown`: what late metadata shows,
-    and
-    until when.
+    and until when.
     """
 
     brokers: frozenset[int]

@@ -115,10 +115,7 @@ def naive_findings(
 
 
 def place(world: World, t: PlainFinding) -> tuple[object, ...]:
-    """Sort key:
-
-    cluster, topic, partition, rule, level, broker; racks of one level come in order.
-    """
+    """Sort key: cluster, topic, partition, rule, level, broker; racks of a level in order."""
     level = -1 if t.level is None else world.levels.index(t.level)
     broker = -1 if t.broker is None else t.broker
     topic = b"" if t.topic is None else t.topic.encode()

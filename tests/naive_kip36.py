@@ -1,7 +1,4 @@
-"""The rule of KIP-36 by its text, partition by partition and replica by replica:
-
-slow on purpose.
-"""
+"""The rule of KIP-36 by its text, one replica after the other: slow on purpose."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """A second, slow planner that tries every placement, for a handful of brokers and partitions.
 
 Written from the rules' sentences alone, to be compared with `rackwise.core.planning`. The slow
-audit
-judges the replica sets. Fair loads are looked up among all load vectors that any placement has. The
-cheapest placement is found by adding partitions one by one to all load vectors so far.
+audit judges the replica sets. Fair loads are looked up among all load vectors that any placement
+has. The cheapest placement is found by adding partitions one by one to all load vectors so far.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ class Question:
     """The question; `policy` includes the goal: drains, replication, balance off.
 
     `usd`: rack of the leader, rack of the new replica, bytes -> price. `replace`: old -> new
-    broker; only
-    new ones take replicas, and a partition on an old one must be on its new one.
+    broker; only new ones take replicas, and a partition on an old one must be on its new one.
     """
 
     cluster: Cluster

@@ -20,8 +20,7 @@ class Scene:
     """`replicas`: of each partition, leader first; `rack`: broker -> rack.
 
     `produced`: leader's rack -> client's rack -> bytes of each partition led there; `fetched`:
-    client's
-    rack -> bytes of each partition; `copied`: leader's rack -> bytes of each follower.
+    client's rack -> bytes of each partition; `copied`: leader's rack -> bytes of each follower.
     """
 
     rack: dict

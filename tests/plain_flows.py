@@ -1,8 +1,7 @@
 """A slow reader of flow rows, one by one as the rules say: what a generated file must hold.
 
 It does not know how rows were drawn. Racks come from the snapshots and the two tables, outcomes
-from
-the rules in their order, own addresses from the rows themselves.
+from the rules in their order, own addresses from the rows themselves.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def as_held(r, version):
 def check_registration_law(r, version):
     """Law:
 
-    a written registration is read again except for dropped fields, or rejected with a reason.
+    a registration is read as written, except for dropped fields, or rejected with a reason.
     """
     try:
         data = write_registration(r, version=version)

@@ -20,9 +20,9 @@ LATEST = -1
 
 
 class UniqueRecords(threading.Thread):
-    """Writes records with unique ids until it is stopped; `acked`:
+    """Writes records with unique ids until it is stopped.
 
-    those that all in-sync replicas have.
+    `acked`: the records that all in-sync replicas have.
     """
 
     def __init__(self, bootstrap, topic, partitions, pause_s=0.005):

@@ -1,8 +1,7 @@
 """Loopback relays in front of brokers that count requests by key, and drop or rewrite answers.
 
 Each relay's port is advertised by a listener of its own, so a client that came through a relay
-stays
-behind the relays; brokers and other clients do not use them.
+stays behind the relays; brokers and other clients do not use them.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ class RequestProxies:
 
     `seen`: requests by key. `lose(key)`: the next answer to such a request does not arrive, and its
     connection ends. `rewrite(key, change)`, `rewrite_request(key, change)`: `change` replaces the
-    bytes
-    of the next one.
+    bytes of the next one.
     """
 
     def __init__(self, count):

@@ -1,8 +1,7 @@
 """The Spark session that all Spark suites of a run share.
 
 With `RACKWISE_SPARK=connect` in the environment it is a session of Spark Connect, on a server in
-its
-own process: the same tests, for users without a driver. A process has either kind, not both.
+its own process: the same tests, for users without a driver. A process has either kind, not both.
 """
 
 from __future__ import annotations

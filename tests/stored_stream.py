@@ -1,8 +1,7 @@
 """`python tests/stored_stream.py`: writes `tests/pipeline/stored_stream` again, on a real broker.
 
 The stored folder is the contract of the format: write it again if `stream_store.FORMAT` changes,
-and
-keep the old one as a format that must be rejected.
+and keep the old one as a format that must be rejected.
 """
 
 from __future__ import annotations

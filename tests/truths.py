@@ -88,10 +88,7 @@ def _write(fleet, index, folder):
 
 
 def check_truth(spark, told, request):
-    """Law:
-
-    the result of `analyze` on generated files is their truth, to the byte and nano-dollar.
-    """
+    """Law: `analyze` on generated files gives their truth, to the byte and nano-dollar."""
     made = analyze(spark, request)
     check_told(told, made.summary, f"{made.tables}/gold")
     return made

@@ -103,7 +103,7 @@ def _commands(group: TyperGroup, before: str = "") -> dict[str, TyperCommand]:
 
 
 def error_tree() -> str:
-    """The tree and what each leaf means."""
+    """The tree of errors, with the meaning of each leaf."""
     tree = (errors.__doc__ or "").split("```")[1]
     lines = [
         "# Errors",
@@ -257,7 +257,7 @@ def _document(title: str, root: dict[str, object], definitions: Definitions) -> 
 
 
 def _field_docs(kind: type) -> dict[str, str]:
-    """Field -> the text that stands under it in the source."""
+    """Field -> the string literal below it in the source."""
     # Classes of the front door name `rackwise` as their module; `__init__` keeps the file.
     source = Path(kind.__init__.__globals__["__file__"]).read_text(encoding="utf-8")
     classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
@@ -270,7 +270,7 @@ def _field_docs(kind: type) -> dict[str, str]:
 
 
 def _about(file: Path) -> str:
-    """The first sentence of a module about itself."""
+    """The first sentence of a module's docstring."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return _paragraph(text.split("\n\n", maxsplit=1)[0]).removesuffix(".")
 

@@ -1,12 +1,12 @@
 """Bytes that a group reads in its own racks: with kafka-python's range, then with `rack-optimal`.
 
-Starts three brokers in racks a, b, c, which point consumers to near replicas, each behind a proxy
-that counts what leaves it, and makes a topic of twelve partitions with two replicas each. A group
-of three, one member in each rack, reads what is written; it is switched, and reads again.
+Starts three brokers in racks a, b, c, which send consumers to near replicas, each behind a proxy
+that counts what it sends, and creates a topic of twelve partitions with two replicas each. A group
+of three, one member in each rack, reads new records; it switches assignors, and reads again.
 
 ```
 consumer in rack a, partitions 0 to 3
-  +--> proxy --> broker 0, rack a   from the own rack
+  +--> proxy --> broker 0, rack a   from its own rack
   +--> proxy --> broker 1, rack b   from another: partition 1 has no replica in a
 ```
 """
@@ -43,7 +43,7 @@ PATIENCE_S = 90
 
 @dataclass(frozen=True)
 class Bytes:
-    """What a group has read: in the racks of its members, and in all."""
+    """The bytes that a group has read: in the racks of its members, and in total."""
 
     local: int
     total: int
@@ -56,20 +56,20 @@ class Bytes:
 
 
 def own_range(rack: str, **configs: object) -> KafkaConsumer:
-    """A member as kafka-python makes it: it fetches from near replicas, and tells no rack."""
+    """A plain kafka-python member: fetches from near replicas, with an assignor without racks."""
     return KafkaConsumer(
         TOPIC, client_rack=rack, partition_assignment_strategy=[RangePartitionAssignor], **configs
     )
 
 
 def optimal(rack: str, **configs: object) -> KafkaConsumer:
-    """A member that tells its rack, in a group that looks for the best assignment."""
+    """A member that sends its rack, in a group with the best assignment."""
     return rack_consumer(TOPIC, rack=rack, assignor=RackOptimal(rack), **configs)
 
 
 @contextmanager
 def polled(consumers: Collection[KafkaConsumer], seen: list[int]) -> Iterator[None]:
-    """Each consumer in a thread of its own; `seen` gets the numbers of records that come."""
+    """Poll each consumer in its own thread; `seen` gets the numbers of records that arrive."""
     is_over = threading.Event()
 
     def poll(consumer: KafkaConsumer) -> None:
@@ -90,7 +90,7 @@ def polled(consumers: Collection[KafkaConsumer], seen: list[int]) -> Iterator[No
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Look again and again. Raises `SystemExit` when the patience is over."""
+    """Poll a condition. Raises `SystemExit` after the timeout."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
@@ -99,14 +99,14 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def are_whole(consumers: Collection[KafkaConsumer]) -> bool:
-    """Whether all are of one generation and share the partitions evenly."""
+    """Whether all members have one generation and share the partitions evenly."""
     generations = {each.group_metadata().generation_id for each in consumers}
     shares = {len(each.assignment() or ()) for each in consumers}
     return len(generations) == 1 and shares == {len(PLACEMENT) // len(RACKS)}
 
 
 def write(bootstrap: str) -> int:
-    """Write to every partition; how many records."""
+    """Write to every partition; returns the number of records."""
     with closing(KafkaProducer(bootstrap_servers=bootstrap.split(","), acks="all")) as producer:
         sent = [
             producer.send(TOPIC, bytes(RECORD_BYTES), partition=partition)
@@ -153,7 +153,7 @@ def measured(
 
 
 def main() -> None:
-    """Start a cluster behind proxies, read, switch, read, tell both figures."""
+    """Start a cluster behind proxies, read, switch, read again, print both figures."""
     java = find_java(os.environ).home
     with (
         CountingProxies(len(RACKS)) as proxies,

@@ -1,4 +1,4 @@
-"""A proxy before each broker, which counts what it is sent to keep and what it gives, by client.
+"""A proxy before each broker that counts bytes produced to it and fetched from it, by client.
 
 ```
                           127.0.0.1
@@ -8,19 +8,20 @@ consumer "near-b"  -->  port 1  proxy  port of broker 1  -->  broker 1   adverti
                    <--          counts                   <--
 ```
 
-A broker advertises its proxy, so that the clients that once came through a proxy stay behind them.
-Requests and answers pass whole and unchanged; of each the first fields are read:
+A broker advertises its proxy, so clients that came through a proxy stay behind the proxies.
+Requests and answers pass unchanged; the proxy reads the first fields of each:
 
 ```
 request   int32 size | int16 api key | int16 version | int32 correlation id | nullable client id
 answer    int32 size | int32 correlation id
 ```
 
-A fetch request leaves its correlation id and its client id; the answer with that correlation id,
-its size field too, is counted for the client before it is passed on: what a client has, is counted.
-A produce request is counted itself, before it is passed on: what a broker has kept, is counted.
+The proxy remembers the correlation id and the client id of each fetch request. It counts the answer
+with that correlation id, its size field included, for the client before it passes the answer on; so
+all that a client has is counted. It counts a produce request before it passes it on; so all that a
+broker has stored is counted.
 
-It does no TLS, no SASL, and keeps one frame per direction and connection in memory.
+It supports no TLS and no SASL, and keeps one frame per direction and connection in memory.
 
 Source: the Kafka protocol guide; Produce has the api key 0, Fetch 1, and all headers start with
 these fields.
@@ -51,9 +52,9 @@ CORRELATION = struct.Struct(">i")
 
 
 class CountingProxies:
-    """Listen at `ports`, one per broker; pass on to `targets`, to be set before the first client.
+    """Listen at `ports`, one per broker; forward to `targets`, set before the first client.
 
-    Used as a `with` block; at its end all connections are closed.
+    Used as a `with` block; its end closes all connections.
     """
 
     def __init__(self, brokers: int) -> None:
@@ -109,7 +110,7 @@ class CountingProxies:
         await asyncio.gather(*connections, return_exceptions=True)
 
     async def _pass_on(self, broker: int, client: StreamReader, back: StreamWriter) -> None:
-        """One connection, until either side ends it."""
+        """Forward one connection until either side closes it."""
         fetches: dict[int, str] = {}
         with closing(back), suppress(OSError):
             server, forth = await asyncio.open_connection(HOST, self.targets[broker])
@@ -149,6 +150,6 @@ class CountingProxies:
 
 
 async def frame(reader: StreamReader) -> tuple[bytes, bytes]:
-    """The next size field and what it spans. Raises `EOFError` where there is no more."""
+    """The next size field and the bytes that it counts. Raises `EOFError` at the end."""
     size = await reader.readexactly(SIZE.size)
     return size, await reader.readexactly(SIZE.unpack(size)[0])

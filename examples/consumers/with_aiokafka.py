@@ -12,7 +12,7 @@ from rackwise.adapters.clients.aiokafka import RackOptimal, attach
 
 
 async def read(told: argparse.Namespace) -> None:
-    """Read as a member of a group, in the rack that is given or that this machine is in."""
+    """Read as a member of a group, in the given rack or the rack of this machine."""
     assignor = RackOptimal(told.rack)
     consumer = AIOKafkaConsumer(
         *told.topics,

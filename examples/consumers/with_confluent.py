@@ -10,7 +10,7 @@ from rackwise.adapters.clients import detect_rack
 
 
 def main() -> None:
-    """Read as a member of a group, in the rack that is given or that this machine is in."""
+    """Read as a member of a group, in the given rack or the rack of this machine."""
     rack = detect_rack()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("topics", nargs="+")

@@ -1,4 +1,4 @@
-"""A broker loses its disk and comes back as itself: real brokers of Kafka 3.9 on a real ZooKeeper.
+"""A broker loses its disk and gets its id back: real brokers of Kafka 3.9 on a real ZooKeeper.
 
 ```
 three brokers, a topic of 12 partitions x 3
@@ -6,8 +6,8 @@ three brokers, a topic of 12 partitions x 3
   broker B  as Kafka starts it         killed, disk emptied, started  a new id, replicas lost
 ```
 
-Every record that was acknowledged is read back at the end. Run it with
-`python examples/identity/live.py`; it wants Java 17 and fetches Kafka's jars once.
+Every acknowledged record is read back at the end. Run it with `python examples/identity/live.py`;
+it needs Java 17 and fetches Kafka's jars once.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ NOTE_PID = 'echo $$ > "$0"; exec "$@"'
 
 
 class Unexpected(SystemExit):
-    """Something is not as this walk expects it."""
+    """The state of the cluster differs from what this walk expects."""
 
 
 def rackwise(*words: str, expect: int = 0, is_shown: bool = True) -> str:
-    """Run `rackwise` as a person would; its stdout. Raises `Unexpected`."""
+    """Run `rackwise` as a person would; returns its stdout. Raises `Unexpected`."""
     if is_shown:
         print(f"\n$ rackwise {shlex.join(words)}", flush=True)
     done = subprocess.run([*RACKWISE, *words], stdout=subprocess.PIPE, text=True, check=False)
@@ -62,7 +62,7 @@ def rackwise(*words: str, expect: int = 0, is_shown: bool = True) -> str:
 
 
 def wait_until(condition: Callable[[], object], what: str) -> float:
-    """Ask again and again; the seconds that it took. Raises `Unexpected`."""
+    """Poll a condition; returns the seconds that it took. Raises `Unexpected`."""
     begun = time.monotonic()
     while not condition():
         if time.monotonic() - begun > PATIENCE_S:
@@ -72,7 +72,7 @@ def wait_until(condition: Callable[[], object], what: str) -> float:
 
 
 class Walk:
-    """The cluster, its store of ids, and what is asked of both."""
+    """The cluster, its store of ids, and questions to both."""
 
     def __init__(self, cluster: Sandbox, folder: Path) -> None:
         self.cluster = cluster
@@ -85,7 +85,7 @@ class Walk:
         return self.cluster.folder / f"broker-{broker}" / "server.properties"
 
     def id_of(self, broker: int) -> int | None:
-        """The id under which the broker at this port is registered; None = it is not."""
+        """The id under which the broker at this port is registered; None if there is none."""
         text = rackwise("broker-id", "list", "--json", *self.store, is_shown=False)
         told = strict_json.parse(text.encode(), where="list", error=InvalidConfig)
         endpoint = f"{self.cluster.brokers[broker].host}:{self.cluster.brokers[broker].port}"
@@ -95,20 +95,20 @@ class Walk:
         return None
 
     def in_sync(self, admin: KafkaAdminClient) -> list[set[int]]:
-        """Which brokers are in sync, by partition."""
+        """The in-sync brokers by partition."""
         (topic,) = admin.describe_topics([TOPIC])
         rows = sorted(topic["partitions"], key=lambda each: each["partition_index"])
         return [set(each["isr_nodes"]) for each in rows]
 
     def empty(self, broker: int) -> None:
-        """A new disk."""
+        """Empty the disk."""
         data = self.cluster.folder / f"broker-{broker}" / "data"
         shutil.rmtree(data)
         data.mkdir()
         print(f"its disk is emptied: {len(list(data.iterdir()))} files")
 
     def acquire(self, broker: int) -> dict[str, Any]:
-        """Start a broker through `broker-id acquire`; its report, once the broker is spawned."""
+        """Start a broker through `broker-id acquire`; returns its report, once spawned."""
         report, pid = self.folder / "report.json", self.folder / "broker.pid"
         for file in (report, pid):
             file.unlink(missing_ok=True)
@@ -135,7 +135,7 @@ class Walk:
         return told
 
     def kill(self) -> None:
-        """SIGKILL to the broker itself; its supervisor ends with 137."""
+        """SIGKILL to the broker itself; its supervisor exits with 137."""
         pid = int((self.folder / "broker.pid").read_text())
         os.kill(pid, signal.SIGKILL)
         if self.supervisor is None or self.supervisor.wait(PATIENCE_S) != 128 + signal.SIGKILL:
@@ -143,7 +143,7 @@ class Walk:
         print(f"\nbroker process {pid} killed with SIGKILL, its supervisor ended with 137")
 
     def end(self) -> None:
-        """Stop the broker under us in order."""
+        """Stop the supervised broker in order."""
         if self.supervisor is not None and self.supervisor.poll() is None:
             self.supervisor.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -152,7 +152,7 @@ class Walk:
 
 
 def produced(bootstrap: list[str]) -> set[bytes]:
-    """Write records that all replicas in sync have acknowledged."""
+    """Write records that all in-sync replicas acknowledge."""
     values = {b"order %d" % number for number in range(RECORDS)}
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all", linger_ms=10)
     with closing(producer):
@@ -176,7 +176,7 @@ def read(bootstrap: list[str]) -> set[bytes]:
 
 
 def with_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> int:
-    """Adopt a broker, lose its disk, get it back; its id."""
+    """Register a broker, lose its disk, get its id back; returns its id."""
     print("\n== broker A is started through Rackwise from now on; it keeps the id on its disk")
     before = walk.id_of(broker)
     walk.cluster.stop(broker)
@@ -205,7 +205,7 @@ def with_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> int:
 
 
 def without_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> None:
-    """The same as Kafka does it alone."""
+    """The same with Kafka alone."""
     print("\n== broker B is killed and its disk is emptied; it is started as Kafka starts")
     before = walk.id_of(broker)
     walk.cluster.kill(broker)
@@ -222,7 +222,7 @@ def without_rackwise(walk: Walk, admin: KafkaAdminClient, broker: int) -> None:
 
 
 def main() -> None:
-    """Both, on one cluster."""
+    """Run both on one cluster."""
     java_home = find_java(os.environ).home
     overrides = {"broker.id": "-1", "broker.id.generation.enable": "true"}
     print("== Kafka 3.9 on ZooKeeper: 3 brokers whose ids Kafka generates")

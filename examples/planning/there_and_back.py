@@ -3,15 +3,15 @@
 ```
 broker   0   1   2   3        audit      2   partitions with two replicas in rack a
 rack     a   b   c   a        plan       2   fewest moves, with their proof, which is checked
-                              apply      0   throttled, while a producer goes on writing
+                              apply      0   throttled, while a producer keeps writing
                               audit      0
-                              rollback   0   every list, leader and config as it was
+                              rollback   0   every list, leader and config as before
 ```
 
-Beside the exit codes it checks, by Kafka's clients alone: lists and leaders are the plan's after
-`apply` and those of before after `rollback`, the configs of topics and brokers are equal before and
-after, and every record that was acknowledged is read back. Run it with
-`python examples/planning/there_and_back.py`; it wants Java 17 and fetches Kafka's jars once.
+Beside the exit codes it checks with Kafka's clients alone: lists and leaders are the plan's after
+`apply` and the original ones after `rollback`, the configs of topics and brokers are equal before
+and after, and every acknowledged record is read back. Run it with
+`python examples/planning/there_and_back.py`; it needs Java 17 and fetches Kafka's jars once.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Configs: TypeAlias = dict[str, dict[str, str]]
 
 
 class Ledger:
-    """Every record that all replicas in sync have acknowledged, by partition."""
+    """Every record that all in-sync replicas have acknowledged, by partition."""
 
     def __init__(self, bootstrap: Sequence[str]) -> None:
         self.acknowledged: dict[TopicPartition, list[bytes]] = {each: [] for each in partitions()}
@@ -76,7 +76,7 @@ class Ledger:
         self._number = 0
 
     def write(self, size: int, count: int) -> None:
-        """So many records to every partition; back when they are acknowledged."""
+        """Write so many records to every partition; returns when they are acknowledged."""
         pending = []
         for partition in self.acknowledged:
             for _ in range(count):
@@ -91,18 +91,18 @@ class Ledger:
             self.acknowledged[partition].append(value)
 
     def close(self) -> None:
-        """End the producer."""
+        """Close the producer."""
         self._producer.close()
 
     @property
     def total(self) -> int:
-        """How many records."""
+        """The number of records."""
         return sum(map(len, self.acknowledged.values()))
 
 
 @contextmanager
 def again_and_again(work: Callable[[], object]) -> Iterator[None]:
-    """Do it for the length of the block. Raises `Unexpected` where it could not be done."""
+    """Repeat an action during the block. Raises `Unexpected` if it fails."""
     is_over, failed = threading.Event(), []
 
     def repeat() -> None:
@@ -124,14 +124,14 @@ def again_and_again(work: Callable[[], object]) -> Iterator[None]:
 
 
 def partitions() -> list[TopicPartition]:
-    """All of both topics."""
+    """All partitions of both topics."""
     return [
         TopicPartition(topic, each) for topic, rows in BLIND.items() for each in range(len(rows))
     ]
 
 
 def laid(admin: KafkaAdminClient) -> None:
-    """The topics, blind to racks, in sync and led as they are to be; and an operator's configs."""
+    """Create the topics without regard to racks, led as given, with an operator's configs."""
     topics = [
         NewTopic(topic, replica_assignments=dict(enumerate(rows)), topic_configs=OWN_CONFIGS[topic])
         for topic, rows in BLIND.items()
@@ -148,7 +148,7 @@ def laid(admin: KafkaAdminClient) -> None:
 
 
 def placement(admin: KafkaAdminClient) -> Placement:
-    """Where every replica is and who leads, as brokers tell it."""
+    """The replicas and the leader of every partition, as brokers show them."""
     return {
         TopicPartition(topic["name"], each["partition_index"]): (
             each["replica_nodes"],
@@ -160,7 +160,7 @@ def placement(admin: KafkaAdminClient) -> Placement:
 
 
 def configs(admin: KafkaAdminClient) -> Configs:
-    """Every config that was set while the cluster runs, throttles among them."""
+    """Every config that was set while the cluster runs, throttles included."""
     topics = [ConfigResource(ConfigResourceType.TOPIC, topic) for topic in BLIND]
     brokers = [ConfigResource(ConfigResourceType.BROKER, str(each)) for each in range(len(RACKS))]
     return {
@@ -182,19 +182,19 @@ def show_configs(when: str, found: Configs) -> None:
 
 
 def check_placement(admin: KafkaAdminClient, wanted: Placement, what: str) -> None:
-    """The brokers must show exactly this, soon. Raises `Unexpected`."""
+    """The brokers must soon show exactly this placement. Raises `Unexpected`."""
     wait_until(lambda: placement(admin) == wanted, f"lists and leaders {what}")
     print(f"\nlists and leaders of all {len(wanted)} partitions are {what}")
 
 
 def planned(plan: Plan, before: Placement) -> Placement:
-    """What the plan makes of a placement: its first broker leads."""
+    """The placement after the plan: the first broker of each partition leads."""
     moved = {TopicPartition(m.topic, m.partition): list(m.after) for m in plan.moves}
     return before | {which: (after, after[0]) for which, after in moved.items()}
 
 
 def applied(bootstrap: str) -> None:
-    """Carry the plan out, and watch its throttle come and go. Raises `Unexpected`."""
+    """Execute the plan, and watch its throttle appear and disappear. Raises `Unexpected`."""
     seen: Configs = {}
 
     def look() -> None:
@@ -213,7 +213,7 @@ def applied(bootstrap: str) -> None:
 
 
 def check_records(bootstrap: Sequence[str], ledger: Ledger) -> None:
-    """All that was acknowledged can be read, in order. Raises `Unexpected`."""
+    """Every acknowledged record can be read, in order. Raises `Unexpected`."""
     consumer = KafkaConsumer(bootstrap_servers=list(bootstrap), auto_offset_reset="earliest")
     found: dict[TopicPartition, list[bytes]] = {each: [] for each in ledger.acknowledged}
     with closing(consumer):
@@ -231,7 +231,7 @@ def check_records(bootstrap: Sequence[str], ledger: Ledger) -> None:
 
 
 def walk(cluster: Sandbox, admin: KafkaAdminClient, ledger: Ledger) -> None:
-    """There and back."""
+    """Repair and roll back."""
     to = ("--bootstrap-server", cluster.bootstrap.split(",")[0])
     laid(admin)
     ledger.write(RECORD_BYTES, RECORDS_PER_PARTITION)
@@ -262,7 +262,7 @@ def walk(cluster: Sandbox, admin: KafkaAdminClient, ledger: Ledger) -> None:
 
 
 def main() -> None:
-    """On a cluster of its own, with a state folder of its own."""
+    """Run on a cluster and with a state folder of its own."""
     java_home = find_java(os.environ).home
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     print("\n== Kafka 4.4, KRaft: racks a b c a; repaired with the fewest moves, then rolled back")

@@ -1,13 +1,13 @@
-"""Bytes that producers write to leaders in their own rack: rack-blind, rack-aware, and bounded.
+"""Bytes that producers write to leaders in their own rack: without racks, rack-aware, and bounded.
 
-Starts three brokers in racks a, b, c, each behind a proxy that counts what is sent to it, and makes
-a topic of twelve partitions. Two producers write, one in rack a and one in b: KIP-1123 warns that
-they leave the leaders in c empty. With each client they write three times:
+Starts three brokers in racks a, b, c, each behind a proxy that counts the bytes sent to it, and
+creates a topic of twelve partitions. Two producers write, one in rack a and one in b: KIP-1123
+warns that they leave the leaders in c without records. With each client they write three times:
 
 ```
-rack-blind    as the client alone does it       a third stays near, all leaders get the same
-rack-aware    partitioner.rack.aware            all stays near, the fullest rack gets 1.5 the mean
-bounded       and rackwise.max.skew=1.5         what stays near keeps every rack within 1.1
+rack-blind    the client alone                  a third is local, all leaders get the same
+rack-aware    partitioner.rack.aware            all is local, the fullest rack gets 1.5 the mean
+bounded       and rackwise.max.skew=1.5         local bytes keep every rack within 1.1
 ```
 """
 
@@ -68,7 +68,7 @@ class Written:
 
 
 def config(mode: str, rack: str) -> PartitionerConfig:
-    """What a mode means to a producer in this rack."""
+    """The client configuration of a mode for a producer in this rack."""
     return PartitionerConfig(
         rack_aware=True,
         rack=rack,
@@ -121,7 +121,7 @@ def confluent_kafka(mode: str, rack: str, bootstrap: str, client: str) -> None:
 def measured(
     write: Callable[[str, str, str, str], None], mode: str, proxies: CountingProxies
 ) -> Written:
-    """Let a producer of each rack write, and count what brokers 0, 1, 2 in racks a, b, c got."""
+    """Let a producer in each rack write; count what brokers 0, 1, 2 in racks a, b, c received."""
     bootstrap = ",".join(f"127.0.0.1:{port}" for port in proxies.ports)
     found = {}
     for rack in WRITING:
@@ -136,7 +136,7 @@ def measured(
 
 
 def main() -> None:
-    """Start a cluster behind proxies; write with each client in each mode; tell all figures."""
+    """Start a cluster behind proxies; write with each client in each mode; print all figures."""
     java = find_java(os.environ).home
     with (
         CountingProxies(len(RACKS)) as proxies,

@@ -14,7 +14,7 @@ from rackwise.core.partitioner import PartitionerConfig
 
 
 async def write(told: argparse.Namespace) -> None:
-    """Each line is a record without a key; then tell what stayed in the rack."""
+    """Write each line as a record without a key, then print the share that stayed in the rack."""
     inner = AIOKafkaProducer(bootstrap_servers=told.bootstrap_server, acks="all")
     config = PartitionerConfig(rack_aware=True, rack=told.rack)
     async with RackAwareAIOProducer(inner, config) as producer:

@@ -13,7 +13,7 @@ from rackwise.core.partitioner import PartitionerConfig
 
 
 def main() -> None:
-    """Each line is a record without a key; then tell what stayed in the rack."""
+    """Write each line as a record without a key, then print the share that stayed in the rack."""
     rack = detect_rack()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("topic")

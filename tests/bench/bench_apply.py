@@ -1,9 +1,9 @@
 """A plan executed on real brokers of Kafka 4.4: `python tests/bench/bench_apply.py`.
 
-Pair, each half whole processes from their start to their end: `rackwise apply` of 200 moves that
-only reorder lists, with the election of their preferred leaders / Kafka's own `--execute` of the
-same lists, then `--verify` until it tells that all are done, which elects nobody. Ours goes there,
-Kafka's tool goes back, and the first of each list leads before either begins.
+Pair, each side as whole processes from start to end: `rackwise apply` of 200 moves that only
+reorder lists, with the election of their preferred leaders / Kafka's own `--execute` of the same
+lists, then `--verify` until it reports that all are done, which elects no leader. Ours executes the
+moves, Kafka's tool reverses them, and the first of each list leads before either begins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROUNDS = 5
 
 
 def applied(cluster, plan, state):
-    """Ours, with a state folder of its own: a first run."""
+    """Our command, with a new state folder: a first run."""
     command = [sys.executable, "-m", "rackwise.cli", "apply", plan]
     subprocess.run(
         [*command, "--bootstrap-server", cluster.bootstrap],
@@ -48,7 +48,7 @@ def applied(cluster, plan, state):
 
 
 def reassigned(java_home, cluster, file):
-    """Kafka's own tool, by one file."""
+    """Kafka's own tool, with one file."""
     words = (java_home, cluster.bootstrap, "--reassignment-json-file", file)
     kafkas_tool(*words, "--execute")
     while kafkas_tool(*words, "--verify").count(" is completed.") < PARTITIONS:
@@ -56,13 +56,13 @@ def reassigned(java_home, cluster, file):
 
 
 def led(admin, rows):
-    """The first of each list leads; back when every one does."""
+    """Elect preferred leaders; returns when the first of each list leads."""
     elect_preferred(admin, [(TOPIC, number) for number in range(PARTITIONS)])
     until(lambda: leaders(admin, TOPIC) == {n: row[0] for n, row in enumerate(rows)}, "leaders")
 
 
 def main() -> None:
-    """One line."""
+    """Print one line."""
     java_home = find_java(os.environ).home
     with (
         TemporaryDirectory() as name,

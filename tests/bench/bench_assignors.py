@@ -1,12 +1,12 @@
 """Assigning partitions to members: `python tests/bench/bench_assignors.py`.
 
-100,000 partitions of 100 topics, 1,000 members, as many in each of 3 racks. Even: two replicas in
-two of the racks; skewed: one replica, racks 6:3:1.
+100,000 partitions of 100 topics, 1,000 members, the same number in each of 3 racks. Even: two
+replicas in two of the racks; skewed: one replica, racks 6:3:1.
 
 Pairs: the best assignment / sticky, first and after 5 % new members; sticky / kafka-python's
 cooperative-sticky, 10,000 x 200; sticky with racks / without; range / sticky; best_local / sticky;
-sticky and the best assignment / Kafka's own sticky in a warm JVM, left out where KAFKA=0.
-Assignments are looked at before anything is timed.
+sticky and the best assignment / Kafka's own sticky in a warm JVM, left out with KAFKA=0.
+Assignments are checked before anything is timed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def skewed() -> ReplicaRacks:
 
 
 def members_of(racks: ReplicaRacks, count: int = MEMBERS) -> Members:
-    """Members that all list all topics, as many in each rack."""
+    """Members that all subscribe to all topics, the same number in each rack."""
     topics = tuple(racks)
     return {
         f"member-{number:04}": Member(topics=topics, rack=RACKS[number % len(RACKS)])
@@ -70,7 +70,7 @@ def members_of(racks: ReplicaRacks, count: int = MEMBERS) -> Members:
 
 
 def joined(members: Members, racks: ReplicaRacks) -> Members:
-    """The group after a round, with new members in it."""
+    """The group after a round, with new members."""
     made = assign_sticky(members, racks)
     owned = {
         name: replace(member, owned=made.partitions[name], generation=1)
@@ -84,7 +84,7 @@ WORLDS = {"even": even(), "skewed": skewed()}
 
 
 def compare_best() -> None:
-    """What the proof costs beside the greedy rule."""
+    """What the proof costs compared with the greedy rule."""
     for world, racks in WORLDS.items():
         first = members_of(racks)
         for when, members in (("first", first), ("5 % new members", joined(first, racks))):
@@ -101,7 +101,7 @@ def compare_best() -> None:
 
 
 def compare_kafka_python() -> None:
-    """The client's own cooperative-sticky, which heeds no racks."""
+    """The client's own cooperative-sticky, which ignores racks."""
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
     racks = even(topics=10)
@@ -125,7 +125,7 @@ def compare_kafka_python() -> None:
 
 
 def compare_racks() -> None:
-    """What racks cost sticky, and range beside it."""
+    """What racks cost sticky, and range compared with it."""
     racks = WORLDS["even"]
     members = members_of(racks)
     rackless = {name: replace(member, rack=None) for name, member in members.items()}
@@ -144,7 +144,7 @@ def compare_racks() -> None:
 
 
 def compare_formula() -> None:
-    """The best locality by the formula, counts given."""
+    """The best locality by the formula, from given counts."""
     from rackwise.core.assignors.measure.local_bound import best_local
 
     racks = WORLDS["skewed"]
@@ -178,7 +178,7 @@ def compare_upstream() -> None:
 
 
 def compare_with(oracle: Oracle, world: str, members: Members, racks: ReplicaRacks) -> None:
-    """One group: sticky must be the same, then the times of both and of the best assignment."""
+    """One group: sticky must be equal, then the times of both and of the best assignment."""
     case = {
         "topics": racks,
         "members": [

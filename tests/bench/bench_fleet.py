@@ -53,13 +53,13 @@ START_S = 5
 
 
 def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first row of each batch: all rows come to Python, few go back."""
+    """The first row of each batch: all rows go to Python, few return."""
     for batch in batches:
         yield batch.slice(0, 1)
 
 
 def hop(spark: SparkSession) -> None:
-    """The way of facts to Python with large batches, and with those that Spark makes by itself."""
+    """Facts passed to Python in large batches, and in those that Spark makes by default."""
     facts = spark.range(HOP_ROWS).select(*map(fact_column, FLOW_FACT.fields))
     there = facts.mapInArrow(through, facts.schema)
 
@@ -76,7 +76,7 @@ def hop(spark: SparkSession) -> None:
 
 
 def fact_column(field: StructField) -> Column:
-    """A column as facts have it, quickly made: moments and other longs grow, codes recur."""
+    """A column like that of facts, quickly made: moments and other longs grow, codes recur."""
     number = F.col("id")
     if isinstance(field.dataType, TimestampType):
         return F.timestamp_seconds(number).alias(field.name)
@@ -157,7 +157,7 @@ def fleet(spark: SparkSession, folder: Path) -> None:
 
 
 def say(name: str, ours: float, peer: float) -> None:
-    """The seconds, for people."""
+    """Print the seconds."""
     print(f"{name}: {ours:.2f} s, {peer:.2f} s", file=sys.stderr)
 
 

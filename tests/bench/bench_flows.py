@@ -1,8 +1,8 @@
 """Flows to facts against a bare scan: `python tests/bench/bench_flows.py [FLOWS] [FORMAT]..`.
 
-Pairs: bronze to silver, that is `flow_fact` written, every row counted and, of canonical flows, the
-names collected, against reading the columns that the job reads from Parquet and summing each; two
-cores, interleaved, one warm-up, best of five. Rows and bytes are compared with the truth of the
+Pairs: bronze to silver (writing `flow_fact`, counting every row and, for canonical flows,
+collecting the names) against reading the columns that the job reads from Parquet and summing each;
+two cores, interleaved, one warm-up, best of five. Rows and bytes are compared with the truth of the
 generated flows before anything is timed. Formats are canonical, vpc (Parquet) and vpc-text.
 """
 
@@ -54,7 +54,7 @@ VPC = (*VPC_REQUIRED, "pkt_srcaddr", "pkt_dstaddr", "flow_direction")
 
 
 def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
-    """The flows of a fleet in a new folder; their rows, and the rows that are traffic."""
+    """Write the flows of a fleet to a new folder; returns all rows and the traffic rows."""
     folder.mkdir()
     rows = kept = 0
     for index in range(fleet.options.files):
@@ -71,7 +71,7 @@ def write_flows(fleet: GeneratedFleet, folder: Path) -> tuple[int, int]:
 def to_silver(
     spark: SparkSession, flows: Path, form: FlowFormat, fleet: Fleet, buckets: Buckets
 ) -> RowOutcomes:
-    """The step of the job: facts written, all rows counted; what was written is removed."""
+    """The step of the job: facts written, all rows counted; the result is removed."""
     read_as = "canonical" if form is FlowFormat.CANONICAL else "vpc"
     with tempfile.TemporaryDirectory(dir=flows.parent) as folder:
         listed = flow_files(spark, [str(flows)])
@@ -90,14 +90,14 @@ def scan(spark: SparkSession, flows: Path, columns: Sequence[str]) -> None:
 
 
 def number(kind: DataType, name: str) -> Column:
-    """What of a column can be summed."""
+    """A column as a number that can be summed."""
     if isinstance(kind, StringType):
         return F.length(name)
     return F.unix_seconds(name) if isinstance(kind, TimestampType) else F.col(name)
 
 
 def compare(spark: SparkSession, folder: Path, count: int, forms: Sequence[FlowFormat]) -> None:
-    """Check each format against its truth, then print the ratio of the best."""
+    """Check each format against its truth, then print the ratio of the best times."""
     for form in forms:
         generated = generate_fleet(FleetOptions(flows=count, flow_format=form))
         flows = scanned = folder / form.value

@@ -1,11 +1,11 @@
 """Ids of brokers on a real ZooKeeper: `python tests/bench/bench_identity.py`.
 
-Pairs, each half with a process for each start, medians over interleaved rounds:
+Pairs, each side with a process for each start, medians over interleaved rounds:
 
 ```
 claim, 50 at once     from the common instant to the files, sessions open before; half of them
                       have it by then: p50
-   our rules / to the letter;  fence read by the one spare's takers alone / by all;
+   our rules / to the letter;  fence read by takers of the one spare only / by all;
    one spare id, 50 strangers / a new cluster
 scan of 5000 topics   500 reads in flight / one by one
 watcher               from a broker's end to its marker, 5000 topics / none
@@ -53,7 +53,7 @@ POLL_S = 0.01
 
 
 class OneByOne:
-    """A store that is asked for one node at a time."""
+    """A store that reads one node at a time."""
 
     def __init__(self, store):
         self.store = store
@@ -74,7 +74,7 @@ def fill(store):
 
 
 def all_have_claimed(base, numbers):
-    """Fifty processes in a store of their own."""
+    """Fifty processes that claim in a store of their own."""
     with ExitStack() as running:
         place = Place(f"{base}/{next(numbers)}", running).prepare()
         with claimers(place.url, PROCESSES) as process:
@@ -84,7 +84,7 @@ def all_have_claimed(base, numbers):
 
 
 def claim_s(stage, *, spare=False, literal=False, fence="b1"):
-    """p50 of fifty claims at the same instant; nobody registers."""
+    """p50 of fifty claims at the same instant; no broker registers."""
     with stage.fleet(literal=literal, session_s=10.0) as fleet:
         if spare:
             fleet.topic(SPARE)
@@ -132,7 +132,7 @@ class Watcher:
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        """Until it is over."""
+        """Run until it is stopped."""
         try:
             run_watcher(
                 self.own,
@@ -147,7 +147,7 @@ class Watcher:
             self.own.close()
 
     def each_round(self):
-        """The only way out."""
+        """Check after each round whether to stop."""
         if self.is_over.is_set():
             raise InterruptedError
 
@@ -160,7 +160,7 @@ class Watcher:
             self.store.wait([parent], 1000)
 
     def lose(self):
-        """A broker comes, is known, and goes; seconds from its end to its marker."""
+        """A broker registers, is seen, and ends; returns the seconds from its end to its marker."""
         name = str(next(self.ids))
         broker = open_zookeeper(self.url)
         data = f'{{"version":5,"endpoints":["PLAINTEXT://h{name}:9092"]}}'.encode()
@@ -184,7 +184,7 @@ class Watcher:
 
 
 def watchers(base):
-    """Loss to marker, with many topics and with none."""
+    """From a loss to its marker, with many topics and with none."""
     with Watcher(f"{base}/watched-full") as full, Watcher(f"{base}/watched-empty") as empty:
         fill(full.store)
         full.lose(), empty.lose()
@@ -197,13 +197,13 @@ def watchers(base):
 
 
 def ended(process):
-    """SIGTERM, and wait."""
+    """SIGTERM, then wait."""
     process.terminate()
     process.wait()
 
 
 class Broker:
-    """One broker of Kafka 3.9 without an id, on a ZooKeeper of its own; each start on no data."""
+    """One broker of Kafka 3.9 without an id, on its own ZooKeeper; each start has empty disks."""
 
     def __init__(self, folder, java_home):
         folder.mkdir()
@@ -221,7 +221,7 @@ class Broker:
         self.folder, self.numbers = folder, count()
 
     def registered_s(self, start, stop):
-        """Seconds from its start to a registration."""
+        """Seconds from the start to a registration."""
         shutil.rmtree(self.folder / "broker-0" / "data", ignore_errors=True)
         (self.folder / "broker-0" / "data").mkdir()
         begun = time.perf_counter()
@@ -235,7 +235,7 @@ class Broker:
         return taken
 
     def bare_s(self):
-        """Started as it is."""
+        """Started without Rackwise."""
         return self.registered_s(self.broker.start, lambda _: self.broker.stop())
 
     def launched_s(self):
@@ -264,7 +264,7 @@ class Broker:
 
 
 def brokers(folder, java_home):
-    """A broker with and without us, compiled as a package is that was installed."""
+    """A broker with and without us, compiled as an installed package is."""
     compileall.compile_dir(Path(rackwise.__file__).parent, quiet=1)
     with Broker(folder, java_home) as broker:
         broker.bare_s(), broker.launched_s()
@@ -277,7 +277,7 @@ def brokers(folder, java_home):
 
 
 def scans(base):
-    """Pipelined and one by one."""
+    """Reads in flight and one by one."""
     create_znodes(f"{base}/scanned", None)
     with closing(open_zookeeper(f"{base}/scanned")) as store:
         fill(store)

@@ -1,7 +1,7 @@
 """Placing a million partitions on levels of racks: `python tests/bench/bench_levels.py`.
 
-Pairs: levels / kip36 on 300 brokers in 3 racks; peak memory of levels / bytes of its rows. What
-levels makes is looked at before anything is timed.
+Pairs: levels / kip36 on 300 brokers in 3 racks; peak memory of levels / bytes of its rows. The rows
+are checked before anything is timed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUEST = Request(
 
 
 def look(rows: np.ndarray) -> None:
-    """Raise where rows repeat a rack, or where brokers hold or lead more than their part."""
+    """Raise if rows repeat a rack, or if brokers hold or lead more than their part."""
     racks = np.sort(rows % RACKS, axis=1)
     if (racks[:, 1:] == racks[:, :-1]).any():
         raise SystemExit("levels repeats a rack")
@@ -35,7 +35,7 @@ def look(rows: np.ndarray) -> None:
 
 
 def compare_memory() -> None:
-    """The peak of all that is allocated, the rows themselves included."""
+    """The peak of all allocated memory, the rows included."""
     tracemalloc.start()
     rows = LEVELS.place(REQUEST)
     peak = tracemalloc.get_traced_memory()[1]

@@ -4,9 +4,9 @@ Topics of 6, 12, 100 and 1,000 partitions, leaders in 3 racks, a producer in one
 100 bytes. CPU time of this process, the best of 7 interleaved rounds on either side.
 
 Pairs: a choice under its lock / kafka-python's StickyPartitioner, no key; the same at 1,000 / at 6
-partitions; a choice / kafka-python's DefaultPartitioner; a keyed record, the partitions' number
-known / kafka-python's; weights of 334 candidates, a draw in every window of 16 KiB / no draw; a
-producer in a rack / one that is not rack-aware.
+partitions; a choice / kafka-python's DefaultPartitioner; a keyed record with a known number of
+partitions / kafka-python's; weights of 334 candidates, a draw in every window of 16 KiB / no draw;
+a producer in a rack / one that is not rack-aware.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CALLS = 5_000
 
 
 def view(partitions: int) -> TopicView:
-    """Leaders in turn on the brokers, those in turn in the racks."""
+    """Leaders in turn on the brokers, brokers in turn in the racks."""
     racks = {node: RACKS[node % len(RACKS)] for node in range(BROKERS)}
     return TopicView(tuple(partition % BROKERS for partition in range(partitions)), racks)
 
@@ -67,7 +67,7 @@ def choice(partitions: int, *, rack_aware: bool = True) -> TopicPartitioner:
 
 
 def locked(partitions: int) -> Callable[[], int]:
-    """One record as a plug-in asks for it: the topic's entry, its lock, the record's length."""
+    """One record, chosen as a plug-in does: the topic's entry, its lock, the record's length."""
     topics = {"t": (Lock(), choice(partitions))}
 
     def ask(topic: str = "t", serialized_value: bytes = VALUE) -> int:
@@ -88,7 +88,7 @@ def metadata(partitions: int) -> ClusterMetadata:
 
 
 def peer(kind: type, partitions: int, key: bytes | None = None) -> Callable[[], int]:
-    """One record as kafka-python's own partitioners are asked for it."""
+    """One record, chosen by kafka-python's own partitioners."""
     return partial(kind().partition, "t", key, key, VALUE, VALUE, metadata(partitions))
 
 
@@ -121,7 +121,7 @@ def compare_best(
 
 
 def compare_unkeyed() -> None:
-    """Records without key, against the shipped partitioners and against ourselves."""
+    """Records without key, against the shipped partitioners and against our own other cases."""
     for partitions, gate in ((12, 0.3), (1_000, 0.01)):
         compare_best(
             f"choice with lock / kafka-python's StickyPartitioner, {partitions} partitions",
@@ -153,7 +153,7 @@ def compare_unkeyed() -> None:
 
 
 def compare_keyed() -> None:
-    """A key of 16 bytes, the number of partitions known."""
+    """A key of 16 bytes and a known number of partitions."""
     compare_best(
         "key / kafka-python's StickyPartitioner, 1,000 partitions",
         partial(partition_for_key, KEY, 1_000),
@@ -164,7 +164,7 @@ def compare_keyed() -> None:
 
 
 def compare_weighted() -> None:
-    """What a draw by weight costs a record, where each candidate is behind by another number."""
+    """What a draw by weight costs a record if each candidate has a different load."""
     partitioner = choice(1_000)
     local = partitioner.candidates().partitions
     load = PartitionLoad({partition: partition % 7 for partition in local})

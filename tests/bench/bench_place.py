@@ -1,9 +1,9 @@
 """Placing a million partitions: `python tests/bench/bench_place.py`.
 
 Pairs, 300 brokers in 3 racks: kip36 / unaware with as many replicas as racks and with more; kip36 /
-the same rule partition by partition; striped / the draws it makes; the check of a stranger's rows /
-kip36; peak memory / bytes of the rows; kip36 / Kafka's own AdminUtils in a warm JVM of its own,
-left out where KAFKA=0. Rows are compared before anything is timed.
+the same rule partition by partition; striped / its draws alone; the check of foreign rows / kip36;
+peak memory / bytes of the rows; kip36 / Kafka's own AdminUtils in a warm JVM, left out with
+KAFKA=0. Rows are compared before anything is timed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REQUEST = Request(
 
 
 class Counted:
-    """Draws, and the bounds they were asked for."""
+    """Records draws and their bounds."""
 
     def __init__(self, seed: int) -> None:
         self.stops: list[int] = []
@@ -102,7 +102,7 @@ def compare_striped() -> None:
 
 
 def compare_check() -> None:
-    """The look at a stranger's rows."""
+    """The check of rows from elsewhere."""
     rows = KIP36.place(REQUEST)
     compare(
         "check of a stranger's rows / kip36, 1,000,000 partitions",
@@ -113,7 +113,7 @@ def compare_check() -> None:
 
 
 def compare_memory(placer: Placer, gate: float) -> None:
-    """Peak of what is allocated while rows are made."""
+    """Peak of allocated memory while rows are made."""
     tracemalloc.start()
     placement = Placement(rows=placer.place(REQUEST))
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,9 +1,9 @@
 """The planner on generated clusters: `python tests/bench/bench_planner.py`.
 
-Pairs: a tenfold cluster / a small one, the way from file to file / the read of it, check / plan,
-equal partitions of each rack as one / one flow of all, in seconds; a plan / a read snapshot, in
-peak memory. And ours / a peer: kafka-utils beside us, in moves and seconds; Kafka's `--generate` as
-its moves were counted on the same cluster once.
+Pairs in seconds: a tenfold cluster / a small one, from file to file / reading it, check / plan,
+equal partitions of each rack as one / one flow of all. In peak memory: a plan / reading a snapshot.
+Ours / a peer: kafka-utils in the same run, in moves and seconds; Kafka's `--generate` by its number
+of moves, counted once on the same cluster.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROUNDS = 3
 
 
 def beside_kafka_utils(cluster: Cluster) -> None:
-    """Two lines: moves and seconds, ours / those of its replication groups and partition counts."""
+    """Two lines: moves and seconds, ours / kafka-utils with replication groups."""
     moves = KAFKA_UTILS_MOVES
     ours = plan(cluster).totals.moves
     if python := peer_python("kafka-utils", KAFKA_UTILS):
@@ -91,7 +91,7 @@ def from_file_to_file(cluster: Cluster, folder: Path) -> None:
 
 
 def peak(work: str, snapshot: Path) -> int:
-    """Most bytes that a process held which did this; a process of its own has a peak of its own."""
+    """The peak memory of a process that did this; each has its own process."""
     done = subprocess.run(
         [sys.executable, __file__, work, snapshot], check=True, stdout=subprocess.PIPE, text=True
     )
@@ -99,7 +99,7 @@ def peak(work: str, snapshot: Path) -> int:
 
 
 def held(work: str, snapshot: Path) -> None:
-    """Read the snapshot, plan it where that is asked, and print the peak in bytes."""
+    """Read the snapshot, plan it if asked, and print the peak in bytes."""
     cluster = read_snapshot(snapshot)
     if work == "plan":
         made = plan(cluster)
@@ -108,14 +108,14 @@ def held(work: str, snapshot: Path) -> None:
 
 
 def most_held() -> int:
-    """Most bytes of this process; what `getrusage` tells began with the most of the one before."""
+    """The peak memory of this process; `getrusage` starts with the peak of its parent."""
     lines = Path("/proc/self/status").read_text().splitlines()
     (most,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
     return int(most) * 1024
 
 
 def memory(cluster: Cluster, folder: Path) -> None:
-    """Two lines: peak of a plan / of the read snapshot, and / 2 GB."""
+    """Two lines: peak of a plan / of reading the snapshot, and / 2 GB."""
     snapshot = folder / "million.json"
     write_snapshot(cluster, snapshot)
     planned = peak("plan", snapshot)

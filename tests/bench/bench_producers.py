@@ -4,18 +4,18 @@ Values of 100 bytes, leaders in 3 racks, CPU time of this thread, the best of 7 
 on either side. Pairs on the clients' own metadata: our `partition()` with its lock / kafka-python's
 own partitioners; our choice / aiokafka's. Pairs on librdkafka's mock cluster: kafka-python's whole
 `send()`, rack-aware / not, and with ours / without; confluent-kafka's `produce` by the wrapper /
-with a constant partition; a callback per window / per record. Windows of confluent-kafka are of
-its `batch.size`, which is 1,000,000 bytes by itself, and of 16 KiB.
+with a constant partition; a callback per window / per record. Windows of confluent-kafka have its
+`batch.size`, 1,000,000 bytes by default, or 16 KiB.
 
-On real brokers, left out where KAFKA=0: records per second of each client without / with ours, the
-median of ratios of 15 rounds, each in an order of its own; 3 brokers, all of them near, topics of 3
-replicas, values of 100 bytes and of 1000. Each round plays the client without ours twice: what the
-two differ by is printed, and is the noise of the other ratio. The brokers' logs lie in memory where
-there is a `/dev/shm`: what a shared disk does is larger than the gate.
+On real brokers, left out with KAFKA=0: records per second of each client without / with ours, the
+median of ratios of 15 rounds, each in its own order; 3 brokers, all of them near, topics of 3
+replicas, values of 100 bytes and of 1000. Each round runs the client without ours twice; their
+difference is printed, and is the noise of the other ratio. The brokers' logs are in memory if there
+is a `/dev/shm`, since the noise of a shared disk is larger than the gate.
 
-The load of confluent-kafka is a steady one: it waits for a queue that a third of it fills, which is
-a fifth of librdkafka's own. Its values are of 1000 bytes alone: of 100 bytes librdkafka takes as
-many as Python can call `produce`, which the pair above measures.
+The load of confluent-kafka is steady: it waits for a queue that a third of it fills, which is a
+fifth of librdkafka's own. It has values of 1000 bytes only: with 100 bytes librdkafka is limited by
+the calls of `produce` in Python, which the pair above measures.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def topic(partitions: int) -> dict[str, list[list[int]]]:
 def asking(
     partitioner: object, partitions: int, key: bytes | None = None, calls: int = CALLS
 ) -> Callable[[], None]:
-    """Ask a partitioner of kafka-python so many times."""
+    """Call a partitioner of kafka-python so many times."""
     from client_metadata import metadata
 
     cluster = metadata(BROKERS, topic(partitions))
@@ -96,7 +96,7 @@ def asking(
 
 
 def ours() -> RackAwarePartitioner:
-    """A plug-in of ours."""
+    """One of our plug-ins."""
     return RackAwarePartitioner(CONFIG, rng=random.Random(1))
 
 
@@ -115,7 +115,7 @@ def compare_best(
     gate: float,
     scale: float = 1,
 ) -> None:
-    """The best of ours / the best of the peer's, in CPU time; `scale`: peer's calls to one."""
+    """Our best / the peer's best, in CPU time; `scale`: peer's calls to one of ours."""
     ours(), peer()
     gc.collect()
     gc.disable()
@@ -250,7 +250,7 @@ def compare_confluent(cluster: MockCluster, sticky_bytes: int) -> None:
 
 @contextmanager
 def kafka_python(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callable[[], None]]:
-    """Send all, wait for all."""
+    """Send all and wait for all."""
     options = {"bootstrap_servers": bootstrap.split(","), "acks": "all", "linger_ms": 5}
     partitioner = ours() if is_ours else StickyPartitioner()
     made = KafkaProducer(partitioner=partitioner, **options)
@@ -317,7 +317,7 @@ def aiokafka(bootstrap: str, value: bytes, *, is_ours: bool) -> Iterator[Callabl
 
 
 def sent(value: bytes) -> int:
-    """How many records of a size a client written in Python sends in a round."""
+    """How many records of a size a Python client sends in a round."""
     return RECORDS // 2 if len(value) < len(LONG_VALUE) else RECORDS // 4
 
 
@@ -349,7 +349,7 @@ def compare_throughput() -> None:
 
 
 def compare_clients(pair: str, writes: list[Callable[[], None]]) -> None:
-    """Without, without again, and with ours: paired in each round, in an order of its own."""
+    """Without, without again, and with ours: paired in each round, in a new order."""
     for warm_up in writes * 2:
         warm_up()
     turns = random.Random(1)

@@ -1,7 +1,7 @@
 """The report of a fleet: `python tests/bench/bench_report.py`.
 
-No pairs but bounds: `rackwise report` on the summary of 200 clusters, in a process of its own, in
-seconds of its processor (the machine may be shared), bytes of the page, and bytes of memory.
+No pairs but limits: `rackwise report` on the summary of 200 clusters, in its own process: seconds
+of CPU (the machine may be shared), bytes of the page, and bytes of memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAMED = f"report of {CLUSTERS} clusters"
 
 
 def rendered(out: Path) -> tuple[float, int]:
-    """Processor seconds of one start of the command, and the bytes that were in memory at most."""
+    """CPU seconds of one start of the command, and its peak memory in bytes."""
     command = [sys.executable, "-m", "rackwise.cli", "--quiet", "report", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)

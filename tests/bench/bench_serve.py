@@ -1,4 +1,4 @@
-"""The service in a process of its own: `python tests/bench/bench_serve.py`.
+"""The service in its own process: `python tests/bench/bench_serve.py`.
 
 Pairs: 1,000 requests of 12 partitions of 3 replicas on one connection / `place` alone; one call of
 100,000 x 3 through `ReplicaAssignmentClient` / `place` and kafka-python decoding the answer. Rows
@@ -34,13 +34,13 @@ BROKERS = small_cluster(dict(enumerate("abcabc")), {}).brokers
 
 
 def placed(partitions, number=0):
-    """What the service's placer gives its request `number`."""
+    """What the service's placer answers to its request `number`."""
     rng = JavaRandom(seed_of(SEED, number))
     return place(BROKERS, partitions, 3, placer=Kip36(), rng=rng)
 
 
 def requests(port):
-    """Many small ones on one connection."""
+    """Many small requests on one connection."""
     frame = framed(assignment(12, 3))
     with closing(socket.create_connection(("127.0.0.1", port))) as sock:
 
@@ -59,7 +59,7 @@ def requests(port):
 
 
 def one_call(port):
-    """A large one through the client."""
+    """A large request through the client."""
     read = CreateReplicaAssignmentText._struct.compiled_decode_from(
         0, compact=True, tagged=True, data_class=CreateReplicaAssignmentText
     )

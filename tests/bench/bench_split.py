@@ -1,8 +1,8 @@
 """Splitting bytes over racks: `python tests/bench/bench_split.py`.
 
 30 racks of 3 levels, half of them with clients, some bytes pinned. Pair: `split_by_balance` / the
-same as a linear program, built and solved by ortools' GLOP; both find the same crossing, looked at
-before anything is timed.
+same as a linear program, built and solved by ortools' GLOP. Both must find the same crossing, which
+is checked before anything is timed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starts, in starts of an empty interpreter: `python tests/bench/bench_start.py`."""
+"""Start times in units of an empty interpreter's: `python tests/bench/bench_start.py`."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Pairs: silver joins (broker, peer and client racks) and the daily topic matrix, 
 client group in its key, against reading the same columns and summing each; Parquet, two cores,
 interleaved, one warm-up, best of five. Rows and bytes of all are compared before anything is timed.
 
-Beside it DuckDB does the first of them, on the same files with as many threads. It is no gate but a
-yardstick: with this much data one machine without Spark is faster.
+DuckDB does the first of them as well, on the same files with as many threads. It is a yardstick,
+not a gate: with this much data one machine without Spark is faster.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def questions():
 
 
 def registrations():
-    """Brokers of two listeners, each on a host of its own."""
+    """Brokers with two listeners, each on its own host."""
     if read_registration(1, SAMPLES[5]) != sample():
         raise SystemExit("the registration differs")
     nodes = [SAMPLES[5].replace(b"host1", b"host%d" % id_) for id_ in range(REGISTRATIONS)]

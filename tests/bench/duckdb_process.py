@@ -1,7 +1,7 @@
-"""DuckDB as a process of its own: a yardstick for what Spark does on one machine.
+"""DuckDB in its own process: a yardstick for Spark on one machine.
 
-It is no dependency of ours. What is installed goes into `build/duckdb` once, from `duckdb.txt`
-beside this file. The process is kept, so that what is timed is the query and not its start.
+It is not a dependency. It is installed once into `build/duckdb`, from `duckdb.txt` beside this
+file. The process is kept, so that the query is timed and not its start.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ADDRESS_BITS = 32
 
 
 class DuckDB:
-    """The process; `folder` has the facts, `rack_of` says a rack's rank by its broker's index."""
+    """The process; `folder` has the facts, `rack_of` gives a rack's rank by its broker's index."""
 
     def __init__(self, folder: Path, rack_of: Callable[[int], int], nets: Sequence[Subnet]) -> None:
         ranks = {rack: rank for rank, rack in enumerate(sorted({net.rack for net in nets}), 1)}

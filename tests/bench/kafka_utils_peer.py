@@ -1,8 +1,8 @@
-"""Yelp's kafka-utils as a peer; runs in an environment of its own, where we are not installed.
+"""Yelp's kafka-utils as a peer; runs in its own environment, without Rackwise.
 
 Reads one JSON line, `{"racks": {broker: rack}, "replicas": {topic: [[broker, ...], ...]}}`; then
 answers each further line with `{"seconds": .., "moves": ..}` of its rebalance by replication groups
-and partition counts. What it works on is built anew each time, outside of what is measured.
+and partition counts. Its input is built anew each time, outside of the measured time.
 """
 
 from __future__ import annotations

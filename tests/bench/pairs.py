@@ -1,6 +1,6 @@
-"""A pair: two ways of doing a thing, interleaved in one run, compared by their ratio.
+"""A pair: two ways of doing the same, interleaved in one run, compared by their ratio.
 
-Machines differ and are shared; ratios of one run hold anywhere. Seconds are never a gate.
+Machines differ and are shared; ratios within one run are comparable. Seconds are never a gate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDS = 7
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long one call takes, collector off."""
+    """Seconds of one call, with the collector off."""
     gc.collect()
     gc.disable()
     started = time.perf_counter()
@@ -45,7 +45,7 @@ def compare(
 
 
 def tell(pair: str, ratio: float, *, gate: float | None) -> None:
-    """Print one result line; `run.py` collects them. Without a gate it is a yardstick."""
+    """Print one result line, which `run.py` collects. A line without a gate is a yardstick."""
     is_ok = gate is None or ratio <= gate
     line = {"pair": pair, "ratio": round(ratio, 3), "gate": gate, "ok": is_ok}
     print(json.dumps(line), flush=True)

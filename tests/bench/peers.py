@@ -1,4 +1,4 @@
-"""Peers that cannot live beside us: each has an environment of its own under `build/peers`."""
+"""Peers that need an environment of their own, under `build/peers`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENVIRONMENTS = Path(__file__).parents[2] / "build" / "peers"
 
 
 def peer_python(name: str, wanted: str) -> Path | None:
-    """The interpreter of environment `name`, which has `wanted`; none where it cannot be had."""
+    """The interpreter of environment `name`, which has `wanted`; none if it cannot be installed."""
     home = ENVIRONMENTS / name
     python = home / "bin" / "python"
     stamp = home / "wanted"

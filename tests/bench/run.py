@@ -1,6 +1,6 @@
-"""`make bench`: runs every `bench_*.py` beside it, one after another, and gathers their ratios.
+"""`make bench`: runs every `bench_*.py` beside it, one after another, and collects their ratios.
 
-Writes `build/bench/ratios.json` and a table on stdout; ends with 1 where a gate is missed.
+Writes `build/bench/ratios.json` and a table on stdout; exits with 1 if a gate is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OUT = HERE.parents[1] / "build" / "bench" / "ratios.json"
 
 
 def run(file: Path) -> list[dict]:
-    """The result lines of one benchmark; its other output goes to stderr as it comes."""
+    """The result lines of one benchmark; its other output goes to stderr at once."""
     print(f"$ python tests/bench/{file.name}", file=sys.stderr, flush=True)
     done = subprocess.run([sys.executable, file], check=True, stdout=subprocess.PIPE, text=True)
     decoder = json.JSONDecoder()
@@ -23,7 +23,7 @@ def run(file: Path) -> list[dict]:
 
 
 def main() -> int:
-    """Run all, show all, judge all."""
+    """Run all benchmarks, print all results, compare all with their gates."""
     results = [result for file in sorted(HERE.glob("bench_*.py")) for result in run(file)]
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(results, indent=1) + "\n")

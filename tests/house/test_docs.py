@@ -1,4 +1,4 @@
-"""Links resolve, the map is whole, and what README shows runs."""
+"""Links resolve, the map lists every folder, and the commands and code of README run."""
 
 import os
 import re
@@ -127,7 +127,7 @@ def test_the_example_of_what_crossing_costs_is_what_the_core_makes_of_it():
 
 
 def shown(*verbs: str) -> list[tuple[list[str], list[str]]]:
-    """The tour's commands of these verbs, each with the lines it is said to print."""
+    """The tour's commands of these verbs, each with its output in the text."""
     commands = shown_commands(TOUR)
     return [(words, lines) for _, words, lines in commands if words[0] in verbs]
 
@@ -147,7 +147,7 @@ def printed(words: list[str], out: Path) -> str:
 
 @contextmanager
 def served(words: list[str]) -> Iterator[str]:
-    """The service that is shown; its address."""
+    """Start the service as the page shows; yields its address."""
     command = [sys.executable, "-m", "rackwise.cli", *words, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,7 +1,7 @@
-"""Every fault that the system must bear has a test: its docstring begins with the fault's number.
+"""Every fault that the system must survive has a test whose docstring begins with its number.
 
-A test with the docstring `F7: ...` or `F7, F8: ...` is of these faults; a class gives its docstring
-to the tests in it.
+A test with the docstring `F7: ...` or `F7, F8: ...` covers these faults; the docstring of a class
+counts for its tests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FAULTS = range(1, 32)
 
 
 def told_by(source: str) -> set[int]:
-    """Numbers of the faults that the tests of a file are of."""
+    """The faults that the tests of a file cover."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _is_test(node):

@@ -1,4 +1,4 @@
-"""`import rackwise` is light, and its names are those it promises."""
+"""`import rackwise` is light, and its public names are those that are promised."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What README says about installing works: from a clone, into an empty virtual environment."""
+"""The install commands of README work: from a clone, into an empty virtual environment."""
 
 from __future__ import annotations
 

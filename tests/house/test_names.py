@@ -1,4 +1,4 @@
-"""Names say what they hold: one class for one name, no file without a subject, folders that fit."""
+"""One class per name, no file without a subject, and folders with a limited number of entries."""
 
 import ast
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The guide of planning and the tour show what is printed: their commands run in order."""
+"""The guide of planning and the tour show real output: their commands run in order."""
 
 from __future__ import annotations
 

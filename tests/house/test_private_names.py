@@ -1,4 +1,4 @@
-"""The insides of Kafka's clients are known to one file."""
+"""Only one file uses private names of Kafka's clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = ("self", "cls")
 
 
 def private_names(tree):
-    """Attributes with an underscore of anything but `self`, and the same by string."""
+    """Attributes with an underscore of anything but `self`, also by string."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             owner = node.value

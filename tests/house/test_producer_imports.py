@@ -1,4 +1,4 @@
-"""Producers' plug-ins know their clients from outside, and each of them one client alone."""
+"""Each producer plug-in uses public names of one client library, and of no other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARED = ("steering", "topics", "rack_source", "confluent.views", "confluent.sta
 
 
 def imported(name):
-    """Every module that a file imports, at its top or within."""
+    """Every module that a file imports, at its top or inside functions."""
     for node in ast.walk(ast.parse((CLIENTS / f"{name.replace('.', '/')}.py").read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module

@@ -1,4 +1,4 @@
-"""Core reads no file and prints nothing, also where no import would tell."""
+"""Core reads no file and prints nothing, also where no import shows it."""
 
 import ast
 from pathlib import Path

@@ -17,7 +17,7 @@ RECIPES = re.findall(r"^\| an? ([\w -]+) \| ", (ROOT / "ARCHITECTURE.md").read_t
 
 
 class Copy:
-    """A copy of the source tree in which a newcomer works."""
+    """A copy of the source tree in which a recipe is carried out."""
 
     def __init__(self, folder: Path) -> None:
         self.source = folder / "src" / "rackwise"
@@ -35,7 +35,7 @@ class Copy:
         file.write_text(text)
 
     def insert(self, name: str, after: str, line: str) -> None:
-        """Add one line behind the only line that is `after`."""
+        """Add one line after the only line that is `after`."""
         file = self.source / name
         text = file.read_text()
         assert text.count(after) == 1, f"{after!r} in {name}"

@@ -1,4 +1,4 @@
-"""The repository speaks of the project alone, and what it pins is pinned by hash."""
+"""The repository names the project only, and every dependency is pinned by hash."""
 
 import re
 import subprocess

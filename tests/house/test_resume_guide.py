@@ -1,4 +1,4 @@
-"""The guide of going on and taking back, walked on real brokers: what it shows is what comes."""
+"""The guide of resume and rollback, walked on real brokers: it shows real output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def admin(kraft_cluster):
 
 
 class Walk:
-    """The guide's cluster, topic and plan, and what is said to have happened to them."""
+    """The guide's cluster, topic and plan, and the faults that the guide describes."""
 
     def __init__(self, cluster, admin, plan):
         self.cluster, self.admin, self.plan = cluster, admin, plan
@@ -49,7 +49,7 @@ class Walk:
         return called(*[told.get(word, word) for word in words])
 
     def rest(self):
-        """All as before, nothing on its way."""
+        """All as before, with no reassignment running."""
         afoot = dict.fromkeys(self.admin.list_partition_reassignments())
         if afoot:
             self.admin.alter_partition_reassignments(afoot)
@@ -64,7 +64,7 @@ class Walk:
 
     @contextmanager
     def killed(self):
-        """A run whose second move is done is killed during the first."""
+        """A run that is killed during its second move, after the first is done."""
         to = ("--bootstrap-server", self.cluster.bootstrap, "--throttle", "1")
         command = [sys.executable, "-m", "rackwise.cli", "apply", self.plan, *to]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as run:
@@ -76,13 +76,13 @@ class Walk:
 
     @contextmanager
     def changed(self):
-        """Another tool has given a partition of the plan another list."""
+        """Another tool has changed the replica list of a partition of the plan."""
         self.admin.alter_partition_reassignments({TopicPartition(TOPIC, 3): [2, 1]})
         until(lambda: lists(self.admin, TOPIC)[3] == [2, 1], "another tool's move")
         yield
 
     def happens(self, heading):
-        """What the section is about."""
+        """Bring about the fault that the section describes."""
         return {
             "Killed, crashed, interrupted, rebooted": self.killed,
             "Another reassignment runs": lambda: throttled_move(self.admin, TOPIC, 2, [1, 0]),

@@ -1,4 +1,4 @@
-"""Suites that run at the same time read as if in turn, and the failure of one is the whole's."""
+"""Suites that run at the same time are shown in turn, and one failure fails the whole run."""
 
 import shlex
 import signal

@@ -1,4 +1,4 @@
-"""The suites pass where signals are ignored: in the background of a shell, or under `nohup`."""
+"""The suites pass if signals are ignored: in the background of a shell, or under `nohup`."""
 
 import signal
 import subprocess

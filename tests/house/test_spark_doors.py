@@ -1,4 +1,4 @@
-"""The pipeline runs the same on classic Spark and on Connect: what one of them lacks is unused."""
+"""The pipeline runs the same on classic Spark and on Connect: it uses nothing that either lacks."""
 
 import ast
 from pathlib import Path
@@ -19,7 +19,7 @@ ROW_BY_ROW |= {
 
 
 def used(text):
-    """Names that are read, called or imported."""
+    """The names that are read, called or imported."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
             yield node.attr

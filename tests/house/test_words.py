@@ -1,4 +1,4 @@
-"""Plain English: phrases that readers had to read twice are refused, each with what to write."""
+"""Plain English: phrases that readers had to read twice are rejected, each with a replacement."""
 
 import re
 import subprocess
@@ -52,7 +52,7 @@ def files():
 
 
 def text_of(file):
-    """The text; of the changelog without the list of old names."""
+    """The text; the changelog without its list of old names."""
     return file.read_text(errors="replace").partition("\n### Renamed\n")[0]
 
 
