@@ -1,12 +1,12 @@
-"""Hosts of one cluster on a real ZooKeeper, started by many at once, killed, stopped, judged.
+"""Hosts of one cluster on a real ZooKeeper, many started at once, killed, stopped and judged.
 
 ```
 Zygote    one warm process that forks starts; shared by scenes
-Fleet     a chroot of its own, a folder of its own: hosts, their disks, what their starts told
+Fleet     its own chroot and folder: hosts, their disks, the reports of their starts
 ```
 
 A plan of a start: `number`, `key`, `file`, `url`, `options` of `AcquireOptions`, `delay_s` after
-the common instant, `at` which point it is sent `how` (KILL, STOP), `command`, `fence`.
+the common instant, the point `at` which it gets the signal `how` (KILL, STOP), `command`, `fence`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Zygote:
         self.process.stdin.flush()
 
     def hear(self, timeout_s):
-        """Hand each line to the start that told it."""
+        """Pass each line to the start that wrote it."""
         out = self.process.stdout.fileno()
         if not select.select([out], [], [], timeout_s)[0]:
             return
@@ -87,7 +87,7 @@ class Zygote:
 
 
 class Started:
-    """One start: the last that it told of each kind; how often it tried to commit, and renamed."""
+    """One start: its last report of each kind, its number of commits tried, and its renames."""
 
     def __init__(self, plan):
         self.plan, self.key = plan, plan["key"]
@@ -110,7 +110,7 @@ class Started:
 
     @property
     def refusal(self):
-        """The name of the error it ended with; `died` of a broker that could not register."""
+        """The name of the error it ended with; `died` for a broker that could not register."""
         if "died" in self.told:
             return "died"
         return self.told["refused"]["code"] if "refused" in self.told else None
@@ -125,7 +125,7 @@ class Started:
 
     @property
     def is_settled(self):
-        """Up, or ended, or standing still."""
+        """Whether it is up, has ended or is stopped."""
         return self.is_up or self.has_ended or self.is_stopped
 
     @property
@@ -138,13 +138,13 @@ class Started:
             os.kill(self.pid, number)
 
     def go_on(self):
-        """After a SIGSTOP."""
+        """Continue it after a SIGSTOP."""
         self.told["continued"] = {}
         self.kill(signal.SIGCONT)
 
 
 class Fleet:
-    """`literal`: all starts are to the letter. Close it: all that runs is killed."""
+    """`literal`: all starts follow the KIP's letter. Closing it kills all that runs."""
 
     def __init__(self, server, zygote, folder, name, *, literal=False, session_s=4.0):
         self.server, self.zygote, self.folder = server, zygote, folder / name
@@ -164,7 +164,7 @@ class Fleet:
         return home
 
     def plan(self, key, *lines, name=None, command=False, seed=0, **plan):
-        """A start of this key; `name`: of its home, where a host has several brokers."""
+        """Add a start of this key; `name`: of its home, if a host has several brokers."""
         home = self.home(key, name)
         port = self.homes.setdefault(home.name, next(PORTS))
         file = home / "server.properties"
@@ -193,7 +193,7 @@ class Fleet:
         }
 
     def start(self, *plans):
-        """All at the same instant, once all have their session."""
+        """Start all at the same instant, once all have their session."""
         starts = [Started(plan) for plan in plans]
         for each in starts:
             self.zygote.listeners[each.plan["number"]] = each
@@ -206,7 +206,7 @@ class Fleet:
         return starts
 
     def run(self, *plans):
-        """Start all and wait until each is up, has ended or stands still."""
+        """Start all and wait until each is up, has ended or is stopped."""
         starts = self.start(*plans)
         self.until(lambda: all(each.is_settled for each in starts), "all to be settled")
         return starts
@@ -232,7 +232,7 @@ class Fleet:
     # what is stored
 
     def topic(self, *ids):
-        """A topic with a replica on each."""
+        """A topic with a replica on each broker."""
         rows = ",".join(f'"{at}":[{each}]' for at, each in enumerate(ids))
         self.store.commit(
             [Create(f"{TOPICS}/orders", f'{{"version":3,"partitions":{{{rows}}}}}'.encode())]
@@ -270,7 +270,7 @@ class Fleet:
     # what may not be
 
     def poisoned(self):
-        """How many disks have an id that another's disk has: all but one of each id."""
+        """The number of disks with an id that another disk has: all but one of each id."""
         ids = [broker_id for each in self.disks().values() for broker_id in each]
         return len(ids) - len(set(ids))
 
@@ -278,7 +278,7 @@ class Fleet:
         return [each for each in self.started if each.is_up]
 
     def check(self, moved=frozenset()):
-        """I1 to I7, as far as what is outside can tell."""
+        """I1 to I7, as far as they are visible from outside."""
         mappings = self.mappings()
         brokers = [
             SimpleNamespace(

@@ -7,9 +7,9 @@
 --safe         without the literal plays
 ```
 
-Each play is a line; the table at the end has a row for each scene: in how many seeds what must
-hold held, in how many the literal play showed its danger, and the figures, worst of all seeds. It
-ends with 1 where something did not hold, or no danger was shown.
+Each play prints a line. The table at the end has a row for each scene: the number of seeds in which
+the laws held, the number in which the literal play showed its danger, and the worst figures of all
+seeds. It exits with 1 if a law was broken, or no danger was shown.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Column:
 
 
 def spread(values):
-    """Least and most; of `n of m` the sum."""
+    """Least and most; for `n of m` the sum."""
     if isinstance(values[0], str):
         parts = [[int(each) for each in value.split(" of ")] for value in values]
         return f"{sum(a for a, _ in parts)} of {sum(b for _, b in parts)}"

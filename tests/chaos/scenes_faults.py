@@ -1,7 +1,7 @@
-"""Starts that are killed or stand still at each of their steps: S9, S12, S15 and seeded moments.
+"""Starts that are killed or stopped at each of their steps: S9, S12, S15 and seeded moments.
 
 A stop between the last look at the claim and the rename (`check>`, `rename<`) is the window that
-stays open; it is not played, Kafka's own registration guards it.
+stays open. It is not played, since Kafka's own registration guards it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def killed_everywhere(stage, _size, rng, literal):
 
 
 def asleep(fleet, plans):
-    """Starts that stand still, and whose session is over."""
+    """Stopped starts whose session is over."""
     starts = fleet.run(*plans)
     since = time.monotonic()
     fleet.until(lambda: time.monotonic() - since > PAST_S, "the end of their sessions")
@@ -74,7 +74,7 @@ def asleep(fleet, plans):
 
 
 def give_away(fleet, key):
-    """An operator gives the id of a key that is down to another one."""
+    """An operator gives the id of a key that is down to another key."""
     broker_id = fleet.mapped().get(key)
     if broker_id is not None:
         view = ZooKeeperView(fleet.store)
@@ -93,7 +93,7 @@ def files_under_lost_claims(fleet, starts):
 
 
 def robbed_in_their_sleep(fleet, plans):
-    """Starts that stood still past their session, the ids of `given` keys given away meanwhile."""
+    """Starts stopped past their session, while the ids of `given` keys were given away."""
     starts = asleep(fleet, plans)
     for each in starts:
         if each.key.startswith("given"):
@@ -105,7 +105,7 @@ def robbed_in_their_sleep(fleet, plans):
 
 
 def stopped_past_the_session(stage, _size, rng, literal):
-    """SIGSTOP before commit, each rename and spawn; of every second one the id is given away."""
+    """SIGSTOP before commit, each rename and spawn; the id of every second one is given away."""
     points = ("Commit<", "Commit>", "WriteMeta<", "check<1", "check<2", "Spawn<")
     with stage.fleet(literal=literal, session_s=SESSION_S) as fleet:
         plans = [
@@ -134,7 +134,7 @@ def stopped_past_the_session(stage, _size, rng, literal):
 
 
 def expired_while_booting(stage, _size, rng, literal):
-    """The session ends while the child boots; of every second one the key gets another id."""
+    """The session ends while the child boots; every second key gets another id meanwhile."""
     with stage.fleet(literal=literal, session_s=SESSION_S) as fleet:
         keys = [f"{who}{at}" for at in range(2) for who in ("kept", "given")]
         plans = [
@@ -159,10 +159,10 @@ def expired_while_booting(stage, _size, rng, literal):
 
 
 def moments(stage, size, rng, literal):
-    """All start within half a second, two of three are killed or stopped at a seeded point.
+    """All start within half a second; two of three are killed or stopped at a seeded point.
 
-    In every second play 7 is the owner's, which is down for a moment; else it is nobody's. Who has
-    ended starts again, one in two with an empty disk.
+    In every second play 7 belongs to an owner that is down for a moment; otherwise to no key. A
+    start that has ended starts again, one in two with an empty disk.
     """
     is_owned = rng.random() < 0.5
     with stage.fleet(literal=literal, session_s=SESSION_S) as fleet:

@@ -1,4 +1,4 @@
-"""Garbage collection among brokers that live: S4, S5."""
+"""Garbage collection among live brokers: S4, S5."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BROKERS = 5
 
 
 class Later:
-    """The store two minutes on: registrations are old; `before` is done ahead of commits."""
+    """The store two minutes later: registrations are old; `before` runs ahead of commits."""
 
     def __init__(self, store, before=lambda: None):
         self._store, self._before = store, before
@@ -37,7 +37,7 @@ def collected(fleet, before=lambda: None):
 
 
 def back_in_between(stage, _size, _rng, literal):
-    """`g` has its id from before; it comes back between the look of gc and its delete."""
+    """`g` has an id from before; it comes back between the look of gc and its delete."""
     with stage.fleet(literal=literal) as fleet:
         (other,) = fleet.run(fleet.plan("h"))
         fleet.map("g", other.id)

@@ -19,7 +19,7 @@ def keys(number, prefix="x"):
 
 
 def figures_of(fleet, starts):
-    """What is asked of every scene in which many start."""
+    """The figures of every scene in which many start."""
     return {
         "up": sum(each.is_up for each in starts),
         "ids": len({each.id for each in starts if each.is_up}),
@@ -118,7 +118,7 @@ def on_one_host(stage, _size, _rng, literal):
 
 
 def one_spare(stage, size, _rng, literal, *, command):
-    """One spare id that nobody is mapped to, as many strangers as there are hosts.
+    """One spare id that no key is mapped to, as many strangers as there are hosts.
 
     A command boots longer than all of them take to decide, as Kafka does.
     """

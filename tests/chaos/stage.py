@@ -1,6 +1,6 @@
-"""What a scene is: it is played, once by our rules and once to the letter of KIP-426.
+"""The definition of a scene: it is played by our rules and to the letter of KIP-426.
 
-The literal play is the control: it must show its danger, else the scene proves nothing.
+The literal play is the control: if it does not show its danger, the scene proves nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHOLE = Size(hosts=50, rounds=5)
 
 @dataclass
 class Stage:
-    """A ZooKeeper and a process that forks; each play has a fleet of its own."""
+    """A ZooKeeper and a process that forks; each play has its own fleet."""
 
     server: LoneZooKeeper
     zygote: Zygote
@@ -53,7 +53,7 @@ class Stage:
 class Scene:
     """`play(stage, size, rng, literal)` gives figures; `safe` and `danger` judge them.
 
-    `danger`: of the literal play; None = it has none that could be compared.
+    `danger`: for the literal play; None if no literal play can be compared.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Scene:
 
 
 class OpenStage:
-    """A stage of its own: `with OpenStage(java_home=..., folder=...) as stage`."""
+    """A stage as a context: `with OpenStage(java_home=..., folder=...) as stage`."""
 
     def __init__(self, *, java_home, folder):
         self.java_home, self.folder = java_home, folder

@@ -1,13 +1,13 @@
-"""One start of a broker in a forked process, with points at which it is killed or stands still.
+"""One start of a broker in a forked process, with points at which it is killed or stopped.
 
-It is `acquire` itself. Its session is opened before all begin, so that what is measured is the
-claim. Every step is a point, told by its name: `Commit<` before and `Commit>` after an action of
-that kind, `check<` before and `check>` after each last look at the claim, `rename<` and `rename>`
-around each rename of a file, `registered` once the broker in this process is. A point may be
+It runs `acquire` itself. Its session is opened before all starts begin, so that the claim is
+measured. Every step is a named point: `Commit<` before and `Commit>` after an action of that kind,
+`check<` before and `check>` after each last look at the claim, `rename<` and `rename>` around each
+rename of a file, `registered` when the broker in this process is registered. A point may be
 counted: `rename>2` is the second.
 
 Without a command the broker is in this process: it reads its id from its files and registers as
-Kafka does, as `stand_in_broker.py`, whose functions it is.
+Kafka does, with the functions of `stand_in_broker.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from stand_in_broker import register, settings_of, stored_id
 
 
 class Starter:
-    """`plan`: what the scene says of this start, see `fleet.py`."""
+    """`plan`: the scene's plan of this start, see `fleet.py`."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -47,7 +47,7 @@ class Starter:
         os.write(1, (json.dumps(line) + "\n").encode())
 
     def reach(self, point):
-        """Here it ends, or stands still, where the plan says so."""
+        """Kill or stop this process if the plan says so for this point."""
         count = self.counts[point] = self.counts.get(point, 0) + 1
         if self.plan.get("at") in {point, f"{point}{count}"} and not self.plan.get("is_over"):
             self.plan["is_over"] = True
@@ -59,7 +59,7 @@ class Starter:
         return time.monotonic() - self.begun_s
 
     def instrument(self):
-        """Points into the steps of `acquire`; this process runs nothing else."""
+        """Put points into the steps of `acquire`; this process runs nothing else."""
         starter = self
 
         class Traced(run.Run):
@@ -129,7 +129,7 @@ class Starter:
             self.register()
 
     def register(self):
-        """As Kafka: the id is the file's, and an id that is registered already ends it."""
+        """Register as Kafka does: with the file's id; an id that is registered is an error."""
         settings = settings_of(self.plan["file"], ())
         time.sleep(int(settings.get("boot.ms", "0")) / 1000)
         timeout_s = int(settings["zookeeper.session.timeout.ms"]) / 1000
@@ -142,7 +142,7 @@ class Starter:
         self.reach("registered")
 
     def leave(self):
-        """Close the broker's session, where there is one."""
+        """Close the broker's session, if there is one."""
         if self.client is not None:
             self.client.stop()
 

@@ -1,8 +1,8 @@
 """Scenes of chaos on a real ZooKeeper, with a process for each start.
 
-Each is played by our rules and to the letter of KIP-426, whose play must show its danger: without
-it the scene would prove nothing. In `make long` 50 start at once, 5 rounds; `run.py` beside this
-file plays any of them over many seeds and tells the figures.
+Each is played by our rules and to the letter of KIP-426. The literal play must show its danger;
+otherwise the scene proves nothing. In `make long` 50 start at once, 5 rounds; `run.py` beside this
+file plays any scene over many seeds and prints the figures.
 """
 
 from random import Random

@@ -1,8 +1,8 @@
 """Forks starts of brokers from one warm process, so that many begin at the same instant.
 
 A line of JSON on standard input: `[plan, ...]` forks one process for each, which opens its session
-and waits; `"go"` lets all go that wait. Each line on standard output is what a start tells, with
-its number; `exit` is told here. The end of standard input kills all that are left.
+and waits; `"go"` lets all waiting processes start. Each line on standard output is a report of a
+start, with its number; this process adds `exit`. The end of standard input kills all that are left.
 """
 
 from __future__ import annotations

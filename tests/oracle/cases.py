@@ -1,4 +1,4 @@
-"""The cases asked of upstream, each an operation and its input; seeded, so they never drift."""
+"""The cases asked of upstream, each an operation and its input; seeded, so they never change."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def cases() -> Iterator[tuple[str, dict]]:
 
 
 def _identities() -> Iterator[tuple[str, dict]]:
-    """What a broker reads before it knows which one it is."""
+    """What a broker reads before it knows its id."""
     rng = Random(426)
     for _ in range(FILES_OF_BROKERS):
         yield "properties.read", properties_case(rng)

@@ -1,4 +1,4 @@
-"""Random choices of producers, as upstream is asked: seeded, small, and awkward on purpose."""
+"""Random choices of producers for upstream: seeded, small, and awkward on purpose."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _draws(rng: Random, count: int = MOST_DRAWS) -> list[int]:
 
 
 def _producer(rng: Random, racks: list[str]) -> dict:
-    """Whose rack is one of the brokers', mostly; rack-aware, mostly."""
+    """Usually rack-aware, in a rack of one of the brokers."""
     return {
         "sticky_bytes": rng.choice([1, 2, 61, 100, 16_384]),
         "rack_aware": rng.random() < 0.8,
@@ -57,7 +57,7 @@ def _leaders(rng: Random, racks: list[str], partitions: int) -> dict:
 
 
 def _load(rng: Random, racks: list[str], view: dict) -> dict | None:
-    """The arrays of the partitions with a leader, mostly; some left out at the end."""
+    """Usually the arrays of the partitions with a leader, some left out at the end."""
     if rng.random() < 0.1:
         return None
     led = [p for p, leader in enumerate(view["leaders"]) if leader is not None]
@@ -109,7 +109,7 @@ def load_case(rng: Random, *, most: int = 40) -> dict:
 
 
 def ready_case(rng: Random, *, most: int = 12) -> dict:
-    """The queues of an accumulator: some partitions have had no record, some nodes are late."""
+    """The queues of an accumulator: some partitions have had no record, some nodes are slow."""
     racks = rng.sample(RACKS, rng.randint(1, 4))
     view = _leaders(rng, racks, rng.randint(1, most))
     producer = _producer(rng, racks)

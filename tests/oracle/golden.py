@@ -1,8 +1,8 @@
 """The frozen answers of upstream, one file per operation; `make golden` asks upstream again.
 
 Line 1 of `tests/golden/<operation>.<kafka line>.jsonl` says what was asked and of which jars; then
-one canonical JSON line per case. `python tests/oracle/golden.py` rewrites the files, lists the
-cases whose answer changed, and ends with 1 if there were any.
+comes one canonical JSON line per case. `python tests/oracle/golden.py` rewrites the files, lists
+the cases whose answer changed, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def upstream(folder: Path, line: str, *, heap: str = "256m") -> Oracle:
 
 
 def answered(oracle: Oracle, operation: str, case: dict) -> dict:
-    """The case with its answer, as it is frozen."""
+    """The case with its answer, in the frozen form."""
     try:
         return {"in": case, "out": oracle.ask(operation, case)}
     except OracleError as error:
@@ -51,7 +51,7 @@ def answered(oracle: Oracle, operation: str, case: dict) -> dict:
 
 
 def frozen(operation: str) -> list[dict]:
-    """The frozen cases of one operation; none where it was never asked."""
+    """The frozen cases of one operation; none if it was never asked."""
     file = GOLDEN / f"{operation}.{LINES[operation]}.jsonl"
     lines = file.read_bytes().splitlines() if file.exists() else []
     return [strict_json.parse(line, where=file.name, error=InvalidConfig) for line in lines[1:]]
@@ -74,7 +74,7 @@ def heading(operation: str, count: int) -> dict:
 
 
 def main() -> int:
-    """Ask every case, rewrite every file, tell what changed."""
+    """Ask every case, rewrite every file, list what changed."""
     asked: dict[str, list[dict]] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         oracles = {line: stack.enter_context(upstream(Path(folder), line)) for line in SETS}

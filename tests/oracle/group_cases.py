@@ -1,4 +1,4 @@
-"""Random consumer groups, as upstream is asked: seeded, small, and awkward on purpose."""
+"""Random consumer groups for upstream: seeded, small, and awkward on purpose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SYLLABLES = [
 
 
 def _names(rng: Random, count: int) -> list[str]:
-    """Different names; some are one the beginning of another."""
+    """Different names; some are a prefix of another."""
     found: dict[str, None] = {}
     while len(found) < count:
         found["".join(rng.choices(SYLLABLES, k=rng.randint(1, 5)))] = None
@@ -51,7 +51,7 @@ def _topics(rng: Random, racks: list[str | None], most: int) -> dict[str, list]:
 
 
 def _claims(rng: Random, topics: dict[str, list], members: list[str]) -> dict[str, list]:
-    """Most partitions are owned by one member, few by two, one perhaps does not exist."""
+    """Most partitions are owned by one member, few by two; one may not exist."""
     found: dict[str, list] = {member: [] for member in members}
     for topic, partitions in topics.items():
         for partition in range(len(partitions) + (rng.random() < 0.1)):
@@ -89,7 +89,7 @@ def group_case(rng: Random, *, most: int = 12) -> dict:
 
 
 def only_what_exists(case: dict) -> dict:
-    """The case without owned partitions that a topic does not have: upstream counts those."""
+    """The case without owned partitions that a topic does not have, which upstream counts."""
     sizes = {topic: len(partitions) for topic, partitions in case["topics"].items()}
     members = [
         member | {"owned": [tp for tp in member["owned"] if tp[1] < sizes.get(tp[0], 0)]}

@@ -30,13 +30,13 @@ BAD_LISTENERS = ["k1:9092", "PLAINTEXT://k1", "PLAINTEXT://k 1:9092", "PLAINTEXT
 
 
 def properties_case(rng: Random) -> dict:
-    """Bytes whose every piece means something to the parser."""
+    """Bytes that contain every special form of the parser."""
     data = b"".join(rng.choices(PIECES, k=rng.randint(0, 14)))
     return {"base64": b64encode(data).decode()}
 
 
 def write_case(rng: Random) -> dict:
-    """A file of version 0 or 1 that lacks nothing."""
+    """A file of version 0 or 1 with every field."""
     version = rng.randint(0, 1)
     return {
         "version": version,
@@ -47,7 +47,7 @@ def write_case(rng: Random) -> dict:
 
 
 def _file(rng: Random) -> str | None:
-    """A meta.properties in base64, sound mostly; None = there is none."""
+    """A meta.properties in base64, usually valid; None = there is none."""
     if rng.random() < 0.15:
         return None
     is_odd = rng.random() < 0.3
@@ -68,7 +68,7 @@ def _file(rng: Random) -> str | None:
 
 
 def read_case(rng: Random) -> dict:
-    """One to three log dirs, and what they are verified against."""
+    """One to three log dirs, and the values they are verified against."""
     return {
         "dirs": {name: _file(rng) for name in "abc"[: rng.randint(1, 3)]},
         "cluster_id": rng.choice(["c", "c", None]),
@@ -78,7 +78,7 @@ def read_case(rng: Random) -> dict:
 
 
 def config_case(rng: Random) -> dict:
-    """Settings about the id of a broker, of one in ZooKeeper mode mostly."""
+    """Settings about the id of a broker, usually in ZooKeeper mode."""
     is_kraft = rng.random() < 0.25
     settings = {
         "log.dirs": rng.choice(["/a", "/a,/b", " /a , /b ", "/a,"]),

@@ -1,9 +1,9 @@
 """Upstream Java as the judge: one long-lived JVM for each Kafka line, one JSON line per case.
 
-`java/Oracle.java` is the same for all lines; `java/<line>/` is what that line can be asked.
+`java/Oracle.java` serves all lines; `java/<line>/` holds the operations of that line.
 
 First line out: `{"oracle":1,"java":..}`; then `{"id","op","in"}` -> `{"id","out"}` or
-`{"id","error":{"class","message"}}`. What upstream prints itself goes to a log file.
+`{"id","error":{"class","message"}}`. Upstream's own output goes to a log file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OracleError(Exception):
 class Oracle:
     """A context manager around the JVM of one line; `folder` takes classes and log.
 
-    `jars` are upstream's; `heap` is the most memory that the JVM takes, as Java writes it.
+    `jars` are upstream's; `heap` is the most memory that the JVM takes, in Java's notation.
     """
 
     def __init__(
@@ -119,5 +119,5 @@ class Oracle:
         )
 
     def _own_sources(self) -> Iterator[Path]:
-        """Of this line; what they use of the sources for all lines, the compiler finds."""
+        """The sources of this line; the compiler finds the shared sources that they use."""
         return (SOURCES / self._line).glob("*.java")

@@ -1,4 +1,4 @@
-"""Random requests for placers, as upstream is asked: seeded, small, and awkward on purpose."""
+"""Random requests for placers, for upstream: seeded, small, and awkward on purpose."""
 
 from __future__ import annotations
 

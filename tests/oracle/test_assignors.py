@@ -1,4 +1,4 @@
-"""Our assignments are upstream's, of both lines, on random groups with any member ids.
+"""Our assignments equal upstream's, of both lines, on random groups with any member ids.
 
 The exhaustive profile draws them from the seed that pytest-randomly prints; `--randomly-seed=N`
 repeats them.

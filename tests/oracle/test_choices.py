@@ -1,4 +1,4 @@
-"""Our choices under semantics `upstream` are those of kafka-clients 4.4.0, on random producers.
+"""Our choices under semantics `upstream` equal those of kafka-clients 4.4.0, on random producers.
 
 The exhaustive profile draws them from the seed that pytest-randomly prints; `--randomly-seed=N`
 repeats them.
@@ -60,7 +60,7 @@ def test_where_racks_are_not_heeded_they_are_those_of_4_3_1_too(oracles, seed):
 
 
 class TestUpstreamsGate:
-    """Its accumulator gives weights only when every partition has had a record."""
+    """Upstream's accumulator gives weights only when every partition has had a record."""
 
     def test_a_rack_aware_producer_without_keys_never_balances(self, oracle):
         case = QUEUES_OF_UPSTREAM["only nearby partitions had records"]

@@ -1,4 +1,4 @@
-"""Our rows are upstream's, on random requests: a few in each run, many in the exhaustive profile.
+"""Our rows equal upstream's on random requests: a few in each run, many in the exhaustive profile.
 
 The exhaustive profile draws them from the seed that pytest-randomly prints; `--randomly-seed=N`
 repeats them.

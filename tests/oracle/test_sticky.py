@@ -1,6 +1,6 @@
-"""Our sticky assignments are upstream's, of both lines, wherever those are valid.
+"""Our sticky assignments equal upstream's, of both lines, wherever those are valid.
 
-Where upstream gives a partition to a member that does not subscribe, the verbatim algorithm does
+Where upstream assigns a partition to a member that does not subscribe, the verbatim algorithm does
 the same, and ours is valid. The exhaustive profile draws groups from the seed that pytest-randomly
 prints; `--randomly-seed=N` repeats them.
 """

@@ -1,4 +1,4 @@
-"""Random messages of Kafka 0.10.0, as upstream is asked: seeded, small, and awkward on purpose."""
+"""Random messages of Kafka 0.10.0 for upstream: seeded, small, and awkward on purpose."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def update_metadata_case(rng: Random) -> dict:
 
 
 def _endpoints(rng: Random) -> list[dict]:
-    """Of several protocols; PLAINTEXT among them mostly."""
+    """Several protocols, usually PLAINTEXT among them."""
     protocols = rng.sample([1, 2, 3, 32767], rng.randint(0, 3))
     if rng.random() < 0.9:
         protocols.insert(rng.randint(0, len(protocols)), 0)
