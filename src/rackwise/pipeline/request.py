@@ -53,9 +53,8 @@ class AnalyzeRequest:
     of all providers; `levels`: names, coarsest first; `first_day`, `last_day`: both are kept, None
     is open; `max_quarantine`: share of rows that may be malformed; `keep`: `bronze`, or nothing;
     `eps`: bounds on what a rack takes of its producers; `unkeyed`: topic -> share of its records
-    without a key, 1 where absent;
-    `digests`: SHA-256 of each further file that was read, by what it is; `planning`: None makes no
-    plans; policy and prices of a plan are those of the request.
+    without a key, 1 where absent; `digests`: SHA-256 of each further file that was read, by what it
+    is; `planning`: None makes no plans; policy and prices of a plan are those of the request.
     """
 
     version: str

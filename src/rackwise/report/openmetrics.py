@@ -33,8 +33,7 @@ product: `\`, `"`, line feeds and lone surrogates are escaped.
 To add a metric of a run, write a function with `@metric` that yields its samples from the summary.
 
 What this does not do: serve HTTP; add numbers. The numbers come from `PartitionerCounters` or from
-the summary.
-Source: OpenMetrics 1.0.
+the summary. Source: OpenMetrics 1.0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The sections of the page: the charts and tables of each, and their part of the summary.
 
 Order of the page: verdict, quality, matrix, top, days, savings (in `savings`), findings, blast,
-method.
-If the summary has no traffic, a section that needs traffic says which input to add.
+method. If the summary has no traffic, a section that needs traffic says which input to add.
 """
 
 from __future__ import annotations

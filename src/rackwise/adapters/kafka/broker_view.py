@@ -8,8 +8,7 @@ unregister   remove a broker that is gone from the controller (KRaft only)
 ```
 
 Kafka hides topics that the principal may not describe, so they cannot be checked. Needed
-permissions:
-Topic:Describe on all topics and Cluster:Describe; Cluster:Alter to unregister.
+permissions: Topic:Describe on all topics and Cluster:Describe; Cluster:Alter to unregister.
 
 What this does not do: report incarnations or sessions; the protocol does not have them.
 

@@ -11,10 +11,8 @@ ssl.truststore.location=/etc/kafka/ca.pem
 
 `${env:NAME}` is replaced from the environment, so a file need not contain a password. A file that
 contains one must be readable by its owner only. Security settings that are not supported are
-rejected,
-never ignored; settings of producers and consumers (`acks`, `group.id`) have no effect here. Stores
-are
-PEM files: Python does not read JKS.
+rejected, never ignored; settings of producers and consumers (`acks`, `group.id`) have no effect
+here. Stores are PEM files: Python does not read JKS.
 
 Source: KIP-651 (PEM), KIP-421 (`${env:NAME}`), java.util.Properties.
 """
@@ -62,10 +60,8 @@ def read_client_config(
     """The settings of a client properties file; values of `SECRETS` are `Secret`.
 
     `environ`: where `${env:NAME}` is looked up, `os.environ` by default. Raises `InvalidConfig` for
-    a file
-    that is not regular, too large, not UTF-8, or readable by others while it contains a secret, and
-    for a
-    security setting that is not supported.
+    a file that is not regular, too large, not UTF-8, or readable by others while it contains a
+    secret, and for a security setting that is not supported.
     """
     name = os.fspath(path)
     text, mode = _read(name)

@@ -1,8 +1,7 @@
 """The configs that matter to racks: min.insync.replicas, retention, throttles, the selector.
 
 Throttle keys are kept only where somebody set them: a missing key is not an empty one. Broker keys
-are
-read from the broker itself, all brokers in parallel.
+are read from the broker itself, all brokers in parallel.
 
 Source: KIP-73 (throttles), KIP-392 (`replica.selector.class`).
 """

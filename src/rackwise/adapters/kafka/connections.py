@@ -91,8 +91,7 @@ class Connections(KafkaConnectionManager):
     """Connections with those transports; they remember a rejected login of each broker.
 
     If all bootstrap servers have untrusted certificates, and none was trusted before, connecting
-    ends at
-    once. Later a broker may get another certificate.
+    ends at once. Later a broker may get another certificate.
     """
 
     def __init__(self, *arguments: Untyped, **config: Untyped) -> None:

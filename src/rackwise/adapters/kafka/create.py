@@ -8,10 +8,8 @@ the rows     other ones     ->  PartialFailure, which names the partitions
 ```
 
 A request without an answer may have been executed, so it is never sent again: its result is read
-from
-the cluster. Metadata of a broker may be old; other rows, and rows of a topic that was deleted
-before,
-count only after they were shown for `STEADY_S`.
+from the cluster. Metadata of a broker may be old; other rows, and rows of a topic that was deleted
+before, count only after they were shown for `STEADY_S`.
 
 What this does not do: decide where replicas go (`core.placement`), or change existing rows.
 
@@ -96,8 +94,7 @@ def create_topic(
     """Create a topic whose partition p has the replicas `placement[p]`; return when it is shown.
 
     `progress` is called with the number of partitions that newly show the requested rows. Nothing
-    is
-    written where it raises `TopicExists`, `MissingPermission`, `ServerRefused`, `Unreachable` or
+    is written where it raises `TopicExists`, `MissingPermission`, `ServerRefused`, `Unreachable` or
     `Refused`; other errors are `PartialFailure`, `OutcomeUnknown`.
     """
     topic = {"assignments": placement.as_dict(), "configs": dict(configs)}
@@ -154,10 +151,9 @@ def ensure_topic(
     """Create the topic unless it exists; return whether it was created. Its shape is not checked.
 
     Racks are used where all brokers have one and ignored where some have none, so that services can
-    start
-    during the rollout of racks. Raises what `place` and `create_topic` raise, `InvalidRack` for
-    malformed
-    racks that would be used, and never `TopicExists`: another starter may create the topic first.
+    start during the rollout of racks. Raises what `place` and `create_topic` raise, `InvalidRack`
+    for malformed racks that would be used, and never `TopicExists`: another starter may create the
+    topic first.
     """
     missing = missing_topic(admin, name, partitions, replication, placer=placer, rng=rng)
     if missing is None:

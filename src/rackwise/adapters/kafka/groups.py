@@ -1,17 +1,14 @@
 """The consumer groups of a cluster with their members: partitions, address and rack.
 
 Each live broker lists the groups that it coordinates; the same broker then describes them. Groups
-of
-the classic protocol have a rack only from clients that send one (KIP-881), or from members of our
-plug-ins, whose user data contains it where the client cannot send it. Groups of the consumer
-protocol
-(KIP-848) are described by their own API. Share groups, and groups that are no consumers (Connect
-workers, Schema Registry), own no partitions in this sense and are left out.
+of the classic protocol have a rack only from clients that send one (KIP-881), or from members of
+our plug-ins, whose user data contains it where the client cannot send it. Groups of the consumer
+protocol (KIP-848) are described by their own API. Share groups, and groups that are no consumers
+(Connect workers, Schema Registry), own no partitions in this sense and are left out.
 
 The subscription of a classic member is known only while its group is stable; a member whose pattern
-the
-broker evaluates has no topics either. Only the consumer protocol reports a generation: the member's
-epoch.
+the broker evaluates has no topics either. Only the consumer protocol reports a generation: the
+member's epoch.
 
 Assigned partitions of topics that are not in the table are left out.
 """

@@ -8,9 +8,8 @@ partition  leader in   end offset at 10 s   at 15 s     growth
 ```
 
 A partition counts for the rack of its current leader. A partition whose log starts anew counts
-nothing.
-The load of all producers is included, keyed records too; only Topic:Describe is needed. Compacted
-topics and transactions have offsets without records: their load is overstated.
+nothing. The load of all producers is included, keyed records too; only Topic:Describe is needed.
+Compacted topics and transactions have offsets without records: their load is overstated.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ def leader_rack_load(
     """A gauge: called with the time in seconds, it returns leader rack -> bytes_per_s since then.
 
     `record_bytes`: the size of an average record. The first call, and a second call at the same
-    time,
-    returns 0 for each rack. Leaders without a rack are left out. Calls raise `Unreachable`,
+    time, returns 0 for each rack. Leaders without a rack are left out. Calls raise `Unreachable`,
     `MissingPermission`, `AuthenticationFailed` or `ServerRefused`.
     """
     before: dict[int, int] = {}

@@ -1,10 +1,8 @@
 """Probe: the replica that a leader names to a client of a rack, found by a fetch without records.
 
 For each question the leader returns the end offset, and then the records after it, for the rack of
-the
-client and at most one byte. A leader that knows a nearer replica names it instead of returning
-records.
-No group is joined, no offset is committed, no fetch session is opened.
+the client and at most one byte. A leader that knows a nearer replica names it instead of returning
+records. No group is joined, no offset is committed, no fetch session is opened.
 
 ```
 ListOffsets  orders-3 latest          -> 1207

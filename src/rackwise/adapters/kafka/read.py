@@ -10,14 +10,11 @@ brokers, reassignments -> topics -> sizes -> configs -> groups -> reassignments,
 ```
 
 A broker is live when it is listed and not fenced. The protocol before KIP-1073, and every cluster
-on
-ZooKeeper, does not report fenced brokers: there `is_fenced` is None, and listed means live. A
-replica
-may be on a broker that is not listed; that broker is dead and its rack is unknown.
+on ZooKeeper, does not report fenced brokers: there `is_fenced` is None, and listed means live. A
+replica may be on a broker that is not listed; that broker is dead and its rack is unknown.
 
 The controller knows a running reassignment before every broker does. Its replica list is taken from
-the
-controller; where in-sync replicas or leader lie outside it, the reading is inconsistent and
+the controller; where in-sync replicas or leader lie outside it, the reading is inconsistent and
 repeated.
 
 What this does not do: judge (`core.audit`), or change anything.
@@ -70,13 +67,10 @@ def read_cluster(
     """The cluster behind `admin`, limited to topics that match a glob of `topics`.
 
     `taken_at`: UTC, ISO 8601 with `Z`. `resolve`: host name -> IP addresses, for flow logs; a host
-    that is
-    an IP address needs none. `progress(count)` is called when brokers answer. What is not visible
-    is in
-    `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`, `ServerRefused`;
-    `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the brokers are
-    malformed, or
-    of two forms.
+    that is an IP address needs none. `progress(count)` is called when brokers answer. What is not
+    visible is in `.notes`. Raises `Unreachable`, `AuthenticationFailed`, `MissingPermission`,
+    `ServerRefused`; `InvalidConfig` where `topics` is empty; `InvalidRack` where the racks of the
+    brokers are malformed, or of two forms.
     """
     if not topics:
         raise InvalidConfig(

@@ -22,8 +22,7 @@ def security_arguments(settings: Mapping[str, str | Secret]) -> dict[str, Any]:
     """Arguments `security_protocol`, `sasl_*`, `ssl_context` for a kafka-python client.
 
     Raises `InvalidConfig` for an unknown protocol or mechanism, a login without user name or
-    password, a
-    store that is not PEM, and a certificate that cannot be loaded.
+    password, a store that is not PEM, and a certificate that cannot be loaded.
     """
     protocol = _text(settings, "security.protocol", "PLAINTEXT").upper()
     _one_of("security.protocol", protocol, PROTOCOLS)

@@ -1,10 +1,8 @@
 """The sizes of partitions and log folders: one DescribeLogDirs request per live broker.
 
 The size of a partition is that of its leader's log; without a leader, that of the largest in-sync
-log;
-else it is unknown. A broker without an answer or permission leaves a note and unknown sizes: an
-empty
-answer from a broker with replicas is "not visible", not zero.
+log; else it is unknown. A broker without an answer or permission leaves a note and unknown sizes:
+an empty answer from a broker with replicas is "not visible", not zero.
 
 Source: KIP-113, KIP-827 (volumes), KIP-1066 (cordoned folders).
 """

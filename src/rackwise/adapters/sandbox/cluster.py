@@ -10,13 +10,11 @@ with Sandbox.kraft(brokers=4, racks=("a", "b", "c"), java_home=home) as cluster:
 ```
 
 Each server is a Java process under a guard (`guard.py`): when the process that created the sandbox
-ends
-for any reason, its servers end too. The kernel chooses the ports. If another process takes a port
-before its server has bound it, the whole cluster is started once more.
+ends for any reason, its servers end too. The kernel chooses the ports. If another process takes a
+port before its server has bound it, the whole cluster is started once more.
 
 Leaving the block kills the servers; the data remains only for inspection. Without `folder` a
-temporary
-folder is used and deleted.
+temporary folder is used and deleted.
 """
 
 from __future__ import annotations
@@ -67,8 +65,7 @@ class Sandbox:
     """A running cluster, created by `kraft` or `zookeeper`, ended by `close` or its `with` block.
 
     `brokers` are its brokers in id order, as it will describe them. `folder` contains `broker-N`,
-    each with
-    `server.properties`, `server.log` and `data`.
+    each with `server.properties`, `server.log` and `data`.
     """
 
     def __init__(self, blueprint: Blueprint, folder: Path, *, is_temporary: bool) -> None:
@@ -246,10 +243,8 @@ class Sandbox:
         """Wait until all servers that run, and are not paused, serve.
 
         A broker serves when it accepts connections (`advance` counts these) and the cluster lists
-        it as not
-        fenced; ZooKeeper serves when `srvr` has a Mode. Raises `ServerDied` for the first server
-        that ended by
-        itself, or after `timeout_s`.
+        it as not fenced; ZooKeeper serves when `srvr` has a Mode. Raises `ServerDied` for the first
+        server that ended by itself, or after `timeout_s`.
         """
         limit_s = (
             READY_S + READY_S_PER_BROKER * len(self.brokers) if timeout_s is None else timeout_s

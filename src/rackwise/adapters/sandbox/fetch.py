@@ -130,8 +130,7 @@ def _download(jar: Jar, repository: str, cache: Path) -> Path:
     """Write one jar into the cache: to a temporary file, hashed on the way, then renamed.
 
     Reads at most one byte past the locked size. Raises `JarMissing` for a file that differs from
-    the locked
-    one, `OSError` and `HTTPException` for a failed transfer.
+    the locked one, `OSError` and `HTTPException` for a failed transfer.
     """
     had = hashlib.sha512()
     size = 0

@@ -1,8 +1,7 @@
 """The guard of one server: starts it, forwards signals, and kills it when the parent is gone.
 
 A test run that is killed with SIGKILL cannot clean up. Each server is therefore the child of a
-guard.
-The guard holds the read end of a pipe whose write end exists only in the parent:
+guard. The guard holds the read end of a pipe whose write end exists only in the parent:
 
 ```
 parent ──stdin pipe──> guard ──fork──> java        own process groups: Ctrl-C reaches neither
@@ -10,10 +9,9 @@ parent ──stdin pipe──> guard ──fork──> java        own process g
 ```
 
 The parent writes one signal number per line. The guard kills the whole process group of the server
-when
-the pipe closes (the parent ended for any reason), or when its own parent changed (another process
-inherited the pipe and keeps it open). On Linux the kernel kills the server when the guard itself is
-killed. The guard ends with the exit status of the server, 128 + n after signal n.
+when the pipe closes (the parent ended for any reason), or when its own parent changed (another
+process inherited the pipe and keeps it open). On Linux the kernel kills the server when the guard
+itself is killed. The guard ends with the exit status of the server, 128 + n after signal n.
 
 The file is run by path, alone and isolated (`python -I -S guard.py COMMAND...`), so it starts in
 milliseconds; it must import only the standard library.

@@ -1,8 +1,8 @@
 """The locked jars: found or fetched, and checked by SHA-512 at every use.
 
 `jars.toml` lists each jar once: its Maven coordinate, size, SHA-512 and the sets that contain it.
-It
-contains no address: the hash identifies the jar, so any source will do. The sources in their order:
+It contains no address: the hash identifies the jar, so any source will do. The sources in their
+order:
 
 ```
 1 the cache          RACKWISE_CACHE, else XDG_CACHE_HOME/rackwise/jars, else ~/.cache/rackwise/jars
@@ -12,8 +12,7 @@ contains no address: the hash identifies the jar, so any source will do. The sou
 ```
 
 A damaged jar in 1 or 2 is skipped, and in 1 replaced. A fetched jar that differs from the locked
-one is
-rejected. A jar appears in the cache by a rename, complete or not at all.
+one is rejected. A jar appears in the cache by a rename, complete or not at all.
 
 What this does not do: resolve dependencies. The lock contains closures.
 """

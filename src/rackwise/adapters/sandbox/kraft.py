@@ -1,10 +1,8 @@
 """Kafka in KRaft mode: folders formatted and configured for n brokers on loopback.
 
 With three or more brokers the nodes 0-2 are controllers too, so that the death of one keeps the
-quorum;
-with fewer brokers only node 0 is. Writing `meta.properties` formats the log folders (KIP-631:
-version
-1, cluster, node and directory id) and saves one Java start per broker.
+quorum; with fewer brokers only node 0 is. Writing `meta.properties` formats the log folders
+(KIP-631: version 1, cluster, node and directory id) and saves one Java start per broker.
 
 ```
 node 0  broker controller  rack a        node 3  broker  rack a
@@ -13,8 +11,8 @@ node 2  broker controller  rack c
 ```
 
 With proxies each broker has one more listener, PROXIED, which is advertised at the port of its
-proxy.
-Clients that connect through a proxy stay behind the proxies; brokers and other clients use none.
+proxy. Clients that connect through a proxy stay behind the proxies; brokers and other clients use
+none.
 
 ```
 client --> proxy --> PROXIED  broker 0  PLAINTEXT <-- brokers, ready checks, other clients

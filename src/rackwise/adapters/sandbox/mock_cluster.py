@@ -10,11 +10,9 @@ with MockCluster(["az1", "az2", "az3"]) as cluster:      # brokers 1, 2, 3
 ```
 
 A real broker cannot delay its answers by a given time, or move a leader between two records, on
-demand.
-The mock serves producers and metadata with racks, and keeps records in memory. It does not answer
-describe_cluster, describe_topics and create_topics, elects no leaders and copies to no replicas:
-code
-that depends on these needs real brokers.
+demand. The mock serves producers and metadata with racks, and keeps records in memory. It does not
+answer describe_cluster, describe_topics and create_topics, elects no leaders and copies to no
+replicas: code that depends on these needs real brokers.
 
 The library is the one in the wheel of confluent-kafka, called by ctypes. kafka-python needs
 `api_version=(2, 1)` with it.
@@ -110,8 +108,7 @@ class MockCluster:
         """Make this broker the leader of a partition; None: no leader.
 
         A producer of librdkafka that still sends to a partition without a leader ends the process:
-        the mock
-        names the current leader in its answer, and has none.
+        the mock names the current leader in its answer, and has none.
         """
         self._do(
             "partition_set_leader", topic.encode(), partition, -1 if broker is None else broker

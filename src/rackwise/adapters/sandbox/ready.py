@@ -34,9 +34,8 @@ def listed_ports(
     """For each broker, the ports of the brokers that it lists as not fenced.
 
     None stands for a broker that does not answer or is not listed. Ports and not ids, because the
-    cluster
-    may generate the ids. Every broker is asked, because each learns from the controller in its own
-    time.
+    cluster may generate the ids. Every broker is asked, because each learns from the controller in
+    its own time.
     """
     if not brokers:
         return []

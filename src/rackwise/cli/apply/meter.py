@@ -1,8 +1,7 @@
 """The progress of a run on stderr: partitions, bytes, rate, time left, and the limiting broker.
 
 A terminal shows a bar; otherwise a line is printed every ten seconds. Partitions of unknown size
-are
-counted separately.
+are counted separately.
 """
 
 from __future__ import annotations

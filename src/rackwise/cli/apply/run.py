@@ -99,8 +99,7 @@ def open_session(
     """Lock and open the journal of the plan, then connect to its cluster.
 
     `is_reading`: without a lock; a damaged journal causes a warning and is ignored. Raises
-    `InvalidPlan`,
-    `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
+    `InvalidPlan`, `StalePlan`, `WrongCluster`, `Locked`, `JournalUnwritable`, `Unreachable`.
     """
     from rackwise.adapters.files.journal import journal_path, open_journal, parse_journal
     from rackwise.adapters.files.state_folder import (

@@ -59,10 +59,8 @@ def status(
     """Show whether each move of a plan is done, moving, not started, or changed by others.
 
     Running moves are observed for two seconds to compute the time left. Without a journal every
-    running
-    move counts as one of another tool. Reads only. Exit: 0 all done, 2 not yet or throttles are
-    left, 1
-    error.
+    running move counts as one of another tool. Reads only. Exit: 0 all done, 2 not yet or throttles
+    are left, 1 error.
     """
     shell: Shell = context.obj
     target = Target(path=plan, bootstrap=bootstrap_server, client_config=client_config)

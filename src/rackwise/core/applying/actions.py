@@ -13,11 +13,9 @@ Finish          releases the lock                                        - (the 
 ```
 
 The driver executes the actions of a step in order and completes each one before the next. At most
-one
-of them, the last, has an observation, which is the argument of the next `step`. `Failed` may take
-the
-place of any observation: the request or its answer was lost. `Interrupted` may come at any time; it
-needs no action, and the observation that is due is still due.
+one of them, the last, has an observation, which is the argument of the next `step`. `Failed` may
+take the place of any observation: the request or its answer was lost. `Interrupted` may come at any
+time; it needs no action, and the observation that is due is still due.
 """
 
 from __future__ import annotations

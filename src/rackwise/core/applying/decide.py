@@ -1,10 +1,8 @@
 """The decision that follows a reading of the cluster: what a run does next.
 
 Goals, in order: give up moves to dead targets; set throttles before anything moves; elect the
-leaders
-of the plan; keep as much in motion as the limits allow; end without outside help, and leave nothing
-of
-this tool on the cluster when nothing moves any more.
+leaders of the plan; keep as much in motion as the limits allow; end without outside help, and leave
+nothing of this tool on the cluster when nothing moves any more.
 
 The first row that applies is executed:
 
@@ -22,8 +20,7 @@ cancel   a move of ours can be cancelled           cancel
 ```
 
 Winding down: while a partition of this plan moves the throttle stays, and `resume` finishes the
-run;
-otherwise the throttle is cleared.
+run; otherwise the throttle is cleared.
 
 What this does not do: start a move while a stop condition holds; overwrite what others changed.
 """

@@ -10,8 +10,8 @@ Outcome            how a run ended; done + failed + skipped + dropped = moves of
 ```
 
 Partitions are pairs (topic, number). Replica lists run preferred leader first. Times are
-milliseconds
-of one monotonic clock of this process. Sizes are bytes and rates bytes per second; None is unknown.
+milliseconds of one monotonic clock of this process. Sizes are bytes and rates bytes per second;
+None is unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The changes that one reading of the cluster makes: certain classes, bytes that arrived.
 
 Goals, in order: do not believe one late answer; believe at once what is certain; journal each
-change of
-class once.
+change of class once.
 
 The metadata of a broker lags behind the controller's. What the controller lists as reassigning is
 certain. Otherwise:
@@ -16,12 +15,11 @@ the reading shows                          believed
 ```
 
 Example: a request was accepted, and the next reading still shows `before`, not reassigning.
-Somebody
-may have cancelled it, or the broker does not know about it yet. The same reading for 3 s decides.
+Somebody may have cancelled it, or the broker does not know about it yet. The same reading for 3 s
+decides.
 
 A partition whose request was not answered stays `intent` in the journal. If the request arrives
-later,
-the move is still known as ours.
+later, the move is still known as ours.
 
 What this does not do: decide what to do next.
 

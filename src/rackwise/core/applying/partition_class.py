@@ -1,8 +1,7 @@
 """The class of one partition, from what the cluster shows and what the journal says.
 
 Goals, in order: never take a change by others for ours, and never overwrite it; never send a
-request
-twice where one reading is enough; every partition is in exactly one class.
+request twice where one reading is enough; every partition is in exactly one class.
 
 ```
 topic id     list       reassigning to     journal         class
@@ -20,9 +19,9 @@ Example, a move 0,1,2 -> 0,1,3 that was sent: the list 0,1,3,2 adding 3 removing
 0,1,3, so the class is `moving`. The list 0,1,2 again shows that somebody cancelled the move.
 
 Lists are compared in order, because the first replica is the preferred leader. A running
-reassignment
-is compared as a set, because Kafka puts the removed replicas last. A cancel only removes the added
-replicas from that list: of 1,2,3 -> 4,1,3 it leaves 1,3,2. After a request this counts as `before`.
+reassignment is compared as a set, because Kafka puts the removed replicas last. A cancel only
+removes the added replicas from that list: of 1,2,3 -> 4,1,3 it leaves 1,3,2. After a request this
+counts as `before`.
 
 What this does not do: decide whether the reading is late. The caller does.
 

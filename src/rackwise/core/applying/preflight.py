@@ -16,8 +16,7 @@ Each difference belongs to moves, so that `allow_partial` can leave out only the
 journal knows is not compared with `before` any more: its state is a class and not a difference.
 
 What this does not do: check what is unknown (an unknown size or disk counts as enough); lock
-anything:
-the cluster may change right after the check.
+anything: the cluster may change right after the check.
 
 Source: KIP-455; KIP-516 (topic ids); KIP-827 (free disk).
 """

@@ -1,15 +1,12 @@
 """The remaining bytes of a run, its rates, its remaining time, and the broker that limits it.
 
 Goals, in order: report no time without evidence; name the limiting broker; count partitions of
-unknown
-size, and never take them for zero.
+unknown size, and never take them for zero.
 
 Algorithm. Each replica to be added has the size of the partition; the bytes that arrived are
 subtracted. These bytes come into its broker, and out of the partition's current leader. A broker
-needs
-its remaining bytes divided by its rate: the throttle or the rate observed in the last minute,
-whichever
-is lower. The slowest broker is the answer.
+needs its remaining bytes divided by its rate: the throttle or the rate observed in the last minute,
+whichever is lower. The slowest broker is the answer.
 
 ```
 10 GB 1 -> 4, 30 GB 1 -> 5, 20 GB 2 -> 4, each broker at 50 MB/s
@@ -18,12 +15,10 @@ into 4: 30 GB 600 s    into 5: 30 GB 600 s    out of 1: 40 GB 800 s    out of 2:
 ```
 
 A broker without traffic in the last minute counts as fast as the fastest observed broker, because
-its
-moves may not have started.
+its moves may not have started.
 
 What this does not do: predict the rest of the schedule. A broker that waits for others finishes
-later
-than reported.
+later than reported.
 """
 
 from __future__ import annotations

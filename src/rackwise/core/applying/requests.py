@@ -1,8 +1,7 @@
 """The requests of a run: the action, the journal line before it, and the state that waits for it.
 
 Each function returns the state that waits for the observation, and the actions of the step. The
-journal
-line comes before the action that it announces.
+journal line comes before the action that it announces.
 
 What this does not do: decide which request is due.
 """

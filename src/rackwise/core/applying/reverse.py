@@ -1,8 +1,7 @@
 """The reverse of a plan: a plan that undoes what the first one did.
 
 Goals, in order: restore the old lists in their order; undo the last move first; touch nothing that
-was
-not done; report the cost before anything moves.
+was not done; report the cost before anything moves.
 
 ```
 plan       orders-4  1,2,4 -> 1,3,4   12.4 GiB   done
@@ -11,10 +10,8 @@ reversed   orders-4  1,3,4 -> 1,2,4   12.4 GiB
 ```
 
 The data is copied again, from the leader that the plan chose. The reverse plan has its own journal.
-It
-need not be minimal or fair, so it carries no proof. Partitions that were added to the topic since
-then
-do not prevent it.
+It need not be minimal or fair, so it carries no proof. Partitions that were added to the topic
+since then do not prevent it.
 
 What this does not do: cancel moves that are running; that comes first.
 """

@@ -2,8 +2,7 @@
 
 Goals, in order: a move that was requested is known as ours, even without a journalled answer; no
 throttle of this tool is forgotten; nothing else of an earlier run is kept, because the cluster is
-read
-again.
+read again.
 
 Algorithm: the lines are folded in their order.
 
@@ -185,8 +184,7 @@ def start(
     """The first state of a run without a journal.
 
     `throttle`: bytes per second; `dropped`: partitions to leave out. Raises `InvalidConfig` for a
-    rate
-    that Kafka does not accept.
+    rate that Kafka does not accept.
     """
     return resume(plan, (), caps, throttle, mode=mode, dropped=dropped)
 
@@ -203,8 +201,7 @@ def resume(
     """The first state of a run that continues from a journal.
 
     Without `throttle` the throttle of the last run is kept. Raises `InvalidConfig` for a rate that
-    Kafka
-    does not accept, `InvalidPlan` for a journal of another plan.
+    Kafka does not accept, `InvalidPlan` for a journal of another plan.
     """
     if throttle is not None and not 1 <= throttle <= MOST_RATE:
         raise InvalidConfig(

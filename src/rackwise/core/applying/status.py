@@ -4,12 +4,10 @@ Goals, in order: every partition of the plan is in one class; a lost journal mak
 precise but not wrong (its moves count as foreign); nothing is written.
 
 One reading shows how many bytes are left, two show how fast they arrive. The remaining time is
-reported
-where a throttle is known, or where bytes arrived between the readings.
+reported where a throttle is known, or where bytes arrived between the readings.
 
 What this does not do: wait until one reading is certain. A broker with late metadata shows an
-earlier
-state of a partition.
+earlier state of a partition.
 """
 
 from __future__ import annotations
@@ -82,8 +80,7 @@ def status_of(
     """The status from a journal, which may be empty, and a reading of all partitions of the plan.
 
     `earlier`: a reading before `look`, both with sizes. `throttles`: the rates that the brokers
-    have now;
-    keys that are missing there are taken from the journal.
+    have now; keys that are missing there are taken from the journal.
     """
     state = resume(plan, lines, dropped=dropped)
     asked = [which for which, each in state.partitions.items() if each.class_ != "dropped"]

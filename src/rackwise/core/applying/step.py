@@ -88,8 +88,7 @@ def step(state: ApplyState, seen: Observation) -> Step:
     """The next state, and the actions to execute in this order.
 
     The last action, unless it is `AppendLine`, has an observation. `Finish` is the last action of a
-    run.
-    Raises `LocalProtocolError` for an observation that answers no action.
+    run. Raises `LocalProtocolError` for an observation that answers no action.
     """
     if isinstance(seen, Interrupted):
         return replace(state, is_stopping=True), ()

@@ -1,9 +1,8 @@
 """The stop conditions of a run: the cluster became worse, or nothing moves any more.
 
 Goals, in order: a cluster in trouble gets no new work from this tool; each reason names the
-brokers,
-partitions and numbers behind it; trouble from before the run pauses nothing, because the plan may
-repair it.
+brokers, partitions and numbers behind it; trouble from before the run pauses nothing, because the
+plan may repair it.
 
 ```
 reason                        since the first reading of the run
@@ -15,10 +14,8 @@ no byte in 600 s into 4, 5    some replica is being filled, and sizes are read
 ```
 
 Kafka continues running moves in any case. No move to a dead broker is started: Kafka would accept
-it,
-and then hang. If a target is dead for too long its partitions are cancelled, each only if a replica
-of
-before is live and in sync.
+it, and then hang. If a target is dead for too long its partitions are cancelled, each only if a
+replica of before is live and in sync.
 
 What this does not do: end a run; see bytes where sizes cannot be read.
 """

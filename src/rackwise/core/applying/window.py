@@ -4,12 +4,9 @@ Goals, in order: no broker sends or receives more than its limit; keep the order
 repairs violations first; leave no capacity unused.
 
 Algorithm, list scheduling: running moves use capacity, foreign reassignments too. The partitions
-that
-are not started are visited in the order of the plan; each one that fits is started. A partition
-that
-does not fit lets smaller ones pass. One request contains only lists of unchanged length or only
-others,
-because the flag that protects the former forbids the latter.
+that are not started are visited in the order of the plan; each one that fits is started. A
+partition that does not fit lets smaller ones pass. One request contains only lists of unchanged
+length or only others, because the flag that protects the former forbids the latter.
 
 ```
 at most 2 into one broker     moving: a->4, b->4
@@ -20,8 +17,7 @@ A partition larger than the limit of bytes in flight, or of unknown size under s
 alone.
 
 What this does not do: find the shortest schedule, which is edge colouring of a multigraph. Any
-order is
-safe, because each partition's list is legal by itself.
+order is safe, because each partition's list is legal by itself.
 """
 
 from __future__ import annotations

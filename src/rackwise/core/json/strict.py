@@ -36,8 +36,7 @@ The walk visits each token once and keeps the keys and indexes of the open objec
 It stops where the parser stopped, so every token that it sees is valid JSON.
 
 Limits: this module does not know the fields of a format (see `codec`) and reads no files (see
-`adapters.files.bounded_read`).
-Sources: RFC 8259, RFC 7493 (I-JSON).
+`adapters.files.bounded_read`). Sources: RFC 8259, RFC 7493 (I-JSON).
 """
 
 from __future__ import annotations

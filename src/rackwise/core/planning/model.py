@@ -313,8 +313,7 @@ class MadeFrom:
     `snapshot_sha256`: of the canonical snapshot, empty where none was written. `policy`: its text,
     canonical JSON where the caller gives none. `topics`: globs of those that were looked at.
     `partitions`: topic that has a move -> how many partitions it had; a topic that is not in it is
-    not compared.
-    `prices`: the table that dollars were worked out with, empty where none were.
+    not compared. `prices`: the table that dollars were worked out with, empty where none were.
     """
 
     snapshot_sha256: Sha256OrEmpty

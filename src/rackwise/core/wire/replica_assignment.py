@@ -99,8 +99,7 @@ class AssignmentResponse:
 
     `rows`: int32 [partitions, replication], read-only, row i is partition `first + i`, preferred
     leader first; -1 pads a shorter row at its end; None = no partitions, and no rows become None.
-    `error_code`: int16.
-    `throttle_time_ms`: int32. `unknown_tags` as in the request.
+    `error_code`: int16. `throttle_time_ms`: int32. `unknown_tags` as in the request.
 
     Raises `LocalProtocolError` for rows of another kind.
     """

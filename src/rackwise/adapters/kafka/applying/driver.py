@@ -8,12 +8,10 @@ world ───────────────────> step ───�
 ```
 
 The steps see a signal after the observation that is due. They then start no new move, but still
-restore
-what they have to restore. Kafka continues the moves that it has accepted.
+restore what they have to restore. Kafka continues the moves that it has accepted.
 
 If the journal cannot be written nothing more is done: an error before the first write to the
-cluster, a
-partial failure after it.
+cluster, a partial failure after it.
 
 What this does not do: hold the lock, read the plan, or check whether it may run (`preflight`).
 """
@@ -85,10 +83,8 @@ def drive(
     """Drive a run to its end.
 
     `at` gives the time for the journal; `on_state` is called after each step. Raises
-    `JournalUnwritable`
-    where nothing was written to the cluster, otherwise `PartialFailure`; and the error of the
-    cluster that
-    ended the run before its first write.
+    `JournalUnwritable` where nothing was written to the cluster, otherwise `PartialFailure`; and
+    the error of the cluster that ended the run before its first write.
     """
     run = _Driver(state, world, book, stop, at, on_state)
     outcome = run.go()

@@ -1,9 +1,8 @@
 """Preferred leader elections, sent once.
 
 ELECTION_NOT_NEEDED means that the preferred replica leads already, so it counts as success. A
-partition
-whose first replica is not in sync cannot elect it (PREFERRED_LEADER_NOT_AVAILABLE) and keeps its
-leader.
+partition whose first replica is not in sync cannot elect it (PREFERRED_LEADER_NOT_AVAILABLE) and
+keeps its leader.
 
 Source: KIP-183, KIP-460 (ElectLeaders).
 """

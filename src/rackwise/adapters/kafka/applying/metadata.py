@@ -8,10 +8,8 @@ logs        DescribeLogDirs of the brokers       bytes of each replica, folders,
 ```
 
 The metadata of a broker may be old: a broker that was paused has an old state until the others
-fence
-it. Rows are therefore read from two brokers where there are two, and a partition on which they
-differ
-is kept apart.
+fence it. Rows are therefore read from two brokers where there are two, and a partition on which
+they differ is kept apart.
 
 Source: KIP-516 (topic ids), KIP-455, KIP-1073 (fenced brokers), KIP-827 (free disk).
 """

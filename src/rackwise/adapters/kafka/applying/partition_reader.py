@@ -5,11 +5,9 @@ DescribeCluster -> ListPartitionReassignments -> Metadata of two brokers [-> rea
 ```
 
 The controller's list of reassignments takes precedence over what a broker shows. A reading shows
-one
-moment. Where two brokers differ it contains the answer of one of them: a caller that reads
-repeatedly
-believes nothing that one reading leaves uncertain. The reading before a run decides alone, so it is
-repeated until all agree and no reassignment started or ended in between.
+one moment. Where two brokers differ it contains the answer of one of them: a caller that reads
+repeatedly believes nothing that one reading leaves uncertain. The reading before a run decides
+alone, so it is repeated until all agree and no reassignment started or ended in between.
 
 What this does not do: read sizes or configs.
 
@@ -74,8 +72,7 @@ class PartitionReader:
         """Read these partitions, the other reassignments, and the live brokers.
 
         `is_whole`: one state of the cluster, confirmed by two brokers. Raises what `ask` raises,
-        and
-        `WorldError` where the brokers do not agree.
+        and `WorldError` where the brokers do not agree.
         """
         tries = TRIES if is_whole else FEW
         for attempt in range(TRIES):

@@ -1,8 +1,7 @@
 """The reading that precedes a run; nothing is written.
 
 It contains the partitions of the plan with all running reassignments, the brokers with their racks,
-and
-the disks of the receivers. A missing permission shows here, before the first write.
+and the disks of the receivers. A missing permission shows here, before the first write.
 `core.applying.preflight` decides whether the plan may run.
 
 Source: KIP-455, KIP-516, KIP-827, KIP-1073.

@@ -1,8 +1,8 @@
 """AlterPartitionReassignments with the flag of version 1, sent once, with a result per partition.
 
 The method of kafka-python has no `allow_replication_factor_change`, reads True as broker 1, and
-leaves
-out partitions that the broker did not answer. Here each requested partition has exactly one result:
+leaves out partitions that the broker did not answer. Here each requested partition has exactly one
+result:
 
 ```
 accepted    the controller has it in its list, or had nothing to do

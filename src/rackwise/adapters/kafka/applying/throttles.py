@@ -10,9 +10,8 @@ topic orders    follower.replication.throttled.replicas   0:4      or *
 
 A key counts as set only at the resource itself. A rate that a broker inherits from the cluster's
 default is kept apart: restoring it would write a key that did not exist. An empty value is a value.
-The
-keys of a broker are read from and sent to that broker, as Kafka requires, so those of a dead broker
-cannot be reached.
+The keys of a broker are read from and sent to that broker, as Kafka requires, so those of a dead
+broker cannot be reached.
 
 Writes change only the named keys (KIP-339) and are sent once. The caller reads back the result.
 

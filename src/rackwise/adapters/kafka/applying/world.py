@@ -9,10 +9,8 @@ Elect          ElectLeaders, sent once
 ```
 
 A write without an answer leaves its partitions or keys out of the observation: their result is
-unknown.
-A request that could not be sent, and a read that failed, is `Failed`. It is fatal where a
-permission or
-the login is missing; `error` is then the exception.
+unknown. A request that could not be sent, and a read that failed, is `Failed`. It is fatal where a
+permission or the login is missing; `error` is then the exception.
 
 What this does not do: decide anything. The steps do.
 """

@@ -1,9 +1,8 @@
 """Messages of Kafka's protocol that kafka-python does not have.
 
 ConsumerGroupDescribe (KIP-848) and UnregisterBroker (KIP-631). Their field tables are the JSON
-files in
-this folder, in the notation of Kafka's own message definitions; kafka-python builds its codecs from
-them.
+files in this folder, in the notation of Kafka's own message definitions; kafka-python builds its
+codecs from them.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ end                a run: counts, and why it ended early
 ```
 
 The writer of the file adds `seq`, `at` and `check`. `fields_of` and `line_of` convert between a
-line
-and plain JSON values, without loss.
+line and plain JSON values, without loss.
 
 What this does not do: files, checks, order. `start.resume` folds the lines into a state.
 """

@@ -7,12 +7,10 @@ reading_to_clear -> clearing (set or delete what is still ours) -> over
 ```
 
 Goals, in order: restore what an operator had set; journal each key when nothing of ours is set
-there
-any more, and not before; do not wait for a dead broker.
+there any more, and not before; do not wait for a dead broker.
 
 A key that could not be reached stays in the ledger, and so in the journal. The run ends with it,
-and
-the next run, or one that only restores, clears it.
+and the next run, or one that only restores, clears it.
 
 Source: KIP-73; unlike `kafka-reassign-partitions --verify`, which clears all throttles.
 """

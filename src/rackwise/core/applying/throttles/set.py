@@ -7,8 +7,7 @@ reading -> setting -> verifying -> looking
 ```
 
 Goals, in order: the journal has the old value before we change it; nothing moves without its
-throttle;
-an operator's value holds, unless the caller decides otherwise.
+throttle; an operator's value holds, unless the caller decides otherwise.
 
 A dead broker gets no throttle, because it cannot be reached; the throttle is set when the broker is
 back. All moves of the run are throttled at once, so that a killed run leaves one set of keys.

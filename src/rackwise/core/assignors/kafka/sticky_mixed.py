@@ -104,11 +104,10 @@ def older_owners(group: NumberedGroup) -> Mapping[int, int]:
 class Subscriptions:
     """The topics that each member may get. A topic listed twice counts twice, as for upstream.
 
-    topics       [members], the topics of the member
-    subscribers  topic -> number of subscribers
+    topics       [members], the topics of the member subscribers  topic -> number of subscribers
     most         [members], the number of partitions that the member can get, as upstream counts
-    contested    the topics with two or more subscribers
-    order        partitions by (number of subscribers, topic, partition)
+    contested    the topics with two or more subscribers order        partitions by (number of
+    subscribers, topic, partition)
     """
 
     __slots__ = ("contested", "most", "order", "subscribers", "topics")
